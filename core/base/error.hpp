@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace etna {
+
+/// What kind of failure this is; callers branch on it (exit code, HTTP status), people read `message`.
+enum class ErrorKind {
+    invalid_argument, ///< the caller's or user's input is wrong
+    not_found,        ///< a file, model, device or name does not exist
+    io,               ///< the operating system refused a read, write or map
+    corrupt,          ///< a file's content contradicts itself or its size
+    unsupported,      ///< well-formed, but not something etna can run
+    out_of_memory,    ///< host or device memory is exhausted
+    no_device,        ///< no usable Vulkan loader, driver or device
+    device_lost,      ///< the device stopped answering; everything on it is gone
+    busy,             ///< a bounded queue is full; try again later
+    cancelled,        ///< stopped on request
+    internal,         ///< a broken invariant: a bug in etna
+};
+
+/// Name of a kind for logs and JSON, such as "not_found".
+std::string_view to_string(ErrorKind kind);
+
+/// A failure as a value. `message` is one clause that names the thing ("model.gguf: tensor `x` ends past the
+/// end of the file"), without a trailing period; `hint` says what the user can do, or is empty.
+struct Error {
+    ErrorKind kind = ErrorKind::internal;
+    std::string message;
+    std::string hint = {};
+
+    /// The same error with what was being done put before it: "while loading x: <message>".
+    [[nodiscard]] Error while_doing(std::string_view activity) const;
+};
+
+} // namespace etna

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.hpp"
+
+namespace etna::vk {
+
+class Device;
+
+struct PipelineOptions {
+    std::string_view label;                   ///< for captures, profiles and errors
+    std::span<const uint32_t> code;           ///< SPIR-V, entry point "main"
+    std::span<const uint32_t> specialization; ///< constant ids 0, 1, 2, ... in order
+    uint32_t push_constant_bytes = 0;         ///< at most 128
+    uint32_t required_subgroup_size = 0;      ///< 0: the driver's choice; needs DeviceProfile::subgroup_size_control
+};
+
+/// A compute pipeline. Move-only; creation blocks while the driver compiles and may run on any thread.
+class Pipeline {
+public:
+    /// Errors: unsupported (the driver refused it; names the label), out_of_memory, device_lost.
+    static Result<Pipeline> create(Device& device, const PipelineOptions& options);
+
+    Pipeline(Pipeline&&) noexcept;
+    Pipeline& operator=(Pipeline&&) noexcept;
+    ~Pipeline();
+
+    [[nodiscard]] const std::string& label() const;
+
+private:
+    friend class Recorder;
+    struct Content;
+    explicit Pipeline(std::unique_ptr<Content> content);
+    std::unique_ptr<Content> content_;
+};
+
+} // namespace etna::vk

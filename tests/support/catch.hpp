@@ -1,0 +1,9 @@
+#pragma once
+
+// Catch2 2 has one header, Catch2 3 has many; the macros that tests use are the same in both.
+#if ETNA_CATCH_MAJOR == 2
+#include <catch2/catch.hpp>
+#else
+#include <catch2/catch_all.hpp>
+using Catch::Approx;
+#endif
