@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+#include "core/vk/range.hpp"
+
+namespace etna::kernels {
+
+/// Activation rows and packed weight rows are padded with zeros to a multiple of this many elements, so that shaders
+/// load whole 16-byte words without a check.
+constexpr uint32_t column_padding = 32;
+
+/// How a weight's value is stored on the device.
+enum class Format : uint8_t {
+    f32,  ///< one value a word
+    f16,  ///< two values a word, the first in the low half
+    bf16, ///< two values a word, the first in the low half
+    q8,   ///< blocks of 32: four int8 a word, value = scale x int8
+};
+
+/// In what order words stand.
+enum class Arrangement : uint8_t {
+    rows,  ///< row after row; a subgroup walks along one row. q8 scales: f16, [row][block], two a word
+    lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row. q8 scales: f32, [group][block][8]
+};
+
+struct Layout {
+    Format format = Format::f32;
+    Arrangement arrangement = Arrangement::rows;
+
+    bool operator==(const Layout&) const = default;
+};
+
+std::string_view to_string(Format format);
+std::string_view to_string(Arrangement arrangement);
+
+/// Bytes that a [rows, columns] matrix takes on the device; scale bytes are 0 for formats without scales.
+/// Both are multiples of 16.
+struct PackedBytes {
+    uint64_t weights = 0;
+    uint64_t scales = 0;
+};
+PackedBytes packed_bytes(Layout layout, uint32_t rows, uint32_t columns);
+
+/// Repacking works on whole groups of this many rows.
+constexpr uint32_t repack_rows = 8;
+
+/// Rows [first_row, first_row + row_count) of a file's matrix into their places of the device layout. `source` holds
+/// exactly these rows as the file has them (F32, F16, BF16, or Q8_0 blocks of 34 bytes); first_row is a multiple of
+/// repack_rows, and row_count too unless it reaches the last row. `weights` and `scales` are the packed bytes of the
+/// same rows only: packed_bytes(layout, row_count, columns). Padding is written as zeros.
+/// Error: invalid_argument when sizes contradict each other.
+struct Repack {
+    Layout layout;
+    uint32_t row_count = 0;
+    uint32_t columns = 0;
+    ByteView source;
+    MutableByteView weights;
+    MutableByteView scales;
+};
+Status repack(const Repack& task);
+
+/// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows; for q8 in
+/// rows arrangement also rows x blocks must be even there, which repack_rows guarantees.
+PackedBytes packed_offset(Layout layout, uint32_t row, uint32_t columns);
+
+/// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements.
+struct Matrix {
+    Layout layout;
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    vk::Range weights;
+    vk::Range scales; ///< empty for formats without scales
+};
+
+/// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that nothing
+/// writes. `stride` is a multiple of column_padding.
+struct Activations {
+    vk::Range range;
+    uint32_t columns = 0;
+    uint32_t stride = 0;
+
+    [[nodiscard]] vk::Range rows(uint32_t first, uint32_t count) const {
+        return range.part(uint64_t{first} * stride * 4, uint64_t{count} * stride * 4);
+    }
+};
+
+constexpr uint32_t padded_columns(uint32_t columns) {
+    return (columns + column_padding - 1) / column_padding * column_padding;
+}
+
+} // namespace etna::kernels
