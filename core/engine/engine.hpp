@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/executor.hpp"
+#include "core/engine/request.hpp"
+#include "core/engine/stream.hpp"
+
+#include <cstdint>
+#include <memory>
+
+namespace etna::engine {
+
+struct EngineOptions {
+    uint32_t queue_max = 256; ///< requests that may wait for admission; beyond, submit() answers busy
+    uint64_t model_salt = 0;  ///< part of every page's hash: differs for weights that differ
+};
+
+/// Runs many requests on one executor, on one thread of its own. Thread-safe. Knows token ids only, never
+/// text.
+class Engine {
+public:
+    /// Takes the executor over and starts the thread. Errors: invalid_argument (the executor's limits
+    /// contradict themselves).
+    static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
+                                                  const EngineOptions& options = {});
+
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Ends every request with FinishReason::cancelled, waits for the step that runs on the device, joins the
+    /// thread.
+    ~Engine();
+
+    /// Queues a request. Does not block. Errors: invalid_argument (empty prompt, a token outside the
+    /// vocabulary, sampling parameters out of range, a prompt that can never fit), busy (queue_max requests
+    /// are waiting), and after the executor failed, its error.
+    Result<Stream> submit(Request request);
+
+    /// The executor's bounds; constant.
+    [[nodiscard]] const Limits& limits() const;
+
+private:
+    class Loop;
+
+    explicit Engine(std::unique_ptr<Loop> loop);
+
+    std::unique_ptr<Loop> loop_;
+};
+
+} // namespace etna::engine

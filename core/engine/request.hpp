@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/base/error.hpp"
+#include "core/base/token.hpp"
+#include "core/sampling/parameters.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+namespace etna::engine {
+
+/// One continuation that somebody wants: token ids in, tokens out.
+struct Request {
+    std::vector<TokenId> prompt;        ///< at least one token, fewer than Limits::context_tokens
+    sampling::Parameters sampling;      ///< the draw for the token at place i has the position i - 1
+    std::optional<uint32_t> max_tokens; ///< at least 1; until the context is full when empty
+    std::vector<TokenId> end_tokens;    ///< any of these ends the generation; empty never stops
+    uint64_t cache_salt = 0;            ///< requests share cached pages only with requests of the same salt
+};
+
+/// One generated token. Its log-probability before any filter is logit - log_sum_exp.
+struct TokenEvent {
+    TokenId token = 0;
+    float logit = 0;
+    float log_sum_exp = 0;
+};
+
+enum class FinishReason : uint8_t {
+    stop,      ///< an end token was generated
+    length,    ///< max_tokens, the context, or the memory for the cache is used up
+    cancelled, ///< on request, by dropping the stream, or because the engine was shut down
+    error,     ///< see Finished::error
+};
+
+/// Durations of one request, by the steady clock. A phase that was not reached is 0.
+struct Timings {
+    double queue_ms = 0;      ///< submission to admission
+    double prompt_ms = 0;     ///< admission to first token
+    double generation_ms = 0; ///< first token to the end
+};
+
+/// The last event of a request.
+struct Finished {
+    FinishReason reason = FinishReason::stop;
+    std::optional<Error> error; ///< with FinishReason::error
+    std::optional<TokenId>
+        end_token; ///< which one, with FinishReason::stop; it is not delivered as a TokenEvent
+    uint32_t prompt_tokens = 0;
+    uint32_t completion_tokens = 0; ///< TokenEvents; the end token is not counted
+    uint32_t cached_tokens =
+        0; ///< leading prompt tokens that were not computed because their pages were cached
+    Timings timings;
+};
+
+using Event = std::variant<TokenEvent, Finished>;
+
+} // namespace etna::engine

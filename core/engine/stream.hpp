@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/engine/request.hpp"
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace etna::engine {
+
+class Channel;
+
+/// The receiving end of one request: any number of TokenEvents, then one Finished. Move-only; one thread
+/// reads, any thread may cancel(). Destruction cancels. May outlive its engine.
+///
+/// A slow reader never holds the engine up: events wait in the stream. They are bounded by the request
+/// itself, at most max_tokens (and never more than the context) of sizeof(TokenEvent) bytes each, and one
+/// Finished.
+class Stream {
+public:
+    explicit Stream(std::shared_ptr<Channel> channel);
+    Stream(Stream&&) noexcept = default;
+    Stream& operator=(Stream&& other) noexcept;
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+    ~Stream();
+
+    /// Blocks until there is an event. After Finished, returns the same Finished again, at once.
+    Event next();
+
+    /// As next(), but empty when `timeout` has passed without an event.
+    std::optional<Event> next_for(std::chrono::milliseconds timeout);
+
+    /// Asks the engine to end this request. Does not block. Felt within one step: Finished follows, possibly
+    /// after tokens that were already made, and with another reason when the end came first. Thread-safe,
+    /// idempotent.
+    void cancel();
+
+private:
+    std::shared_ptr<Channel> channel_;
+};
+
+} // namespace etna::engine
