@@ -1,0 +1,35 @@
+# Sourced by the scripts beside it: strict mode, the project's root as working folder, and three words.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# What is being done goes to stderr; stdout is for results.
+say() { printf '== %s\n' "$*" >&2; }
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# Compilers to run at once: one per core, but no more than fit in free memory at about 1 GiB each.
+compile_jobs() {
+    local cores memory_gib
+    cores=$(nproc)
+    memory_gib=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+    if ((memory_gib < 1)); then memory_gib=1; fi
+    echo $((cores < memory_gib ? cores : memory_gib))
+}
+
+# configure_and_build PRESET [TARGET...] builds build/PRESET. What cmake says while configuring is kept in a file
+# and shown when it fails; lines that name something left out of the build are always shown.
+configure_and_build() {
+    local preset=$1 log=build/$1/configure.log
+    shift
+    mkdir -p "build/$preset"
+    say "building build/$preset"
+    if ! cmake --preset "$preset" >"$log" 2>&1; then
+        cat "$log" >&2
+        fail "cmake could not configure the preset '$preset'"
+    fi
+    grep -i 'left out' "$log" >&2 || true
+    cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} >&2
+}
