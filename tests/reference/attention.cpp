@@ -1,0 +1,38 @@
+#include "tests/reference/attention.hpp"
+
+#include <cassert>
+#include <cmath>
+
+namespace etna::reference {
+
+Vector attention(const AttentionShape& shape, View query, View keys, View values, std::size_t index) {
+    const std::size_t length = shape.head_length;
+    const std::size_t entry_length = shape.kv_heads * length;
+    assert(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.window != 0);
+    assert(query.size() == shape.heads * length);
+    assert(keys.size() >= (index + 1) * entry_length && values.size() >= (index + 1) * entry_length);
+
+    const std::size_t seen = index + 1;
+    const std::size_t first = shape.window && *shape.window < seen ? seen - *shape.window : 0;
+    const std::size_t queries_per_kv_head = shape.heads / shape.kv_heads;
+    Vector output(query.size(), 0.0);
+    for (std::size_t head = 0; head < shape.heads; ++head) {
+        const std::size_t kv_start = head / queries_per_kv_head * length;
+        Vector scores;
+        for (std::size_t entry = first; entry <= index; ++entry) {
+            double product = 0;
+            for (std::size_t i = 0; i < length; ++i)
+                product += query[head * length + i] * keys[entry * entry_length + kv_start + i];
+            scores.push_back(product / std::sqrt(static_cast<double>(length)));
+        }
+        const Vector weights = softmax(scores);
+        for (std::size_t entry = first; entry <= index; ++entry) {
+            for (std::size_t i = 0; i < length; ++i)
+                output[head * length + i] +=
+                    weights[entry - first] * values[entry * entry_length + kv_start + i];
+        }
+    }
+    return output;
+}
+
+} // namespace etna::reference

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "tests/reference/operations.hpp"
+
+#include <cstddef>
+#include <optional>
+
+namespace etna::reference {
+
+/// Grouped query attention (Ainslie et al., arXiv 2305.13245): query heads h share the key and value head
+/// h / (heads / kv_heads).
+struct AttentionShape {
+    std::size_t heads = 1;
+    std::size_t kv_heads = 1; ///< divides heads
+    std::size_t head_length = 1;
+    std::optional<std::size_t>
+        window; ///< sliding window: only the last so many entries, this one included; >= 1
+};
+
+/// Softmax attention of one token (Vaswani et al., arXiv 1706.03762), causal: it sees cache entries 0 to
+/// `index`.
+///     score_j = q . k_j / sqrt(head_length);  y = sum_j softmax(score)_j v_j, for every head
+/// `query` [heads, head_length]; `keys` and `values` [entries, kv_heads, head_length] with entries > index,
+/// later entries are not looked at. Gives [heads, head_length]. Preconditions are asserted.
+Vector attention(const AttentionShape& shape, View query, View keys, View values, std::size_t index);
+
+} // namespace etna::reference

@@ -1,0 +1,147 @@
+#include "tests/reference/decode.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace etna::reference {
+namespace {
+
+constexpr int half_fraction_bits = 10;
+constexpr int half_exponent_bias = 15;
+constexpr int half_smallest_exponent = -14; // of normal numbers; subnormals share its spacing
+constexpr unsigned half_largest_exponent_field = 31;
+constexpr std::size_t q8_0_elements = 32;
+
+struct RowShape {
+    std::size_t elements; // per block
+    std::size_t bytes;    // per block
+};
+
+RowShape block_shape(gguf::TensorType type) {
+    switch (type) {
+    case gguf::TensorType::f32:
+        return {1, 4};
+    case gguf::TensorType::f16:
+    case gguf::TensorType::bf16:
+        return {1, 2};
+    case gguf::TensorType::q8_0:
+        return {q8_0_elements, 2 + q8_0_elements};
+    default:
+        return {0, 0};
+    }
+}
+
+template <class T>
+T load(const std::byte* bytes) {
+    T value;
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+}
+
+void decode_block(gguf::TensorType type, const std::byte* bytes, double* values) {
+    if (type == gguf::TensorType::f32) {
+        *values = load<float>(bytes);
+    } else if (type == gguf::TensorType::f16) {
+        *values = half_to_double(load<uint16_t>(bytes));
+    } else if (type == gguf::TensorType::bf16) {
+        *values = bfloat16_to_double(load<uint16_t>(bytes));
+    } else {
+        const double scale = half_to_double(load<uint16_t>(bytes));
+        for (std::size_t i = 0; i < q8_0_elements; ++i)
+            values[i] = scale * load<int8_t>(bytes + 2 + i);
+    }
+}
+
+} // namespace
+
+double half_to_double(uint16_t bits) {
+    const double sign = (bits & 0x8000U) != 0 ? -1.0 : 1.0;
+    const unsigned exponent = (bits >> half_fraction_bits) & half_largest_exponent_field;
+    const int fraction = bits & 0x3FFU;
+    if (exponent == half_largest_exponent_field) {
+        return fraction != 0 ? std::numeric_limits<double>::quiet_NaN()
+                             : sign * std::numeric_limits<double>::infinity();
+    }
+    if (exponent == 0) // zero and subnormals: no hidden bit
+        return sign * std::ldexp(fraction, half_smallest_exponent - half_fraction_bits);
+    return sign *
+           std::ldexp(1024 + fraction, static_cast<int>(exponent) - half_exponent_bias - half_fraction_bits);
+}
+
+uint16_t double_to_half(double value) {
+    const unsigned sign = std::signbit(value) ? 0x8000U : 0U;
+    if (std::isnan(value))
+        return static_cast<uint16_t>(sign | 0x7E00U);
+    const double magnitude = std::fabs(value);
+    if (magnitude >=
+        65520.0) // half way between the largest finite number, 65504, and 65536: ties go to infinity
+        return static_cast<uint16_t>(sign | 0x7C00U);
+    if (magnitude == 0.0)
+        return static_cast<uint16_t>(sign);
+
+    // Count in units of the spacing around the value; scaling by a power of two is exact, nearbyint rounds to
+    // even.
+    const int exponent = std::max(std::ilogb(magnitude), half_smallest_exponent);
+    const auto units =
+        static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, half_fraction_bits - exponent)));
+
+    // Subnormals have 0 in the exponent field and units < 1024. Adding, not or-ing, lets units == 1024 (the
+    // smallest normal) and units == 2048 (the next power of two) carry into the exponent field.
+    const auto field = static_cast<unsigned>(exponent - half_smallest_exponent);
+    return static_cast<uint16_t>(sign | ((field << half_fraction_bits) + units));
+}
+
+double bfloat16_to_double(uint16_t bits) {
+    return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U);
+}
+
+uint16_t double_to_bfloat16(double value) {
+    const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+    if (std::isnan(value))
+        return static_cast<uint16_t>((bits >> 16U) | 0x40U); // keep it a NaN when its low bits go
+    const uint32_t upper = bits >> 16U;
+    const uint32_t lower = bits & 0xFFFFU;
+    const bool round_up = lower > 0x8000U || (lower == 0x8000U && (upper & 1U) != 0);
+    return static_cast<uint16_t>(upper + (round_up ? 1 : 0));
+}
+
+double round_to_float(double value) {
+    return static_cast<float>(value);
+}
+
+double round_to_half(double value) {
+    return half_to_double(double_to_half(value));
+}
+
+bool can_decode(gguf::TensorType type) {
+    return block_shape(type).elements != 0;
+}
+
+std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns) {
+    const RowShape block = block_shape(type);
+    assert(can_decode(type) && columns % block.elements == 0);
+    assert(bytes.size() == columns / block.elements * block.bytes);
+    std::vector<double> values(columns);
+    for (std::size_t i = 0; i < columns / block.elements; ++i)
+        decode_block(type, bytes.data() + i * block.bytes, values.data() + i * block.elements);
+    return values;
+}
+
+Matrix decode_matrix(const gguf::Tensor& tensor) {
+    Matrix matrix{.rows = tensor.shape[1] * tensor.shape[2] * tensor.shape[3],
+                  .columns = tensor.shape[0],
+                  .values = {}};
+    const std::size_t row_bytes = matrix.rows == 0 ? 0 : tensor.bytes.size() / matrix.rows;
+    for (std::size_t row = 0; row < matrix.rows; ++row) {
+        const auto values =
+            decode_row(tensor.type, tensor.bytes.subspan(row * row_bytes, row_bytes), matrix.columns);
+        matrix.values.insert(matrix.values.end(), values.begin(), values.end());
+    }
+    return matrix;
+}
+
+} // namespace etna::reference

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/gguf/file.hpp"
+#include "core/gguf/tensor_type.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etna::reference {
+
+/// IEEE 754-2008 binary16: 1 sign, 5 exponent (bias 15), 10 fraction bits. Exact, subnormals included.
+double half_to_double(uint16_t bits);
+
+/// The nearest binary16, ties to even, overflow to infinity, NaN to a quiet NaN. Rounds once, straight from
+/// double.
+uint16_t double_to_half(double value);
+
+/// bfloat16: the upper 16 bits of an IEEE 754 binary32. Exact.
+double bfloat16_to_double(uint16_t bits);
+
+/// Rounds to binary32 first and then to bfloat16, both to nearest even, as a device that computes in float
+/// does.
+uint16_t double_to_bfloat16(double value);
+
+/// What is left of a value after it was stored in the narrower type.
+double round_to_float(double value);
+double round_to_half(double value);
+
+/// A dense matrix, row after row: values[row * columns + column].
+struct Matrix {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<double> values;
+
+    [[nodiscard]] std::span<const double> row(std::size_t index) const {
+        return std::span(values).subspan(index * columns, columns);
+    }
+};
+
+/// Whether decode_row knows this type: F32, F16, BF16, Q8_0.
+bool can_decode(gguf::TensorType type);
+
+/// One row as exact doubles (every element of the types above is representable). Little endian.
+/// Q8_0 stores blocks of 32 elements in 34 bytes: a binary16 scale d, then 32 int8 q; an element is d * q.
+/// Source: GGUF specification and the ggml type it names.
+/// Preconditions (asserted): can_decode(type), `columns` is whole blocks, `bytes` is exactly one row.
+std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
+
+/// All rows of a tensor: columns = shape[0], rows = shape[1] * shape[2] * shape[3].
+/// Precondition (asserted): can_decode(tensor.type).
+Matrix decode_matrix(const gguf::Tensor& tensor);
+
+} // namespace etna::reference

@@ -1,0 +1,137 @@
+#include "tests/reference/model.hpp"
+
+#include "tests/reference/attention.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace etna::reference {
+namespace {
+
+Vector linear_with_bias(const Matrix& weights, View bias, View x) {
+    Vector y = linear(weights, x);
+    return bias.empty() ? y : add(y, bias);
+}
+
+// The norm over each head alone that qwen3 puts before rotation; heads [head count, head length].
+Vector normalise_heads(Vector heads, View weight, double epsilon) {
+    if (weight.empty())
+        return heads;
+    Vector normalised;
+    for (std::size_t start = 0; start < heads.size(); start += weight.size()) {
+        const Vector head = rms_norm(View(heads).subspan(start, weight.size()), weight, epsilon);
+        normalised.insert(normalised.end(), head.begin(), head.end());
+    }
+    return normalised;
+}
+
+double stored_value(double value, CacheElement element) {
+    switch (element) {
+    case CacheElement::f32:
+        return round_to_float(value);
+    case CacheElement::f16:
+        return round_to_half(value);
+    case CacheElement::exact:
+        break;
+    }
+    return value;
+}
+
+void store(View entry, CacheElement element, Vector& entries) {
+    for (const double value : entry)
+        entries.push_back(stored_value(value, element));
+}
+
+Vector feed_forward(const LayerWeights& layer, View x) {
+    return linear(layer.down, swiglu(linear(layer.gate, x), linear(layer.up, x)));
+}
+
+} // namespace
+
+std::size_t Cache::entries() const {
+    return layers.empty() ? 0 : layers.front().keys.size() / entry_length;
+}
+
+void Cache::truncate(std::size_t count) {
+    if (count >= entries())
+        return;
+    for (Layer& layer : layers) {
+        layer.keys.resize(count * entry_length);
+        layer.values.resize(count * entry_length);
+    }
+}
+
+Result<ReferenceModel> ReferenceModel::load(const gguf::File& file) {
+    ETNA_TRY(Config config, read_config(file));
+    ETNA_TRY(Weights weights, load_weights(file, config));
+    config.rotary.divisors = weights.rotary_divisors;
+    return ReferenceModel(std::move(config), std::move(weights));
+}
+
+ReferenceModel::ReferenceModel(Config config, Weights weights)
+    : config_(std::move(config)), weights_(std::move(weights)), rotary_(make_rotary(config_.rotary)) {}
+
+Cache ReferenceModel::make_cache(CacheElement element) const {
+    Cache cache{.element = element, .entry_length = config_.kv_heads * config_.head_length, .layers = {}};
+    cache.layers.resize(config_.layers);
+    return cache;
+}
+
+Vector ReferenceModel::attend(const LayerWeights& layer, View x, std::size_t index, uint32_t position,
+                              const Cache& cache, Cache::Layer& stored) const {
+    Vector query = linear_with_bias(layer.query, layer.query_bias, x);
+    Vector key = linear_with_bias(layer.key, layer.key_bias, x);
+    const Vector value = linear_with_bias(layer.value, layer.value_bias, x);
+    query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
+    key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
+    rotate_heads(query, config_.head_length, position, config_.pairing, rotary_);
+    rotate_heads(key, config_.head_length, position, config_.pairing, rotary_);
+    store(key, cache.element, stored.keys);
+    store(value, cache.element, stored.values);
+
+    const AttentionShape shape{.heads = config_.heads,
+                               .kv_heads = config_.kv_heads,
+                               .head_length = config_.head_length,
+                               .window = {}};
+    return linear(layer.attention_output, attention(shape, query, stored.keys, stored.values, index));
+}
+
+Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache) const {
+    assert(cache.layers.size() == config_.layers && index <= cache.entries());
+    cache.truncate(index);
+    Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
+    for (std::size_t i = 0; i < config_.layers; ++i) {
+        const LayerWeights& layer = weights_.layers[i];
+        const Vector attention_input = rms_norm(x, layer.attention_norm, config_.epsilon);
+        x = add(x, attend(layer, attention_input, index, position, cache, cache.layers[i]));
+        x = add(x, feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon)));
+    }
+    return rms_norm(x, weights_.output_norm, config_.epsilon);
+}
+
+Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache) const {
+    return linear(weights_.head, hidden(token, index, position, cache));
+}
+
+std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElement element) const {
+    Cache cache = make_cache(element);
+    std::vector<Vector> logits;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        logits.push_back(forward(tokens[i], i, static_cast<uint32_t>(i), cache));
+    return logits;
+}
+
+std::vector<TokenId> ReferenceModel::continue_greedily(std::span<const TokenId> prompt, std::size_t count,
+                                                       CacheElement element) const {
+    assert(!prompt.empty());
+    Cache cache = make_cache(element);
+    std::vector<TokenId> tokens(prompt.begin(), prompt.end());
+    for (std::size_t i = 0; i + 1 < prompt.size() + count; ++i) {
+        const Vector logits = forward(tokens[i], i, static_cast<uint32_t>(i), cache);
+        if (i + 1 >= prompt.size())
+            tokens.push_back(greedy_token(logits));
+    }
+    return {tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()), tokens.end()};
+}
+
+} // namespace etna::reference

@@ -1,0 +1,102 @@
+#include "tests/reference/operations.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace etna::reference {
+
+Matrix embed(const Matrix& table, std::span<const TokenId> tokens) {
+    Matrix rows{.rows = tokens.size(), .columns = table.columns, .values = {}};
+    for (const TokenId token : tokens) {
+        assert(token < table.rows);
+        const View row = table.row(token);
+        rows.values.insert(rows.values.end(), row.begin(), row.end());
+    }
+    return rows;
+}
+
+Vector rms_norm(View x, View weight, double epsilon) {
+    assert(x.size() == weight.size() && !x.empty());
+    double sum_of_squares = 0;
+    for (const double value : x)
+        sum_of_squares += value * value;
+    const double divisor = std::sqrt(sum_of_squares / static_cast<double>(x.size()) + epsilon);
+    Vector y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] = x[i] / divisor * weight[i];
+    return y;
+}
+
+Vector linear(const Matrix& weights, View x) {
+    assert(x.size() == weights.columns);
+    Vector y(weights.rows);
+    for (std::size_t row = 0; row < weights.rows; ++row) {
+        const View w = weights.row(row);
+        double sum = 0;
+        for (std::size_t column = 0; column < x.size(); ++column)
+            sum += w[column] * x[column];
+        y[row] = sum;
+    }
+    return y;
+}
+
+Vector add(View a, View b) {
+    assert(a.size() == b.size());
+    Vector y(a.size());
+    for (std::size_t i = 0; i < a.size(); ++i)
+        y[i] = a[i] + b[i];
+    return y;
+}
+
+Vector swiglu(View gate, View up) {
+    assert(gate.size() == up.size());
+    Vector y(gate.size());
+    for (std::size_t i = 0; i < gate.size(); ++i)
+        y[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
+    return y;
+}
+
+double log_sum_exp(View x) {
+    assert(!x.empty());
+    const double largest = *std::max_element(x.begin(), x.end());
+    if (std::isinf(largest)) // all -infinity, or one +infinity: subtracting it would give NaN
+        return largest;
+    double sum = 0;
+    for (const double value : x)
+        sum += std::exp(value - largest);
+    return largest + std::log(sum);
+}
+
+Vector log_softmax(View x) {
+    const double total = log_sum_exp(x);
+    Vector y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] = x[i] - total;
+    return y;
+}
+
+Vector softmax(View x) {
+    Vector y = log_softmax(x);
+    for (double& value : y)
+        value = std::exp(value);
+    return y;
+}
+
+std::vector<Candidate> top_candidates(View logits, std::size_t count) {
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < logits.size(); ++i)
+        candidates.push_back({.token = static_cast<TokenId>(i), .logit = logits[i]});
+    // In order of ids now: a stable sort keeps that order among equals.
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    candidates.resize(std::min(count, candidates.size()));
+    return candidates;
+}
+
+TokenId greedy_token(View logits) {
+    assert(!logits.empty());
+    return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+} // namespace etna::reference

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "core/base/token.hpp"
+#include "tests/reference/decode.hpp"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+/// The small operations of a transformer, each as its formula says, in double precision. Shapes are in
+/// brackets. Sizes that do not fit together are broken preconditions and asserted.
+namespace etna::reference {
+
+using Vector = std::vector<double>;
+using View = std::span<const double>;
+
+/// Rows of `table` [vocabulary, width], one per token: [tokens, width]. Precondition: every token <
+/// vocabulary.
+Matrix embed(const Matrix& table, std::span<const TokenId> tokens);
+
+/// y_i = x_i / sqrt(mean(x^2) + epsilon) * weight_i, all [width]. Zhang and Sennrich, arXiv 1910.07467.
+Vector rms_norm(View x, View weight, double epsilon);
+
+/// y = W x: [rows] from [rows, columns] and [columns].
+Vector linear(const Matrix& weights, View x);
+
+/// y = a + b, element by element.
+Vector add(View a, View b);
+
+/// SwiGLU: silu(gate_i) * up_i with silu(z) = z / (1 + exp(-z)). Shazeer, arXiv 2002.05202.
+Vector swiglu(View gate, View up);
+
+/// log(sum_i exp(x_i)), without overflow. -infinity entries count nothing. Precondition: not empty.
+double log_sum_exp(View x);
+
+/// x_i - log_sum_exp(x).
+Vector log_softmax(View x);
+
+/// exp(log_softmax(x)).
+Vector softmax(View x);
+
+struct Candidate {
+    TokenId token = 0;
+    double logit = 0;
+    friend bool operator==(const Candidate&, const Candidate&) = default;
+};
+
+/// The `count` largest logits (or all, if fewer), largest first; among equals the smaller token id first.
+std::vector<Candidate> top_candidates(View logits, std::size_t count);
+
+/// The token with the largest logit, the smallest id among equals. Precondition: not empty.
+TokenId greedy_token(View logits);
+
+} // namespace etna::reference

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/sampling/parameters.hpp"
+#include "tests/reference/operations.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etna::reference {
+
+struct Choice {
+    TokenId token = 0;
+    double probability = 0;
+};
+
+/// What a token is drawn from, as core/sampling/parameters.hpp defines it: softmax of the logits; top-k,
+/// top-p and min-p in that order, each on the renormalised rest of the one before; then probabilities to the
+/// power of 1 / temperature, renormalised. Most likely first, the smaller id first among equals. Temperature
+/// 0 gives the one greedy choice. Precondition (asserted): logits is not empty.
+std::vector<Choice> distribution(View logits, const sampling::Parameters& parameters);
+
+/// The first choice at which the running sum of probabilities exceeds `uniform` in [0, 1); the last one where
+/// rounding keeps the sum below. Precondition (asserted): choices is not empty.
+TokenId draw(std::span<const Choice> choices, double uniform);
+
+/// Philox4x32 with 10 rounds: four random words that depend on key and counter alone.
+/// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+/// The uniform number of core/sampling/parameters.hpp: the top 24 bits of the first word for the key (seed,
+/// 0) and the counter (position, 0, 0, 0), over 2^24.
+double uniform(uint32_t seed, uint32_t position);
+
+} // namespace etna::reference

@@ -1,0 +1,103 @@
+#include "tests/reference/weights.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace etna::reference {
+namespace {
+
+// Hands out tensors by name and remembers which ones were asked for.
+class Tensors {
+public:
+    explicit Tensors(const gguf::File& file) : file_(file) {}
+
+    [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
+
+    Result<Matrix> matrix(const std::string& name, std::size_t rows, std::size_t columns) {
+        const gguf::Tensor* tensor = file_.find_tensor(name);
+        if (tensor == nullptr)
+            return refuse(ErrorKind::corrupt, name, "is missing");
+        if (!can_decode(tensor->type))
+            return refuse(ErrorKind::unsupported, name, "has a type without decoder");
+        if (tensor->shape != std::array<uint64_t, 4>{columns, rows, 1, 1})
+            return refuse(ErrorKind::corrupt, name, "has the wrong shape");
+        claimed_.insert(name);
+        return decode_matrix(*tensor);
+    }
+
+    Result<Vector> vector(const std::string& name, std::size_t length) {
+        ETNA_TRY(Matrix one_row, matrix(name, 1, length));
+        return std::move(one_row.values);
+    }
+
+    Result<Vector> optional_vector(const std::string& name, std::size_t length) {
+        return has(name) ? vector(name, length) : Result<Vector>(Vector());
+    }
+
+    [[nodiscard]] Status all_claimed() const {
+        for (const gguf::Tensor& tensor : file_.tensors()) {
+            if (!claimed_.contains(tensor.name))
+                return refuse(ErrorKind::corrupt, tensor.name, "belongs to nothing");
+        }
+        return {};
+    }
+
+private:
+    [[nodiscard]] Error refuse(ErrorKind kind, const std::string& name, std::string_view problem) const {
+        return {.kind = kind, .message = file_.name() + ": tensor `" + name + "` " + std::string(problem)};
+    }
+
+    const gguf::File& file_;
+    std::set<std::string> claimed_;
+};
+
+Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
+    const std::string block = "blk." + std::to_string(index) + ".";
+    const std::size_t query_length = config.heads * config.head_length;
+    const std::size_t kv_length = config.kv_heads * config.head_length;
+    LayerWeights layer;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(layer.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
+    ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
+    ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
+    ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
+    ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
+    ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
+    if (config.architecture == "qwen3") {
+        ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
+        ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
+    }
+    ETNA_TRY(layer.attention_output,
+             tensors.matrix(block + "attn_output.weight", config.width, query_length));
+    ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + "ffn_norm.weight", config.width));
+    ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
+    ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", config.feed_forward, config.width));
+    ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, config.feed_forward));
+    return layer;
+}
+
+} // namespace
+
+Result<Weights> load_weights(const gguf::File& file, const Config& config) {
+    const gguf::Tensor* embedding = file.find_tensor("token_embd.weight");
+    const std::size_t vocabulary = embedding == nullptr ? 0 : embedding->shape[1];
+    Tensors tensors(file);
+    Weights weights;
+    ETNA_TRY(weights.embedding, tensors.matrix("token_embd.weight", vocabulary, config.width));
+    ETNA_TRY(weights.output_norm, tensors.vector("output_norm.weight", config.width));
+    weights.head = weights.embedding;
+    if (tensors.has("output.weight")) {
+        ETNA_TRY(weights.head, tensors.matrix("output.weight", vocabulary, config.width));
+    }
+    ETNA_TRY(weights.rotary_divisors,
+             tensors.optional_vector("rope_freqs.weight", config.rotary.rotated / 2));
+    for (std::size_t index = 0; index < config.layers; ++index) {
+        ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));
+        weights.layers.push_back(std::move(layer));
+    }
+    ETNA_CHECK(tensors.all_claimed());
+    return weights;
+}
+
+} // namespace etna::reference

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+#include "tests/reference/config.hpp"
+#include "tests/reference/operations.hpp"
+
+#include <vector>
+
+namespace etna::reference {
+
+/// One transformer block. An empty vector stands for a tensor that the model does not have.
+struct LayerWeights {
+    Vector attention_norm;    ///< attn_norm [width]
+    Matrix query;             ///< attn_q [heads * head length, width]
+    Matrix key;               ///< attn_k [kv heads * head length, width]
+    Matrix value;             ///< attn_v [kv heads * head length, width]
+    Vector query_bias;        ///< attn_q.bias [heads * head length], optional
+    Vector key_bias;          ///< attn_k.bias [kv heads * head length], optional
+    Vector value_bias;        ///< attn_v.bias [kv heads * head length], optional
+    Vector query_norm;        ///< attn_q_norm [head length], qwen3 only
+    Vector key_norm;          ///< attn_k_norm [head length], qwen3 only
+    Matrix attention_output;  ///< attn_output [width, heads * head length]
+    Vector feed_forward_norm; ///< ffn_norm [width]
+    Matrix gate;              ///< ffn_gate [feed forward, width]
+    Matrix up;                ///< ffn_up [feed forward, width]
+    Matrix down;              ///< ffn_down [width, feed forward]
+};
+
+/// Everything in double precision.
+struct Weights {
+    Matrix embedding;   ///< token_embd [vocabulary, width]
+    Vector output_norm; ///< output_norm [width]
+    Matrix head;        ///< output [vocabulary, width]; the embedding again where the file has none ("tied")
+    Vector rotary_divisors; ///< rope_freqs [rotated / 2], optional
+    std::vector<LayerWeights> layers;
+};
+
+/// Decodes all tensors. Errors: unsupported (a tensor of a type without decoder), corrupt (a tensor that is
+/// missing, of the wrong shape, or that nothing asked for: leaving it out would silently compute another
+/// model).
+Result<Weights> load_weights(const gguf::File& file, const Config& config);
+
+} // namespace etna::reference
