@@ -1,0 +1,93 @@
+#include "core/gguf/split.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace etna::gguf {
+namespace {
+
+constexpr std::string_view number_key = "split.no"; ///< counts from zero
+constexpr std::string_view count_key = "split.count";
+constexpr std::string_view tensor_count_key = "split.tensors.count";
+
+constexpr std::size_t number_digits = 5;
+
+/// The number that `text` ends in, which is taken off it.
+std::optional<uint32_t> take_number(std::string_view& text) {
+    if (text.size() < number_digits)
+        return std::nullopt;
+    const std::string_view digits = text.substr(text.size() - number_digits);
+    if (!std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; }))
+        return std::nullopt;
+    uint32_t number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    text.remove_suffix(number_digits);
+    return number;
+}
+
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+    if (!text.ends_with(suffix))
+        return false;
+    text.remove_suffix(suffix.size());
+    return true;
+}
+
+Status check_value(const Metadata& metadata, std::string_view key, uint64_t expected,
+                   const std::string& file_name) {
+    const auto value = metadata.unsigned_integer(key);
+    if (value == expected)
+        return {};
+    const std::string found = value ? fmt::to_string(*value) : "missing";
+    return Error{ErrorKind::corrupt,
+                 fmt::format("{}: `{}` is {} where the other parts and the file's name ask for {}", file_name,
+                             key, found, expected),
+                 "all parts must come from the same download"};
+}
+
+} // namespace
+
+std::filesystem::path SplitName::path(uint32_t part_number) const {
+    return fmt::format("{}-{:05}-of-{:05}.gguf", prefix, part_number, count);
+}
+
+std::optional<SplitName> parse_split_name(const std::filesystem::path& path) {
+    const std::string whole = path.string();
+    std::string_view text = whole;
+    if (!take_suffix(text, ".gguf"))
+        return std::nullopt;
+    const auto count = take_number(text);
+    if (!count || !take_suffix(text, "-of-"))
+        return std::nullopt;
+    const auto number = take_number(text);
+    if (!number || !take_suffix(text, "-") || *number == 0 || *number > *count)
+        return std::nullopt;
+    return SplitName{std::string(text), *number, *count};
+}
+
+Status check_not_split(const Metadata& metadata, std::string_view file_name) {
+    const auto count = metadata.unsigned_integer(count_key);
+    if (!count || *count <= 1)
+        return {};
+    return Error{
+        ErrorKind::invalid_argument,
+        fmt::format("{}: is one of {} parts of a split model, and its name does not lead to the others",
+                    file_name, *count),
+        fmt::format("name the parts NAME-00001-of-{:05}.gguf and so on, in one folder", *count)};
+}
+
+Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {
+    uint64_t tensors = 0;
+    for (const Part& part : parts)
+        tensors += part.tensors.size();
+    for (uint32_t i = 0; i < parts.size(); ++i) {
+        const std::string file_name = name.path(i + 1).string();
+        ETNA_CHECK(check_value(parts[i].metadata, number_key, i, file_name));
+        ETNA_CHECK(check_value(parts[i].metadata, count_key, name.count, file_name));
+        ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, tensors, file_name));
+    }
+    return {};
+}
+
+} // namespace etna::gguf

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/part.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace etna::gguf {
+
+/// The name of one part of a split model: PREFIX-00002-of-00005.gguf, as llama.cpp's gguf-split writes it.
+struct SplitName {
+    std::string prefix; ///< with the folder
+    uint32_t number;    ///< from 1 to count
+    uint32_t count;
+
+    [[nodiscard]] std::filesystem::path path(uint32_t part_number) const;
+};
+
+/// Empty for a name of another shape.
+std::optional<SplitName> parse_split_name(const std::filesystem::path& path);
+
+/// Refuses a file that says it is one of several parts where no others can be found.
+Status check_not_split(const Metadata& metadata, std::string_view file_name);
+
+/// Checks that every part says which one it is (split.no), and that all agree on how many parts (split.count)
+/// and tensors (split.tensors.count) there are. `parts[i]` was read from `name.path(i + 1)`.
+Status check_parts_agree(const SplitName& name, std::span<const Part> parts);
+
+} // namespace etna::gguf
