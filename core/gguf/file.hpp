@@ -1,5 +1,10 @@
 #pragma once
 
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+#include "core/gguf/tensor_type.hpp"
+#include "core/gguf/value.hpp"
+
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -10,33 +15,29 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/bytes.hpp"
-#include "core/base/result.hpp"
-#include "core/gguf/tensor_type.hpp"
-#include "core/gguf/value.hpp"
-
 namespace etna::gguf {
 
-/// One tensor of a validated file. `shape[0]` is the fastest dimension (columns of a matrix: the length of a row);
-/// unused dimensions are 1. `bytes` is exactly the size that type and shape ask for, and lies inside the mapping.
+/// One tensor of a validated file. `shape[0]` is the fastest dimension (columns of a matrix: the length of a
+/// row); unused dimensions are 1. `bytes` is exactly the size that type and shape ask for, and lies inside
+/// the mapping.
 struct Tensor {
     std::string name;
     TensorType type = TensorType::f32;
     std::array<uint64_t, 4> shape{1, 1, 1, 1};
     uint32_t dimensions = 1;
-    ByteView bytes;   ///< borrowed from the File
+    ByteView bytes;    ///< borrowed from the File
     uint32_t part = 0; ///< which file of a split model holds it
 };
 
-/// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), validated as a whole: every
-/// count, offset, size, shape and type was checked against the file, so that nothing read through this class
-/// can leave the mapping. Immutable; thread-safe for reading. Moving keeps borrowed views valid.
-/// Source: GGUF specification, ggml/docs/gguf.md.
+/// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), validated as a
+/// whole: every count, offset, size, shape and type was checked against the file, so that nothing read
+/// through this class can leave the mapping. Immutable; thread-safe for reading. Moving keeps borrowed views
+/// valid. Source: GGUF specification, ggml/docs/gguf.md.
 class File {
 public:
     /// Maps and validates `path` and, where its name says so, its sibling parts. Blocking.
-    /// Errors: not_found, io, corrupt (truncated, hostile or contradicting itself), unsupported (version, byte
-    /// order, tensor type); each names the file and the problem.
+    /// Errors: not_found, io, corrupt (truncated, hostile or contradicting itself), unsupported (version,
+    /// byte order, tensor type); each names the file and the problem.
     static Result<File> open(const std::filesystem::path& path);
 
     /// The same over bytes in memory, which must outlive the File. `name` stands for the file in errors.
@@ -53,8 +54,8 @@ public:
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] std::span<const KeyValue> metadata() const;
 
-    /// Typed look-ups: empty when absent or of another type. Integers of any width and sign are accepted where
-    /// the value fits; `number` also accepts integers.
+    /// Typed look-ups: empty when absent or of another type. Integers of any width and sign are accepted
+    /// where the value fits; `number` also accepts integers.
     [[nodiscard]] std::optional<uint64_t> unsigned_integer(std::string_view key) const;
     [[nodiscard]] std::optional<double> number(std::string_view key) const;
     [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
@@ -67,7 +68,8 @@ public:
     /// Sum of all tensors' bytes.
     [[nodiscard]] uint64_t tensor_bytes() const;
 
-    /// Tells the kernel that this tensor's bytes were consumed (see MappedFile::drop). No effect on parse()d bytes.
+    /// Tells the kernel that this tensor's bytes were consumed (see MappedFile::drop). No effect on parse()d
+    /// bytes.
     void drop(const Tensor& tensor, uint64_t offset, uint64_t bytes) const;
 
 private:

@@ -6,7 +6,8 @@
 
 namespace etna::gguf {
 
-/// Element formats as numbered in the GGUF specification (ggml_type). Only what the reader can size is listed.
+/// Element formats as numbered in the GGUF specification (ggml_type). Only what the reader can size is
+/// listed.
 enum class TensorType : uint32_t {
     f32 = 0,
     f16 = 1,
