@@ -1,19 +1,19 @@
 #pragma once
 
+#include "core/base/token.hpp"
+#include "core/sampling/parameters.hpp"
+
 #include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "core/base/token.hpp"
-#include "core/sampling/parameters.hpp"
-
 namespace etna::engine {
 
 using PageId = uint32_t;
 
-/// Kernels may differ between the two kinds, never within one (design: numerics contract). A row's kind is what it
-/// was computed as first: re-computing a generated token after preemption is a generation row again.
+/// Kernels may differ between the two kinds, never within one (design: numerics contract). A row's kind is
+/// what it was computed as first: re-computing a generated token after preemption is a generation row again.
 enum class RowKind : uint8_t { prompt, generation };
 
 enum class RowInput : uint8_t {
@@ -36,15 +36,16 @@ struct Row {
     Want want = Want::none;
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
-    uint32_t index = 0;    ///< place in the sequence: its key and value are stored there, it attends to [0, index]
+    uint32_t index =
+        0; ///< place in the sequence: its key and value are stored there, it attends to [0, index]
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
     uint32_t candidates = 0;            ///< how many, for Want::candidates; at most Limits::candidates_max
     uint32_t output_slot = 0;           ///< slot that receives the sampled id, for Want::sampled
-    sampling::Parameters sampling;      ///< for Want::sampled
+    sampling::Parameters sampling;      ///< for Want::sampled; the draw is uniform(sampling.seed, index)
 };
 
-/// A sequence's pages, one table for each cache group: entry i holds places [i * page_tokens, (i + 1) * page_tokens).
-/// Borrowed until submit() returns.
+/// A sequence's pages, one table for each cache group: entry i holds places [i * page_tokens, (i + 1) *
+/// page_tokens). Borrowed until submit() returns.
 struct SequenceView {
     std::vector<std::span<const PageId>> pages;
 };
@@ -56,8 +57,8 @@ struct PageCopy {
     PageId to = 0;
 };
 
-/// One forward pass over rows of any mix of sequences. The rows of one sequence stand in rising order of `index`
-/// without gaps. The scheduler fills everything; the executor reads it and keeps nothing.
+/// One forward pass over rows of any mix of sequences. The rows of one sequence stand in rising order of
+/// `index` without gaps. The scheduler fills everything; the executor reads it and keeps nothing.
 struct Batch {
     std::vector<PageCopy> copies;
     std::vector<SequenceView> sequences;

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/sampling/choose.hpp"
+
+#include <cstdint>
+#include <vector>
 
 namespace etna::engine {
 
@@ -20,15 +21,15 @@ struct CacheGroup {
 /// Bounds of an executor; all fixed at its creation.
 struct Limits {
     uint32_t vocabulary = 0;
-    uint32_t page_tokens = 32;     ///< places in a page, the same for all groups
-    uint32_t context_tokens = 0;   ///< longest sequence
-    uint32_t rows_max = 0;         ///< rows in one batch
-    uint32_t sequences_max = 0;    ///< sequences in one batch
-    uint32_t slots = 0;            ///< slots for sampled ids
-    uint32_t wanted_max = 0;       ///< rows with Want != none in one batch
-    uint32_t candidates_max = 0;   ///< for Want::candidates; Want::sampled serves 1 <= top_k <= candidates_max, or
-                                   ///< temperature 0; other parameters need Want::logits
-    uint32_t in_flight_max = 2;    ///< submissions that may be unread
+    uint32_t page_tokens = 32;   ///< places in a page, the same for all groups
+    uint32_t context_tokens = 0; ///< longest sequence
+    uint32_t rows_max = 0;       ///< rows in one batch
+    uint32_t sequences_max = 0;  ///< sequences in one batch
+    uint32_t slots = 0;          ///< slots for sampled ids; in_flight_max * sequences_max never stalls
+    uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
+    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves 1 <= top_k <= candidates_max,
+                                 ///< or temperature 0; other parameters need Want::logits
+    uint32_t in_flight_max = 2; ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
 
@@ -37,16 +38,13 @@ struct Ticket {
     uint64_t value = 0;
 };
 
-struct Candidate {
-    TokenId token = 0;
-    float logit = 0;
-};
+using sampling::Candidate;
 
 /// Answer to one row with Want != none.
 struct RowOutput {
-    TokenId token = 0;                 ///< Want::sampled
-    float log_sum_exp = 0;             ///< log of the sum of exp(logit) over the vocabulary; sampled, candidates
-    float logit = 0;                   ///< of `token`, before any filter: log-probability = logit - log_sum_exp
+    TokenId token = 0;     ///< Want::sampled
+    float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary; sampled, candidates
+    float logit = 0;       ///< of `token`, before any filter: log-probability = logit - log_sum_exp
     std::vector<Candidate> candidates; ///< Want::candidates: falling logit, smaller id first among equals
     std::vector<float> logits;         ///< Want::logits: [vocabulary]
 };
@@ -65,13 +63,14 @@ public:
 
     [[nodiscard]] virtual const Limits& limits() const = 0;
 
-    /// Checks the batch against the limits and starts it. Does not block while fewer than in_flight_max submissions
-    /// are unread. Errors: invalid_argument (a bound is broken; nothing was started), busy (in_flight_max
-    /// submissions are unread), out_of_memory, device_lost.
+    /// Checks the batch against the limits and starts it. Does not block while fewer than in_flight_max
+    /// submissions are unread. Errors: invalid_argument (a bound is broken; nothing was started), busy
+    /// (in_flight_max submissions are unread), out_of_memory, device_lost.
     virtual Result<Ticket> submit(const Batch& batch) = 0;
 
     /// Blocks until the submission is done and hands its outputs over, once. Tickets are waited for in order.
-    /// Errors: invalid_argument (unknown or already read), device_lost, internal (NaN in the logits, with the row).
+    /// Errors: invalid_argument (unknown or already read), device_lost, internal (NaN in the logits, with the
+    /// row).
     virtual Result<Outputs> wait(Ticket ticket) = 0;
 };
 
