@@ -1,0 +1,162 @@
+#include "tests/support/fake_executor.hpp"
+
+#include "core/sampling/choose.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::test {
+namespace {
+
+const Error device_lost{ErrorKind::device_lost, "the fake device was lost", "it was told to be"};
+
+std::vector<engine::Candidate> best(std::span<const float> logits, uint32_t count) {
+    std::vector<engine::Candidate> candidates;
+    for (std::size_t i = 0; i < logits.size(); ++i)
+        candidates.push_back({static_cast<TokenId>(i), logits[i]});
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& a, const auto& b) { return a.logit > b.logit; });
+    candidates.resize(std::min<std::size_t>(count, candidates.size()));
+    return candidates;
+}
+
+} // namespace
+
+engine::Limits fake_limits() {
+    return {.vocabulary = 64,
+            .page_tokens = 4,
+            .context_tokens = 256,
+            .rows_max = 16,
+            .sequences_max = 4,
+            .slots = 8,
+            .wanted_max = 4,
+            .candidates_max = 16,
+            .in_flight_max = 2,
+            .groups = {{.page_count = 128}}};
+}
+
+FakeExecutor::FakeExecutor(FakeOptions options)
+    : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
+      slots_(options_.limits.slots) {
+    for (const engine::CacheGroup& group : options_.limits.groups) {
+        const std::size_t places = std::size_t{group.page_count} * options_.limits.page_tokens;
+        cache_.emplace_back(places);
+        written_at_.emplace_back(places);
+    }
+}
+
+Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
+    if (is_lost_)
+        return device_lost;
+    if (submissions_.size() >= options_.limits.in_flight_max)
+        return Error{ErrorKind::busy, fmt::format("{} submissions are unread", submissions_.size())};
+    ETNA_CHECK(check(batch, options_.limits));
+    if (options_.on_submit)
+        options_.on_submit(batch);
+    Submission submission{
+        .copies = batch.copies, .rows = batch.rows, .sequences = {}, .ticket = next_ticket_++, .done = {}};
+    for (const engine::SequenceView& view : batch.sequences) {
+        PageTables& tables = submission.sequences.emplace_back();
+        for (const auto& pages : view.pages)
+            tables.emplace_back(pages.begin(), pages.end());
+    }
+    device_free_ = std::max(device_free_, Clock::now()) + options_.step_delay;
+    submission.done = device_free_;
+    submissions_.push_back(std::move(submission));
+    return engine::Ticket{submissions_.back().ticket};
+}
+
+Result<engine::Outputs> FakeExecutor::wait(engine::Ticket ticket) {
+    if (is_lost_)
+        return device_lost;
+    if (submissions_.empty() || submissions_.front().ticket != ticket.value)
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("ticket {} is not the oldest unread", ticket.value)};
+    const Submission submission = std::move(submissions_.front());
+    submissions_.pop_front();
+    if (options_.step_delay.count() > 0)
+        std::this_thread::sleep_until(submission.done);
+    if (options_.lost_at_step && ticket.value >= *options_.lost_at_step) {
+        is_lost_ = true;
+        return device_lost;
+    }
+    return execute(submission);
+}
+
+Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
+    const auto page_tokens = static_cast<std::ptrdiff_t>(options_.limits.page_tokens);
+    for (const engine::PageCopy& copy : submission.copies) {
+        const auto pages = cache_[copy.group].begin();
+        std::copy_n(pages + copy.from * page_tokens, page_tokens, pages + copy.to * page_tokens);
+    }
+    running_ticket_ = submission.ticket;
+    for (const engine::Row& row : submission.rows)
+        ETNA_CHECK(write_row(row, submission.sequences[row.sequence]));
+    engine::Outputs outputs;
+    for (const engine::Row& row : submission.rows) {
+        if (row.want == engine::Want::none)
+            continue;
+        ETNA_TRY(engine::RowOutput output, answer(row, submission.sequences[row.sequence]));
+        outputs.rows.push_back(std::move(output));
+    }
+    // Only now, because rows of this step read what earlier steps left.
+    std::size_t next = 0;
+    for (const engine::Row& row : submission.rows) {
+        if (row.want == engine::Want::sampled)
+            slots_[row.output_slot] = outputs.rows[next].token;
+        next += row.want != engine::Want::none ? 1 : 0;
+    }
+    return outputs;
+}
+
+Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables) {
+    TokenId token = row.value;
+    if (row.input == engine::RowInput::slot) {
+        if (!slots_[row.value])
+            return Error{ErrorKind::internal, fmt::format("slot {} was never filled", row.value)};
+        token = *slots_[row.value];
+    }
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+        FakePlace& target = place(group, tables, row.index);
+        uint64_t& written_at = written_at_[group][static_cast<std::size_t>(&target - cache_[group].data())];
+        if (written_at == running_ticket_)
+            return Error{ErrorKind::internal, fmt::format("two rows of step {} write place {} of one page",
+                                                          running_ticket_, row.index)};
+        written_at = running_ticket_;
+        target = {.token = token, .index = row.index, .kind = row.kind, .written = true};
+    }
+    return {};
+}
+
+Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const PageTables& tables) {
+    std::vector<std::vector<FakePlace>> visible(tables.size());
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+        for (uint32_t i = first_visible(options_.limits.groups[group], row.index); i <= row.index; ++i)
+            visible[group].push_back(place(group, tables, i));
+    }
+    std::vector<float> logits = model_.logits(visible);
+    engine::RowOutput output;
+    output.log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits));
+    if (row.want == engine::Want::sampled) {
+        ETNA_TRY(const sampling::Choice choice, sampling::choose(row.sampling, logits, row.index));
+        output.token = choice.token;
+        output.logit = choice.logit;
+    }
+    if (row.want == engine::Want::candidates)
+        output.candidates = best(logits, row.candidates);
+    if (row.want == engine::Want::logits)
+        output.logits = std::move(logits);
+    return output;
+}
+
+FakePlace& FakeExecutor::place(std::size_t group, const PageTables& tables, uint32_t index) {
+    const uint32_t page_tokens = options_.limits.page_tokens;
+    const std::size_t page = tables[group][index / page_tokens];
+    return cache_[group][page * page_tokens + index % page_tokens];
+}
+
+} // namespace etna::test

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/engine/executor.hpp"
+#include "tests/support/fake_model.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace etna::test {
+
+/// Small enough that pages fill, chunks split and batches overflow in short tests.
+engine::Limits fake_limits();
+
+struct FakeOptions {
+    engine::Limits limits = fake_limits();
+    std::vector<FakeScript> scripts;
+    std::optional<uint64_t> lost_at_step;                ///< the device is lost in this step; the first is 1
+    std::chrono::microseconds step_delay{0};             ///< how long the device works on one step
+    std::function<void(const engine::Batch&)> on_submit; ///< sees every batch that was accepted
+};
+
+/// An executor without weights or device. It really keeps pages: each row stores its token where the page
+/// tables say, copies copy, and an answer is computed from what the tables lead to, so that a wrong table, a
+/// missing copy or a stale page shows as a wrong token. Nothing is computed before wait(); slots are filled
+/// step by step. Rows that write the same place in one step, and slots that were never filled, are internal
+/// errors.
+class FakeExecutor : public engine::Executor {
+public:
+    explicit FakeExecutor(FakeOptions options = {});
+
+    [[nodiscard]] const engine::Limits& limits() const override { return options_.limits; }
+    Result<engine::Ticket> submit(const engine::Batch& batch) override;
+    Result<engine::Outputs> wait(engine::Ticket ticket) override;
+
+private:
+    using Clock = std::chrono::steady_clock;
+    using PageTables = std::vector<std::vector<engine::PageId>>; ///< [group][page of the sequence]
+
+    struct Submission {
+        std::vector<engine::PageCopy> copies;
+        std::vector<engine::Row> rows;
+        std::vector<PageTables> sequences;
+        uint64_t ticket = 0;
+        Clock::time_point done;
+    };
+
+    Result<engine::Outputs> execute(const Submission& submission);
+    Status write_row(const engine::Row& row, const PageTables& tables);
+    Result<engine::RowOutput> answer(const engine::Row& row, const PageTables& tables);
+    FakePlace& place(std::size_t group, const PageTables& tables, uint32_t index);
+
+    FakeOptions options_;
+    FakeModel model_;
+    std::vector<std::vector<FakePlace>> cache_;     ///< [group][page * page_tokens + place]
+    std::vector<std::vector<uint64_t>> written_at_; ///< the same shape: the ticket that wrote the place
+    std::vector<std::optional<TokenId>> slots_;
+    std::deque<Submission> submissions_; ///< unread, oldest first
+    uint64_t next_ticket_ = 1;
+    uint64_t running_ticket_ = 0;
+    Clock::time_point device_free_;
+    bool is_lost_ = false;
+};
+
+} // namespace etna::test

@@ -1,0 +1,65 @@
+#include "tests/support/fake_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace etna::test {
+namespace {
+
+constexpr float scripted_logit = 60; // all others lie in [-8, 8)
+
+/// Finaliser of SplitMix64 (Steele, Lea, Flood, 2014).
+uint64_t mix(uint64_t value) {
+    value += 0x9E3779B97F4A7C15;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
+    return value ^ (value >> 31);
+}
+
+uint64_t hash(std::span<const FakePlace> places) {
+    uint64_t state = places.size();
+    for (const FakePlace& place : places) {
+        state = mix(state ^ place.token);
+        state = mix(state ^ place.index);
+        state = mix(state ^ static_cast<uint64_t>(place.kind) ^ (place.written ? 2U : 0U));
+    }
+    return state;
+}
+
+std::optional<TokenId> scripted_token(const FakeScript& script, std::span<const FakePlace> places) {
+    const auto is_prompt = [](const FakePlace& place) { return place.kind == engine::RowKind::prompt; };
+    const auto generated = std::find_if_not(places.begin(), places.end(), is_prompt);
+    const auto prompt_tokens = static_cast<std::size_t>(generated - places.begin());
+    const auto same_token = [](const FakePlace& place, TokenId token) { return place.token == token; };
+    if (script.continuation.empty() ||
+        (script.prompt &&
+         !std::equal(places.begin(), generated, script.prompt->begin(), script.prompt->end(), same_token)))
+        return std::nullopt;
+    return script.continuation[std::min(places.size() - prompt_tokens, script.continuation.size() - 1)];
+}
+
+} // namespace
+
+std::vector<float> FakeModel::logits(std::span<const std::vector<FakePlace>> groups) const {
+    uint64_t state = groups.size();
+    for (const auto& places : groups)
+        state = mix(state ^ hash(places));
+    std::vector<float> result(vocabulary);
+    for (uint32_t token = 0; token < vocabulary; ++token)
+        result[token] = static_cast<float>(mix(state ^ mix(token)) >> 40) * 0x1p-20F - 8;
+    for (const FakeScript& script : scripts) {
+        if (const auto token = scripted_token(script, groups.front())) {
+            result[*token % vocabulary] = scripted_logit;
+            break;
+        }
+    }
+    return result;
+}
+
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t index) {
+    if (group.kind == engine::CacheKind::full || index < group.window_tokens)
+        return 0;
+    return index + 1 - group.window_tokens;
+}
+
+} // namespace etna::test

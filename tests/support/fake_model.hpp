@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/base/token.hpp"
+#include "core/engine/executor.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace etna::test {
+
+/// What one row leaves in the cache: enough to notice a place that was never written, is stale, or is
+/// another's.
+struct FakePlace {
+    TokenId token = 0;
+    uint32_t index = 0;
+    engine::RowKind kind = engine::RowKind::prompt;
+    bool written = false;
+};
+
+/// The model says `continuation` after `prompt`, and then repeats the last token of `continuation` for ever
+/// (let it be an end token). The prompt is what was computed as prompt rows.
+struct FakeScript {
+    std::optional<std::vector<TokenId>> prompt; ///< any prompt when empty
+    std::vector<TokenId> continuation;
+};
+
+/// Logits that are a pure function of everything the row attends to.
+struct FakeModel {
+    uint32_t vocabulary = 0;
+    std::vector<FakeScript> scripts; ///< the first that fits is followed
+
+    /// `groups[g]` holds the places [begin, index] that a row sees in cache group g; begin is 0 but for
+    /// sliding windows.
+    [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakePlace>> groups) const;
+};
+
+/// First place that a row at `index` sees in a group.
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t index);
+
+} // namespace etna::test
