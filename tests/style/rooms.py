@@ -1,0 +1,93 @@
+"""Which room may include which: the diagram of the README's architecture section as a table, checked."""
+
+import re
+
+from tree import Finding, includes_of
+
+# A room may include itself, core/base, core/gguf, the rooms named here, and what those may include in turn.
+ALLOWED = {
+    "cli": {"server", "core/generate"},
+    "server": {"core/generate"},
+    "core/generate": {"core/engine", "core/chat", "core/text", "core/grammar", "core/sampling", "core/store"},
+    "core/engine": {"core/model", "core/sampling"},  # a row carries its sampling parameters
+    "core/model": {"core/kernels"},
+    "core/kernels": {"core/vk"},
+    "core/vk": set(),
+    "core/text": set(),
+    "core/chat": set(),
+    "core/grammar": set(),
+    "core/sampling": set(),
+    "core/store": set(),
+    "core/gguf": set(),
+    "core/base": set(),
+}
+EVERYWHERE = {"core/base", "core/gguf"}
+
+# The typed manifest of shader variants is for the rooms that record dispatches, and not inherited.
+SHADERS = {"core/kernels"}
+
+# Headers from outside -> where they may be included, as a pattern over paths. tests/ROOM follows ROOM.
+EXTERNAL = {
+    r"CLI/.*|CLI11\.hpp": r"(tests/)?cli/.*",
+    r"httplib\.h": r"(tests/)?server/.*|tests/e2e/.*",
+    r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
+    r"nlohmann/.*": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)",
+}
+
+
+def reachable(room, allowed=None):
+    """Every room that `room` may include."""
+    allowed = ALLOWED if allowed is None else allowed
+    seen, waiting = {room} | EVERYWHERE, [room]
+    if room == "core/base":
+        return {"core/base"}
+    while waiting:
+        for below in allowed[waiting.pop()] - seen:
+            seen.add(below)
+            waiting.append(below)
+    return seen
+
+
+def room_of(path):
+    """'core/vk' for core/vk/device.cpp, 'cli' for cli/main.cpp, None for tests and what is no room."""
+    parts = path.split("/")
+    if parts[0] == "core" and len(parts) > 2:
+        return "/".join(parts[:2])
+    return parts[0] if parts[0] in ("cli", "server", "shaders") and len(parts) > 1 else None
+
+
+def check_directions(tree):
+    for path, text in tree.matching(r"(core|cli|server)/.*\.(cpp|hpp)"):
+        room = room_of(path)
+        if room not in ALLOWED:
+            yield Finding(path, 1, f"'{room}' is no room of the house; the table in tests/style/rooms.py names them")
+            continue
+        below = reachable(room)
+        for line, name in includes_of(text):
+            target = room_of(name)
+            if name.startswith("tests/"):
+                yield Finding(path, line, f"{room} includes the tests' {name}")
+            elif target == "shaders":
+                if room not in SHADERS:
+                    yield Finding(path, line, f"{room} must not know shaders ({name})")
+            elif target is not None and target not in below:
+                yield Finding(path, line, f"{room} must not include {target} ({name})")
+
+
+def check_cycles(_tree, allowed=None):
+    """The table itself: names rooms that exist in it, and leads downwards only."""
+    allowed = ALLOWED if allowed is None else allowed
+    for room, targets in allowed.items():
+        for target in targets:
+            if target not in allowed:
+                yield Finding("tests/style/rooms.py", 1, f"{room} may include '{target}', which is no room")
+            elif room in reachable(target, allowed):
+                yield Finding("tests/style/rooms.py", 1, f"{room} and {target} may include each other")
+
+
+def check_external_headers(tree):
+    for path, text in tree.matching(r"(core|cli|server|tests)/.*\.(cpp|hpp)"):
+        for line, name in includes_of(text):
+            for header, place in EXTERNAL.items():
+                if re.fullmatch(header, name) and not re.fullmatch(place, path):
+                    yield Finding(path, line, f"<{name}> must not be included here (allowed: {place})")

@@ -1,0 +1,121 @@
+"""The rules of the house that need no compiler. Each takes a Tree and yields Findings."""
+
+import re
+import statistics
+
+from tree import Finding, code_of, without
+
+LINES_MAX = 500
+FILE_BYTES_MAX = 2_000_000
+
+# Files over LINES_MAX: path -> the reason. None so far.
+LONG_FILES = {}
+
+TOP_LEVEL = {
+    "cli", "core", "shaders", "server", "tests", "scripts", "man", ".ci",
+    "CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE",
+    ".clang-format", ".clang-tidy", ".gitignore",
+}  # fmt: skip
+
+SOURCES = r"(.*/)?(CMakeLists\.txt|[^/]+\.(cpp|hpp|comp|glsl|py|cmake|sh))|scripts/[^/]+"
+
+# What core/ never does: (pattern over code without comments and literals, what it is).
+NEVER_IN_CORE = [
+    (r"\bstd::(cout|cerr|clog)\b", "prints"),
+    (r"(?<![\w.>])(std::)?(v?f?printf|puts|fputs|putchar|fputc|perror)\s*\(", "prints"),
+    (r"\b(fmt|std)::(print|println|vprint)\s*\(", "prints"),
+    (r"(?<![\w.>])(std::|::)?(_?exit|_Exit|quick_exit|abort|terminate)\s*\(", "ends the process"),
+    (r"(?<![\w.>])(std::|::)?(secure_)?getenv\s*\(|\benviron\b", "reads the environment"),
+]
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def check_top_level(tree):
+    for entry in sorted({path.split("/")[0] for path in tree.files} - TOP_LEVEL):
+        yield Finding(entry, 1, "the top level of the project is fixed, and this is not in it")
+
+
+def check_core_is_silent(tree):
+    for path, text in tree.matching(r"core/.*\.(cpp|hpp)"):
+        code = code_of(text)
+        for pattern, verb in NEVER_IN_CORE:
+            for match in re.finditer(pattern, code):
+                yield Finding(path, line_of(code, match.start()), f"core/ never {verb}: {match.group().strip()}")
+
+
+def check_headers(tree):
+    for path, text in tree.matching(r".*\.hpp"):
+        bare = without(text, {"comment"}).strip()
+        if not bare.startswith("#pragma once"):
+            yield Finding(path, 1, "a header begins with #pragma once")
+        if not re.search(r"//|/\*", text):
+            yield Finding(path, 1, "a header says in a comment what it is for")
+
+
+def check_shader_headers(tree):
+    """A shader opens with a comment; a kernel's gives formula, shapes and the grid of workgroups."""
+    for path, text in tree.matching(r"shaders/.*\.(comp|glsl)"):
+        match = re.match(r"\s*(?:#version[^\n]*\n\s*)?((?://[^\n]*\n?)+|/\*.*?\*/)", text, re.DOTALL)
+        if not match:
+            yield Finding(path, 1, "a shader begins with a comment")
+        elif path.endswith(".comp"):
+            for word, pattern in (("the grid", r"(?i)\bgrid\b"), ("shapes as [rows, columns]", r"\[[^\]\n]+\]")):
+                if not re.search(pattern, match.group(1)):
+                    yield Finding(path, 1, f"a kernel's first comment gives {word}")
+
+
+def check_sizes(tree):
+    for path, text in tree.matching(SOURCES):
+        lines = text.count("\n")
+        if lines > LINES_MAX and path not in LONG_FILES:
+            yield Finding(path, lines, f"{lines} lines; {LINES_MAX} is the most without a reason in tests/style/rules.py")
+    for path, file in sorted(tree.files.items()):
+        if len(file.content) > FILE_BYTES_MAX:
+            yield Finding(path, 1, f"{len(file.content)} bytes; {FILE_BYTES_MAX} is the most")
+    for path in sorted(set(LONG_FILES) - {p for p, t in tree.matching(SOURCES) if t.count("\n") > LINES_MAX}):
+        yield Finding("tests/style/rules.py", 1, f"{path} is excused for its length, but not long")
+
+
+def size_summary(tree):
+    """One line about the C++ files, for people."""
+    counts = [text.count("\n") for _, text in tree.matching(r"(core|cli|server|tests)/.*\.(cpp|hpp)")]
+    if not counts:
+        return "no C++ files"
+    return f"{len(counts)} C++ files: median {statistics.median(counts):.0f} lines, longest {max(counts)}"
+
+
+# Folders of one machine, and hosts of package registries, by the shape of their names.
+MACHINE_PATH = re.compile(r"(?<![\w.~$})-])/(work|home|root|Users|mnt|srv)/[\w.]")
+OUTSIDE_DATA = re.compile(r"\.\./shared\b")
+REGISTRY_HOST = re.compile(
+    r"\b(deb|ftp|archive|security|snapshot|ports|mirrors?|registry|packages|pkgs?|proxy|index|files|static)"
+    r"\.([a-z0-9-]+\.)+(org|com|net|io|dev)\b"
+)
+
+
+def check_addresses(tree):
+    for path, file in sorted(tree.files.items()):
+        if path.startswith("tests/data/") and not path.endswith(".md") or b"\0" in file.content:
+            continue
+        for number, line in enumerate(file.text.split("\n"), start=1):
+            if MACHINE_PATH.search(line):
+                yield Finding(path, number, "a path of one machine")
+            if REGISTRY_HOST.search(line):
+                yield Finding(path, number, "a package registry's host; it comes from the machine's own set-up")
+            if OUTSIDE_DATA.search(line) and path != ".ci/run":
+                yield Finding(path, number, "only .ci/run may know what lies beside the checkout")
+
+
+def check_scripts(tree):
+    for path, text in tree.matching(r"scripts/[^/]+|\.ci/[^/]+"):
+        if re.search(r"\.\w+$", path.rsplit("/", 1)[1]):
+            continue  # sourced, or run by its interpreter
+        if not tree.files[path].executable:
+            yield Finding(path, 1, "has no run bit")
+        if not text.startswith("#!/usr/bin/env "):
+            yield Finding(path, 1, "has no '#!/usr/bin/env' line")
+        if not re.search(r"^(set -euo pipefail|source .*prelude\.sh.*)$", text, re.MULTILINE) and "python3" not in text[:40]:
+            yield Finding(path, 1, "neither sets -euo pipefail nor sources prelude.sh")

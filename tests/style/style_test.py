@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""The rules are rules: each catches what it forbids, in made-up trees, and lets pass what it allows."""
+
+import unittest
+
+import rooms
+import rules
+import style
+from tree import Tree, code_of, includes_of
+
+
+def broken(check, texts, executable=()):
+    """'path:line' of each finding of one rule over made-up files."""
+    return [f"{f.path}:{f.line}" for f in check(Tree.of_texts(texts, executable))]
+
+
+class Directions(unittest.TestCase):
+    def include(self, path, name):
+        return broken(rooms.check_directions, {path: f'#pragma once\n#include "{name}"\n'})
+
+    def test_arrows_of_the_design_are_allowed(self):
+        for path, name in [
+            ("cli/run.cpp", "server/router.hpp"),
+            ("cli/run.cpp", "core/generate/generate.hpp"),
+            ("server/router.cpp", "core/generate/generate.hpp"),
+            ("core/generate/a.cpp", "core/engine/engine.hpp"),
+            ("core/generate/a.cpp", "core/chat/message.hpp"),
+            ("core/generate/a.cpp", "core/text/tokenizer.hpp"),
+            ("core/generate/a.cpp", "core/grammar/mask.hpp"),
+            ("core/generate/a.cpp", "core/sampling/parameters.hpp"),
+            ("core/generate/a.cpp", "core/store/resolve.hpp"),
+            ("core/engine/a.cpp", "core/model/model.hpp"),
+            ("core/engine/a.cpp", "core/sampling/parameters.hpp"),
+            ("core/model/arch/llama.cpp", "core/kernels/matmul/matmul.hpp"),
+            ("core/kernels/matmul/matmul.cpp", "core/vk/recorder.hpp"),
+            ("core/kernels/matmul/matmul.cpp", "shaders/variants.hpp"),
+            ("core/text/a.cpp", "core/gguf/file.hpp"),
+            ("core/vk/a.cpp", "core/base/result.hpp"),
+            ("core/vk/a.cpp", "core/vk/device.hpp"),
+        ]:
+            self.assertEqual(self.include(path, name), [], f"{path} -> {name}")
+
+    def test_other_directions_are_not(self):
+        for path, name in [
+            ("server/router.cpp", "cli/run.hpp"),
+            ("core/generate/a.cpp", "server/router.hpp"),
+            ("core/generate/a.cpp", "cli/run.hpp"),
+            ("core/engine/a.cpp", "core/generate/generate.hpp"),
+            ("core/engine/a.cpp", "core/text/tokenizer.hpp"),
+            ("core/engine/a.cpp", "core/store/resolve.hpp"),
+            ("core/engine/a.cpp", "core/chat/message.hpp"),
+            ("core/engine/a.cpp", "core/grammar/mask.hpp"),
+            ("core/model/a.cpp", "core/engine/batch.hpp"),
+            ("core/model/a.cpp", "shaders/variants.hpp"),
+            ("core/model/a.cpp", "core/store/resolve.hpp"),
+            ("core/kernels/a.cpp", "core/model/model.hpp"),
+            ("core/vk/a.cpp", "core/kernels/layout.hpp"),
+            ("core/vk/a.cpp", "shaders/variants.hpp"),
+            ("core/text/a.cpp", "core/chat/message.hpp"),
+            ("core/chat/a.cpp", "core/text/tokenizer.hpp"),
+            ("core/sampling/a.cpp", "core/engine/batch.hpp"),
+            ("core/store/a.cpp", "core/generate/generate.hpp"),
+            ("core/gguf/a.cpp", "core/vk/buffer.hpp"),
+            ("core/base/a.cpp", "core/gguf/file.hpp"),
+            ("core/base/a.hpp", "tests/support/catch.hpp"),
+        ]:
+            self.assertEqual(self.include(path, name), [f"{path}:2"], f"{path} -> {name}")
+
+    def test_a_room_that_the_table_does_not_know(self):
+        self.assertEqual(broken(rooms.check_directions, {"core/attic/a.cpp": "int a;\n"}), ["core/attic/a.cpp:1"])
+
+    def test_both_forms_and_spaced_includes_are_seen(self):
+        text = '# include  <core/engine/batch.hpp>\n  #include "core/engine/batch.hpp"\n'
+        self.assertEqual(broken(rooms.check_directions, {"core/vk/a.cpp": text}), ["core/vk/a.cpp:1", "core/vk/a.cpp:2"])
+
+    def test_includes_in_comments_do_not_count(self):
+        text = '// #include "core/engine/batch.hpp"\n/*\n#include "core/engine/batch.hpp"\n*/\n'
+        self.assertEqual(broken(rooms.check_directions, {"core/vk/a.cpp": text}), [])
+
+    def test_the_table_may_not_run_in_circles_or_name_unknown_rooms(self):
+        circle = {"a": {"b"}, "b": {"a"}, "core/base": set(), "core/gguf": set()}
+        self.assertEqual(len(list(rooms.check_cycles(None, circle))), 2)
+        unknown = {"a": {"nowhere"}, "core/base": set(), "core/gguf": set()}
+        self.assertEqual(len(list(rooms.check_cycles(None, unknown))), 1)
+
+
+class ExternalHeaders(unittest.TestCase):
+    def include(self, path, name):
+        return broken(rooms.check_external_headers, {path: f"#include <{name}>\n"})
+
+    def test_where_they_belong(self):
+        for path, name in [
+            ("cli/main.cpp", "CLI/CLI.hpp"),
+            ("server/listen.cpp", "httplib.h"),
+            ("core/vk/instance.cpp", "volk.h"),
+            ("core/vk/instance.cpp", "vulkan/vulkan.h"),
+            ("tests/vk/instance_test.cpp", "vulkan/vulkan.h"),
+            ("core/store/manifest.cpp", "nlohmann/json.hpp"),
+            ("core/chat/jinja/values_private.hpp", "nlohmann/json.hpp"),
+            ("core/grammar/schema.cpp", "nlohmann/json_fwd.hpp"),
+            ("server/router.hpp", "nlohmann/json.hpp"),
+            ("tests/text/vectors_test.cpp", "nlohmann/json.hpp"),
+        ]:
+            self.assertEqual(self.include(path, name), [], f"{path} -> {name}")
+
+    def test_elsewhere(self):
+        for path, name in [
+            ("core/base/log.cpp", "CLI/CLI.hpp"),
+            ("server/listen.cpp", "CLI/App.hpp"),
+            ("cli/main.cpp", "httplib.h"),
+            ("core/store/download.cpp", "httplib.h"),
+            ("core/kernels/a.cpp", "vulkan/vulkan.h"),
+            ("core/engine/a.hpp", "volk.h"),
+            ("cli/devices.cpp", "vulkan/vulkan_core.h"),
+            ("tests/kernels/a_test.cpp", "volk.h"),
+            ("core/chat/message.hpp", "nlohmann/json.hpp"),
+            ("core/text/a.cpp", "nlohmann/json.hpp"),
+            ("core/generate/a.cpp", "nlohmann/json.hpp"),
+        ]:
+            self.assertEqual(self.include(path, name), [f"{path}:1"], f"{path} -> {name}")
+
+
+class SilentCore(unittest.TestCase):
+    def lines(self, text, path="core/base/a.cpp"):
+        return broken(rules.check_core_is_silent, {path: text})
+
+    def test_printing_ending_and_the_environment(self):
+        for code in [
+            'std::cout << "x";',
+            "std::cerr << 1;",
+            'printf("x");',
+            'std::fprintf(stderr, "x");',
+            'fmt::print("x");',
+            'std::puts("x");',
+            "std::exit(1);",
+            "exit(1);",
+            "_exit(1);",
+            "std::abort();",
+            "::abort();",
+            "std::terminate();",
+            'std::getenv("HOME");',
+            'if (getenv ("HOME")) {}',
+            'secure_getenv("HOME");',
+        ]:
+            self.assertEqual(self.lines(f"int a;\n{code}\n"), ["core/base/a.cpp:2"], code)
+
+    def test_what_only_looks_like_it(self):
+        for code in [
+            '// printf("x")',
+            "/* std::cout\n exit(1) */",
+            'auto text = "exit(1) getenv(";',
+            'auto text = R"(std::cout << abort())";',
+            "std::snprintf(text, 4, format);",
+            "queue.exit();",
+            "on_exit(1);",
+            "pointer->abort();",
+            "bool fprint(int);",
+            "auto n = 1'000; auto c = '\"'; call(n);",
+        ]:
+            self.assertEqual(self.lines(code + "\n"), [], code)
+
+    def test_other_folders_may(self):
+        self.assertEqual(self.lines('printf("x");', "cli/main.cpp"), [])
+
+
+class FilesAndFolders(unittest.TestCase):
+    def test_top_level(self):
+        self.assertEqual(broken(rules.check_top_level, {"README.md": "", "core/a.cpp": "", ".ci/run": ""}), [])
+        self.assertEqual(broken(rules.check_top_level, {"docs/a.md": "", "Makefile": ""}), ["Makefile:1", "docs:1"])
+
+    def test_headers(self):
+        self.assertEqual(broken(rules.check_headers, {"core/a.hpp": "// Why.\n#pragma once\nint a;\n"}), [])
+        self.assertEqual(broken(rules.check_headers, {"core/a.hpp": "#pragma once\nint a;\n"}), ["core/a.hpp:1"])
+        self.assertEqual(broken(rules.check_headers, {"core/a.hpp": "/// Why.\nint a;\n"}), ["core/a.hpp:1"])
+
+    def test_shader_headers(self):
+        good = "#version 460\n// y[m, n] = a[m, k] * b[k, n]\n// Grid: one workgroup for each row.\nvoid main() {}\n"
+        self.assertEqual(broken(rules.check_shader_headers, {"shaders/add/add.comp": good}), [])
+        for bad in ["void main() {}\n", "// y[n] = x[n]\nvoid main() {}\n", "// Adds. Grid: rows.\nvoid main() {}\n"]:
+            self.assertEqual(broken(rules.check_shader_headers, {"shaders/add/add.comp": bad}), ["shaders/add/add.comp:1"])
+        self.assertEqual(broken(rules.check_shader_headers, {"shaders/include/a.glsl": "int a;\n"}), ["shaders/include/a.glsl:1"])
+
+    def test_sizes(self):
+        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 500}), [])
+        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 501}), ["core/a.cpp:501"])
+        self.assertEqual(broken(rules.check_sizes, {"scripts/test": "\n" * 501}), ["scripts/test:501"])
+        self.assertEqual(broken(rules.check_sizes, {"tests/data/a.gguf": "x" * 2_000_001}), ["tests/data/a.gguf:1"])
+
+    def test_size_summary_reports_the_median(self):
+        tree = Tree.of_texts({"core/a.cpp": "\n", "core/b.cpp": "\n" * 5, "tests/c.cpp": "\n" * 9, "a.py": "\n" * 99})
+        self.assertEqual(rules.size_summary(tree), "3 C++ files: median 5 lines, longest 9")
+
+    def test_addresses(self):
+        # Put together here, so that this file itself keeps the rule.
+        home, host, beside = "/ho" + "me/somebody/x", "deb." + "debian.org", "../" + "shared/data"
+        for text in [f"path = {home}", f'"{home}"', f"http://{host}/debian", f"cd {beside}"]:
+            self.assertEqual(broken(rules.check_addresses, {"scripts/a": text}), ["scripts/a:1"], text)
+        self.assertEqual(broken(rules.check_addresses, {".ci/run": f"cd {beside}"}), [])
+        for text in ["a/home/b", "$root/work/x", "https://github.com/KhronosGroup/glslang", "core/work/a.hpp"]:
+            self.assertEqual(broken(rules.check_addresses, {"scripts/a": text}), [], text)
+
+    def test_scripts(self):
+        good = "#!/usr/bin/env bash\nset -euo pipefail\n"
+        self.assertEqual(broken(rules.check_scripts, {"scripts/a": good}, {"scripts/a"}), [])
+        self.assertEqual(broken(rules.check_scripts, {"scripts/a": good}), ["scripts/a:1"])
+        self.assertEqual(broken(rules.check_scripts, {".ci/run": "set -euo pipefail\n"}, {".ci/run"}), [".ci/run:1"])
+        self.assertEqual(broken(rules.check_scripts, {"scripts/a": "#!/usr/bin/env bash\n"}, {"scripts/a"}), ["scripts/a:1"])
+        self.assertEqual(broken(rules.check_scripts, {"scripts/a.sh": "x=1\n"}), [])
+
+
+class Reading(unittest.TestCase):
+    def test_code_keeps_line_numbers(self):
+        text = 'a /* 1\n2 */ b "s\\"t" c\n// d\nR"x(\n)" )x" e \'"\' f\n'
+        code = code_of(text)
+        self.assertEqual(code.count("\n"), text.count("\n"))
+        self.assertEqual(code.split(), ["a", "b", "c", "e", "f"])
+
+    def test_includes(self):
+        self.assertEqual(list(includes_of('#pragma once\n#include <a/b.h> // x\n#include "c.hpp"\n')), [(2, "a/b.h"), (3, "c.hpp")])
+
+    def test_every_rule_is_called(self):
+        named = {name for module in (rooms, rules) for name in dir(module) if name.startswith("check_")}
+        self.assertEqual(named, {check.__name__ for check in style.CHECKS})
+
+
+if __name__ == "__main__":
+    unittest.main()
