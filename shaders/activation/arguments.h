@@ -1,0 +1,15 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct SiluMultiplyArguments {
+    ADDRESS(Floats) gate; // of the first row of this dispatch
+    ADDRESS(Floats) up;
+    uint columns;
+    uint gate_stride;
+    uint up_stride;
+    uint unused;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif

@@ -1,0 +1,26 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct AttentionArguments {
+    ADDRESS(RowInfos) rows;
+    ADDRESS(Floats) q; // q, y: of the first row of this dispatch
+    ADDRESS(Floats) y;
+    ADDRESS(Quads) keys;
+    ADDRESS(Quads) values;
+    ADDRESS(Words) tables;
+    ADDRESS(Floats) partials; // [row][q_head][run][head_stride + 2]: sums, then largest score, then sum of weights
+    uint q_stride;
+    uint y_stride;
+    uint q_heads;
+    uint kv_heads;
+    uint pages;
+    uint window; // 0: all keys
+    uint run_tokens; // keys in a run, a multiple of PAGE_TOKENS
+    uint runs;       // that partials has room for
+    float scale;
+    uint unused;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif

@@ -1,0 +1,151 @@
+// y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), keys j in the row's window up to its index;
+// online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
+// q, y: f32 [rows, heads x HEAD_DIM]; cache as in include/cache.glsl.
+// Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = runs. WORKGROUP invocations serve HEADS query
+// heads that share a kv head, so that each key and value is read once for all of them.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/include/buffers.glsl"
+#include "shaders/include/rows.h"
+#include "shaders/include/cache.glsl"
+#include "shaders/attention/arguments.h"
+
+layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
+layout(constant_id = 0) const uint WORKGROUP = 64;
+layout(constant_id = 1) const uint HEAD_DIM = 64;
+layout(constant_id = 2) const uint HEADS = 1;
+const uint head_stride = (HEAD_DIM + 7) / 8 * 8;
+const uint head_pairs = head_stride / 2;
+const uint own_pairs = (HEADS * head_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
+layout(push_constant, std430) uniform Push { AttentionArguments a; };
+#include "shaders/attention/runs.glsl"
+
+shared float q_heads[HEADS * head_stride];
+shared float weights[HEADS * PAGE_TOKENS]; // scores, then exp(score - largest)
+shared float largest[HEADS];
+shared float total[HEADS];
+shared float shrink[HEADS]; // exp(old largest - new largest)
+
+// q . K at a place, eight elements at a time.
+float score(uint head, uint place) {
+    float sum = 0;
+    for (uint d = 0; d < head_stride; d += 8) {
+#if CACHE == CACHE_f32
+        vec4 k0 = uintBitsToFloat(a.keys.v[(place + d) / 4]);
+        vec4 k1 = uintBitsToFloat(a.keys.v[(place + d) / 4 + 1]);
+#else
+        uvec4 quad = a.keys.v[(place + d) / 8];
+        vec4 k0 = vec4(unpackHalf2x16(quad.x), unpackHalf2x16(quad.y));
+        vec4 k1 = vec4(unpackHalf2x16(quad.z), unpackHalf2x16(quad.w));
+#endif
+        for (uint e = 0; e < 4; ++e)
+            sum = fma(q_heads[head * head_stride + d + e], k0[e], sum);
+        for (uint e = 0; e < 4; ++e)
+            sum = fma(q_heads[head * head_stride + d + 4 + e], k1[e], sum);
+    }
+    return sum * a.scale;
+}
+
+vec2 value_pair(uint place, uint pair) {
+#if CACHE == CACHE_f32
+    return Pairs(a.values).v[place / 2 + pair];
+#else
+    return unpackHalf2x16(Words(a.values).v[place / 2 + pair]);
+#endif
+}
+
+void main() {
+    uint t = gl_LocalInvocationID.x;
+    uint r = gl_WorkGroupID.y;
+    RowInfo row = a.rows.v[r];
+    uint run = first_run(row.index) + gl_WorkGroupID.z;
+    if (run > last_run(row.index))
+        return;
+    uint parts = a.q_heads / a.kv_heads / HEADS;
+    uint kv_head = gl_WorkGroupID.x / parts;
+    uint first_head = kv_head * (a.q_heads / a.kv_heads) + gl_WorkGroupID.x % parts * HEADS;
+
+    for (uint i = t; i < HEADS * head_stride; i += WORKGROUP) {
+        uint d = i % head_stride;
+        q_heads[i] = d < HEAD_DIM ? a.q.v[r * a.q_stride + (first_head + i / head_stride) * HEAD_DIM + d] : 0.0;
+    }
+    for (uint h = t; h < HEADS; h += WORKGROUP) {
+        largest[h] = uintBitsToFloat(0xFF800000u);
+        total[h] = 0;
+    }
+    vec2 sums[own_pairs];
+    for (uint i = 0; i < own_pairs; ++i)
+        sums[i] = vec2(0);
+
+    uint begin = max(first_key(row.index), run * a.run_tokens);
+    uint end = row.index + 1;
+    if (run < last_run(row.index))
+        end = (run + 1) * a.run_tokens;
+    for (uint tile = begin / PAGE_TOKENS * PAGE_TOKENS; tile < end; tile += PAGE_TOKENS) {
+        uint first = cache_place(page_of(row, a.tables, tile, a.pages), a.kv_heads, kv_head, 0, head_stride);
+        uint from = max(begin, tile) - tile; // keys [from, to) of the tile count
+        uint to = min(end - tile, PAGE_TOKENS);
+        barrier();
+        for (uint i = t; i < HEADS * PAGE_TOKENS; i += WORKGROUP) {
+            uint j = i % PAGE_TOKENS;
+            weights[i] = j >= from && j < to ? score(i / PAGE_TOKENS, first + j * head_stride) : uintBitsToFloat(0xFF800000u);
+        }
+        barrier();
+        for (uint h = t; h < HEADS; h += WORKGROUP) {
+            float now = largest[h];
+            for (uint j = from; j < to; ++j)
+                now = max(now, weights[h * PAGE_TOKENS + j]);
+            shrink[h] = exp(largest[h] - now);
+            largest[h] = now;
+        }
+        barrier();
+        for (uint i = t; i < HEADS * PAGE_TOKENS; i += WORKGROUP)
+            weights[i] = exp(weights[i] - largest[i / PAGE_TOKENS]);
+        barrier();
+        for (uint h = t; h < HEADS; h += WORKGROUP) {
+            float sum = total[h] * shrink[h];
+            for (uint j = from; j < to; ++j)
+                sum += weights[h * PAGE_TOKENS + j];
+            total[h] = sum;
+        }
+        for (uint i = 0; i < own_pairs; ++i) {
+            uint pair = t + i * WORKGROUP;
+            if (pair < HEADS * head_pairs) {
+                uint h = pair / head_pairs;
+                vec2 sum = sums[i] * shrink[h];
+                for (uint j = from; j < to; ++j) {
+                    vec2 value = value_pair(first + j * head_stride, pair % head_pairs);
+                    sum = fma(vec2(weights[h * PAGE_TOKENS + j]), value, sum);
+                }
+                sums[i] = sum;
+            }
+        }
+    }
+    barrier();
+
+    bool whole = first_run(row.index) == last_run(row.index);
+    for (uint i = 0; i < own_pairs; ++i) {
+        uint pair = t + i * WORKGROUP;
+        if (pair >= HEADS * head_pairs)
+            continue;
+        uint h = pair / head_pairs;
+        uint d = pair % head_pairs * 2;
+        if (whole) {
+            uint at = r * a.y_stride + (first_head + h) * HEAD_DIM + d;
+            if (d < HEAD_DIM) {
+                a.y.v[at] = sums[i].x / total[h];
+                a.y.v[at + 1] = sums[i].y / total[h];
+            }
+        } else {
+            uint at = partial_at(r, first_head + h, run - first_run(row.index)) + d;
+            a.partials.v[at] = sums[i].x;
+            a.partials.v[at + 1] = sums[i].y;
+        }
+    }
+    if (!whole)
+        for (uint h = t; h < HEADS; h += WORKGROUP) {
+            uint at = partial_at(r, first_head + h, run - first_run(row.index)) + head_stride;
+            a.partials.v[at] = largest[h];
+            a.partials.v[at + 1] = total[h];
+        }
+}

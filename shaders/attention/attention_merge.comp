@@ -1,0 +1,39 @@
+// y = sum_i exp(m_i - M) s_i / sum_i exp(m_i - M) l_i over a row's runs i in order, M = max m_i: joins what attention.comp
+// left for rows whose keys span several runs. Partials: see arguments.h; y: f32 [rows, heads x HEAD_DIM].
+// Grid: x = query heads, y = rows; 64 invocations share one head.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/include/buffers.glsl"
+#include "shaders/include/rows.h"
+#include "shaders/attention/arguments.h"
+
+layout(local_size_x = 64) in;
+layout(constant_id = 0) const uint HEAD_DIM = 64;
+const uint head_stride = (HEAD_DIM + 7) / 8 * 8;
+layout(push_constant, std430) uniform Push { AttentionArguments a; };
+#include "shaders/attention/runs.glsl"
+
+void main() {
+    uint h = gl_WorkGroupID.x;
+    uint r = gl_WorkGroupID.y;
+    uint index = a.rows.v[r].index;
+    uint runs = min(last_run(index) - first_run(index) + 1, a.runs);
+    if (runs == 1)
+        return;
+    float largest = a.partials.v[partial_at(r, h, 0) + head_stride];
+    for (uint i = 1; i < runs; ++i)
+        largest = max(largest, a.partials.v[partial_at(r, h, i) + head_stride]);
+    float total = 0;
+    for (uint i = 0; i < runs; ++i) {
+        uint at = partial_at(r, h, i) + head_stride;
+        total = fma(exp(a.partials.v[at] - largest), a.partials.v[at + 1], total);
+    }
+    for (uint d = gl_LocalInvocationID.x; d < HEAD_DIM; d += 64) {
+        float sum = 0;
+        for (uint i = 0; i < runs; ++i) {
+            uint at = partial_at(r, h, i);
+            sum = fma(exp(a.partials.v[at + head_stride] - largest), a.partials.v[at + d], sum);
+        }
+        a.y.v[r * a.y_stride + h * HEAD_DIM + d] = sum / total;
+    }
+}

@@ -1,0 +1,20 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct EmbedArguments {
+    ADDRESS(Words) weights;
+    ADDRESS(Words) scales;
+    ADDRESS(RowInfos) rows;
+    ADDRESS(Words) slots;
+    ADDRESS(Floats) y; // of the first row of this dispatch
+    uint vocabulary;
+    uint columns;
+    uint padded_columns; // of a weight row
+    uint y_stride;
+    uint slot_count;
+    float scale;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif

@@ -1,0 +1,82 @@
+// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prompt path of GPUs without matrix units.
+// W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
+// Grid: x, z = ceil(rows / 64) folded, y = ceil(count / 32). 256 invocations make a tile of 64 weight rows by 32
+// columns, 4 x 2 each, over steps of 32 along k staged in shared memory (12.7 KiB); sums run along k in order.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/include/buffers.glsl"
+#include "shaders/include/formats.glsl"
+#include "shaders/linear/arguments.h"
+
+layout(local_size_x = 256) in;
+layout(push_constant, std430) uniform Push { LinearArguments a; };
+#include "shaders/linear/store.glsl"
+
+const uint tile_rows = 64;
+const uint tile_columns = 32;
+const uint step_elements = 32;
+shared float w_tile[step_elements * (tile_rows + 1)];    // [k][row], padded against bank conflicts
+shared float x_tile[step_elements * (tile_columns + 1)]; // [k][column]
+
+void load_weights(uint first_row, uint step_index) {
+    const uint row_quads = step_elements / quad_elements; // quads of one row in this step
+    for (uint i = gl_LocalInvocationID.x; i < tile_rows * row_quads; i += 256) {
+        uint m = i / row_quads;
+        uint q = i % row_quads;
+        uint row = min(first_row + m, a.rows - 1);
+        vec4 w[4];
+        decode_quad(a.weights.v[row * (a.columns / quad_elements) + step_index * row_quads + q], w);
+#if FORMAT == FORMAT_q8
+        float scale = row_scale(a.scales, row * (a.columns / 32) + step_index);
+#else
+        float scale = 1;
+#endif
+        for (uint v = 0; v < quad_vectors; ++v)
+            for (uint e = 0; e < 4; ++e)
+                w_tile[(q * quad_elements + v * 4 + e) * (tile_rows + 1) + m] = scale * w[v][e];
+    }
+}
+
+void load_columns(uint first_column, uint step_index) {
+    uint c = gl_LocalInvocationID.x / 8;
+    uint v = gl_LocalInvocationID.x % 8;
+    uint column = min(first_column + c, a.count - 1);
+    vec4 x = a.x.v[column * a.x_stride + step_index * 8 + v];
+    for (uint e = 0; e < 4; ++e)
+        x_tile[(v * 4 + e) * (tile_columns + 1) + c] = x[e];
+}
+
+void main() {
+    uint first_row = folded_group() * tile_rows;
+    if (first_row >= a.rows)
+        return;
+    uint first_column = gl_WorkGroupID.y * tile_columns;
+    uint m = gl_LocalInvocationID.x % 16;
+    uint c = gl_LocalInvocationID.x / 16;
+
+    float sums[4][2];
+    for (uint i = 0; i < 4; ++i)
+        sums[i][0] = sums[i][1] = 0;
+    for (uint s = 0; s < a.columns / step_elements; ++s) {
+        barrier();
+        load_weights(first_row, s);
+        load_columns(first_column, s);
+        barrier();
+        for (uint k = 0; k < step_elements; ++k) {
+            float x0 = x_tile[k * (tile_columns + 1) + c];
+            float x1 = x_tile[k * (tile_columns + 1) + c + 16];
+            for (uint i = 0; i < 4; ++i) {
+                float w = w_tile[k * (tile_rows + 1) + m + 16 * i];
+                sums[i][0] = fma(w, x0, sums[i][0]);
+                sums[i][1] = fma(w, x1, sums[i][1]);
+            }
+        }
+    }
+    for (uint i = 0; i < 4; ++i)
+        for (uint j = 0; j < 2; ++j) {
+            uint row = first_row + m + 16 * i;
+            uint column = first_column + c + 16 * j;
+            if (row < a.rows && column < a.count)
+                store_sum(column, row, sums[i][j]);
+        }
+}

@@ -1,0 +1,21 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct RmsNormArguments {
+    ADDRESS(Floats) x;
+    ADDRESS(Floats) y;
+    ADDRESS(Floats) weight;
+    ADDRESS(Words) indices; // read when use_indices != 0
+    uint columns;
+    uint x_stride;
+    uint y_stride;
+    uint x_first;
+    uint y_first;
+    uint x_rows; // indices are clamped to it
+    uint use_indices;
+    float epsilon;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif

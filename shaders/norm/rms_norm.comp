@@ -1,0 +1,24 @@
+// y[y_first + i] = x[r] / sqrt(mean(x[r]^2) + epsilon) * weight, r = indices[i] or x_first + i. arXiv 1910.07467.
+// x: f32 [rows, x_stride], y: f32 [rows, y_stride], weight: f32 [columns].
+// Grid: x = rows; WORKGROUP invocations share one row.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "shaders/include/buffers.glsl"
+#include "shaders/include/reduce.glsl"
+#include "shaders/norm/arguments.h"
+
+layout(push_constant, std430) uniform Push { RmsNormArguments a; };
+
+void main() {
+    uint i = gl_WorkGroupID.x;
+    uint r = a.use_indices != 0 ? min(a.indices.v[i], a.x_rows - 1) : a.x_first + i;
+    uint from = r * a.x_stride;
+    uint to = (a.y_first + i) * a.y_stride;
+
+    float squares = 0;
+    for (uint k = gl_LocalInvocationID.x; k < a.columns; k += WORKGROUP)
+        squares = fma(a.x.v[from + k], a.x.v[from + k], squares);
+    float factor = inversesqrt(workgroup_sum(squares) / float(a.columns) + a.epsilon);
+    for (uint k = gl_LocalInvocationID.x; k < a.columns; k += WORKGROUP)
+        a.y.v[to + k] = a.x.v[from + k] * factor * a.weight.v[k];
+}

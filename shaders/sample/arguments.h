@@ -1,0 +1,20 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct SampleArguments {
+    ADDRESS(Floats) logits;    // [row][logits_stride]
+    ADDRESS(SampleInfos) infos;
+    ADDRESS(Words) slots;
+    ADDRESS(Words) partials;   // [row][chunk][4 + 2 candidates]: largest, sum, nan, unused, then pairs (id, logit)
+    ADDRESS(Words) results;    // [row][4 + 2 x 64]: kernels::SampleResult
+    uint vocabulary;
+    uint logits_stride;
+    uint chunks;
+    uint candidates;
+    uint slot_count;
+    uint unused;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif
