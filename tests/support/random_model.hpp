@@ -1,0 +1,79 @@
+#pragma once
+
+#include "tests/support/gguf_writer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace etna::test {
+
+enum class RandomArchitecture { llama, qwen3 };
+
+enum class WeightFormat { f32, f16, bf16, q8_0 };
+
+enum class RopeScaling {
+    none,
+    linear, ///< rope.scaling.type "linear" with rope_factor
+    yarn,   ///< rope.scaling.type "yarn" with rope_factor and original_context
+    llama3, ///< the tensor rope_freqs.weight: one divisor per pair of rotated dimensions, from 1 up to
+            ///< rope_factor
+};
+
+enum class HeadKind {
+    separate, ///< output.weight
+    tied,     ///< the head is token_embd.weight
+};
+
+enum class RandomTokenizer {
+    none,            ///< no tokenizer.* keys: any vocabulary size is possible
+    by_architecture, ///< SentencePiece with byte tokens for llama, byte-level BPE for qwen3
+};
+
+/// The ChatML template as models of the Qwen family carry it, without tools.
+extern const std::string_view chatml_template;
+
+/// A tiny model. Every size may be odd, except: head_dim is even (rotation works on pairs), heads is a
+/// multiple of kv_heads, and rows stored as Q8_0 are a multiple of 32 elements long.
+struct RandomModelOptions {
+    RandomArchitecture architecture = RandomArchitecture::llama;
+    uint32_t layers = 2;
+    uint32_t embedding = 64;
+    uint32_t heads = 4;
+    uint32_t kv_heads = 2;
+    uint32_t head_dim = 16; ///< need not be embedding / heads
+    uint32_t feed_forward = 96;
+    uint32_t vocabulary = 320; ///< at least minimum_vocabulary() with a tokenizer
+    uint32_t context = 256;
+    float norm_epsilon = 1e-5F;
+
+    float rope_base = 10000.0F;
+    RopeScaling rope_scaling = RopeScaling::none;
+    float rope_factor = 4.0F;
+    uint32_t original_context = 64; ///< yarn only
+
+    HeadKind head = HeadKind::separate;
+    WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward
+    WeightFormat embedding_format = WeightFormat::f32;
+    WeightFormat head_format = WeightFormat::f32; ///< of a separate head
+
+    RandomTokenizer tokenizer = RandomTokenizer::by_architecture;
+    std::string_view chat_template = {}; ///< tokenizer.chat_template; absent when empty
+
+    uint64_t seed = 1;
+    float scale = 1.0F;      ///< weights of a matrix have the standard deviation scale / sqrt(columns)
+    float head_scale = 4.0F; ///< logits have about this standard deviation: higher is peakier
+};
+
+/// Smallest vocabulary that the architecture's tokenizer fits in.
+uint32_t minimum_vocabulary(RandomArchitecture architecture);
+
+/// The model before it is laid out as a file, for tests that add to it, split or damage it.
+/// The same options give the same bytes with every compiler and library. Throws std::invalid_argument on
+/// options that contradict the rules above.
+GgufWriter random_model_writer(const RandomModelOptions& options);
+
+/// The model as a GGUF file in memory, with the key and tensor names of llama.cpp.
+Bytes random_model(const RandomModelOptions& options);
+
+} // namespace etna::test
