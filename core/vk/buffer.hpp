@@ -43,9 +43,10 @@ public:
     /// writes after wait() to the host; both without further calls.
     [[nodiscard]] MutableByteView mapped() const;
 
+    struct Content; ///< for core/vk itself
+
 private:
     friend class Recorder;
-    struct Content;
     explicit Buffer(std::unique_ptr<Content> content);
     std::unique_ptr<Content> content_;
 };

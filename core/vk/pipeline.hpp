@@ -32,9 +32,10 @@ public:
 
     [[nodiscard]] const std::string& label() const;
 
+    struct Content; ///< for core/vk itself
+
 private:
     friend class Recorder;
-    struct Content;
     explicit Pipeline(std::unique_ptr<Content> content);
     std::unique_ptr<Content> content_;
 };

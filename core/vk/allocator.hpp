@@ -1,0 +1,75 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/vk/block_space.hpp"
+#include "core/vk/buffer.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <volk.h>
+
+namespace etna::vk {
+
+struct Block;
+
+/// A part of one VkDeviceMemory; given back with Allocator::release().
+struct Allocation {
+    Block* block = nullptr; ///< owned by the allocator
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    std::byte* mapped = nullptr; ///< of this part; null when not mapped
+};
+
+struct AllocatorOptions {
+    VkDevice device = VK_NULL_HANDLE;
+    const VolkDeviceTable* functions = nullptr; ///< borrowed
+    VkPhysicalDeviceMemoryProperties memory{};
+    BlockPolicy policy;
+    bool map_device_memory = false; ///< unified memory: Memory::device is mapped too
+    bool host_memory = false;       ///< the device allocates from the host's memory, which overcommits
+};
+
+/// Device memory by intent, in blocks that stay mapped. Thread-safe.
+class Allocator {
+public:
+    explicit Allocator(const AllocatorOptions& options);
+    Allocator(const Allocator&) = delete;
+    Allocator& operator=(const Allocator&) = delete;
+    ~Allocator(); ///< frees every block, taken or not
+
+    /// Memory that a buffer with these requirements can be bound to, with shader addresses. Asks the driver
+    /// only when no block has room. Errors: out_of_memory, unsupported (no memory type fits).
+    Result<Allocation> allocate(Memory intent, const VkMemoryRequirements& requirements);
+
+    void release(const Allocation& allocation);
+
+    /// Bytes allocated from the driver on device-local heaps.
+    [[nodiscard]] uint64_t device_local_bytes() const;
+    /// Number of VkDeviceMemory objects.
+    [[nodiscard]] size_t block_count() const;
+
+private:
+    struct Pool { ///< one per intent and memory type
+        std::vector<std::unique_ptr<Block>> blocks;
+        uint64_t reserved_bytes = 0;
+    };
+    static constexpr size_t intent_count = 3;
+
+    Result<Allocation> allocate_from(Pool& pool, Memory intent, uint32_t type, uint64_t bytes,
+                                     uint64_t alignment);
+    Result<Block*> add_block(Pool& pool, Memory intent, uint32_t type, uint64_t bytes);
+    void free_block(Block& block) const;
+
+    AllocatorOptions options_;
+    std::array<std::vector<uint32_t>, intent_count> types_; ///< by intent, best first
+    mutable std::mutex mutex_;
+    std::array<std::array<Pool, VK_MAX_MEMORY_TYPES>, intent_count> pools_;
+};
+
+} // namespace etna::vk

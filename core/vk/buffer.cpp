@@ -1,0 +1,144 @@
+#include "core/vk/buffer.hpp"
+
+#include "core/vk/buffer_content.hpp"
+#include "core/vk/error.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::vk {
+namespace {
+
+/// Vulkan buffers are this much larger than asked for, at most, so that a vector load of the last element is
+/// inside.
+constexpr uint64_t size_granularity = 16;
+
+std::string_view name_of(Memory memory) {
+    switch (memory) {
+    case Memory::device:
+        return "device";
+    case Memory::upload:
+        return "upload";
+    case Memory::readback:
+        return "readback";
+    }
+    return "unknown";
+}
+
+double mebibytes(uint64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(mebibyte);
+}
+
+Status create_handle(Buffer::Content& content) {
+    VkBufferCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    info.size = round_up(content.bytes, size_granularity);
+    info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
+    const LogicalDevice& device = content.device->device;
+    const VkResult created = device.functions.vkCreateBuffer(device.handle, &info, nullptr, &content.handle);
+    if (created != VK_SUCCESS)
+        return vulkan_error(created, fmt::format("creating the buffer `{}`", content.label));
+    return {};
+}
+
+/// Memory for the buffer; when there is none, once more after waiting for what the device still uses.
+Result<Allocation> allocate(Device::Content& device, Memory memory,
+                            const VkMemoryRequirements& requirements) {
+    device.collect();
+    auto allocation = device.allocator->allocate(memory, requirements);
+    if (allocation || !device.timeline.has_retired())
+        return allocation;
+    ETNA_CHECK(device.timeline.wait(device.timeline.submitted()));
+    device.collect();
+    return device.allocator->allocate(memory, requirements);
+}
+
+Status bind(Buffer::Content& content, Memory memory) {
+    Device::Content& owner = *content.device;
+    const LogicalDevice& device = owner.device;
+    VkMemoryRequirements requirements{};
+    device.functions.vkGetBufferMemoryRequirements(device.handle, content.handle, &requirements);
+    auto allocation = allocate(owner, memory, requirements);
+    if (!allocation) {
+        Error error = std::move(allocation).error();
+        if (error.kind == ErrorKind::out_of_memory)
+            error.message = fmt::format(
+                "buffer `{}` needs {:.1f} MiB of {} memory, and {:.1f} MiB are free on `{}` ({})",
+                content.label, mebibytes(content.bytes), name_of(memory),
+                mebibytes(read_memory_state(owner).free_bytes), owner.profile.name, error.message);
+        return error;
+    }
+    content.allocation = *allocation;
+    const VkResult bound = device.functions.vkBindBufferMemory(device.handle, content.handle,
+                                                               allocation->memory, allocation->offset);
+    if (bound != VK_SUCCESS)
+        return vulkan_error(bound, fmt::format("binding memory to the buffer `{}`", content.label));
+    VkBufferDeviceAddressInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+    info.buffer = content.handle;
+    content.address = device.functions.vkGetBufferDeviceAddress(device.handle, &info);
+    if (content.address == 0 || content.address % allocation_alignment != 0)
+        return Error{
+            ErrorKind::unsupported,
+            fmt::format("the driver gave the buffer `{}` the address {:#x}, which is not a multiple of {}",
+                        content.label, content.address, allocation_alignment),
+            "update the GPU's Vulkan driver, or choose another device"};
+    return {};
+}
+
+} // namespace
+
+Buffer::Content::~Content() {
+    if (handle == VK_NULL_HANDLE)
+        return;
+    device->timeline.retire([owner = device, buffer = handle, part = allocation] {
+        owner->device.functions.vkDestroyBuffer(owner->device.handle, buffer, nullptr);
+        if (part.block != nullptr)
+            owner->allocator->release(part);
+    });
+}
+
+Buffer::Buffer() = default;
+Buffer::Buffer(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Buffer::Buffer(Buffer&&) noexcept = default;
+Buffer& Buffer::operator=(Buffer&&) noexcept = default;
+Buffer::~Buffer() = default;
+
+Result<Buffer> Buffer::create(Device& device, Memory memory, uint64_t bytes, std::string_view label) {
+    if (bytes == 0)
+        return Error{ErrorKind::invalid_argument, fmt::format("buffer `{}` has no bytes", label)};
+    const uint64_t limit = device.profile().allocation_bytes_max;
+    if (bytes >= limit || round_up(bytes, allocation_alignment) >= limit)
+        return Error{
+            ErrorKind::invalid_argument,
+            fmt::format("buffer `{}` needs {:.1f} MiB, and one allocation on `{}` must stay below {:.1f} MiB",
+                        label, mebibytes(bytes), device.profile().name, mebibytes(limit)),
+            "use a smaller model or context, or another device"};
+    auto content = std::make_unique<Content>();
+    content->device = &device.content();
+    content->bytes = bytes;
+    content->label = label;
+    ETNA_CHECK(create_handle(*content));
+    ETNA_CHECK(bind(*content, memory));
+    content->device->set_name(VK_OBJECT_TYPE_BUFFER, (uint64_t)content->handle, label);
+    return Buffer(std::move(content));
+}
+
+uint64_t Buffer::bytes() const {
+    return content_ ? content_->bytes : 0;
+}
+
+Range Buffer::range() const {
+    return content_ ? Range{content_->address, content_->bytes} : Range{};
+}
+
+MutableByteView Buffer::mapped() const {
+    if (!content_ || content_->allocation.mapped == nullptr)
+        return {};
+    return {content_->allocation.mapped, content_->bytes};
+}
+
+} // namespace etna::vk

@@ -1,0 +1,64 @@
+#include "core/vk/error.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace etna::vk {
+namespace {
+
+std::string code_name(VkResult code) {
+    switch (code) {
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+        return "VK_ERROR_OUT_OF_HOST_MEMORY";
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        return "VK_ERROR_OUT_OF_DEVICE_MEMORY";
+    case VK_ERROR_INITIALIZATION_FAILED:
+        return "VK_ERROR_INITIALIZATION_FAILED";
+    case VK_ERROR_DEVICE_LOST:
+        return "VK_ERROR_DEVICE_LOST";
+    case VK_ERROR_MEMORY_MAP_FAILED:
+        return "VK_ERROR_MEMORY_MAP_FAILED";
+    case VK_ERROR_LAYER_NOT_PRESENT:
+        return "VK_ERROR_LAYER_NOT_PRESENT";
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+        return "VK_ERROR_EXTENSION_NOT_PRESENT";
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+        return "VK_ERROR_FEATURE_NOT_PRESENT";
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+        return "VK_ERROR_INCOMPATIBLE_DRIVER";
+    case VK_ERROR_TOO_MANY_OBJECTS:
+        return "VK_ERROR_TOO_MANY_OBJECTS";
+    case VK_ERROR_INVALID_SHADER_NV:
+        return "VK_ERROR_INVALID_SHADER_NV";
+    default:
+        return fmt::format("VkResult {}", static_cast<int>(code));
+    }
+}
+
+} // namespace
+
+Error vulkan_error(VkResult code, std::string_view activity) {
+    std::string message = fmt::format("{} failed with {}", activity, code_name(code));
+    switch (code) {
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+        return {ErrorKind::out_of_memory, std::move(message),
+                "close programs that use much memory, or use a smaller model or context"};
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+    case VK_ERROR_MEMORY_MAP_FAILED:
+    case VK_ERROR_TOO_MANY_OBJECTS:
+        return {ErrorKind::out_of_memory, std::move(message),
+                "use a smaller model or context, or close programs that use the device's memory"};
+    case VK_ERROR_DEVICE_LOST:
+        return {
+            ErrorKind::device_lost, std::move(message),
+            "the driver reset the device: see the system's log (dmesg), update the driver, then start again"};
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+        return {ErrorKind::no_device, std::move(message), "install or update the GPU's Vulkan driver"};
+    default:
+        return {ErrorKind::unsupported, std::move(message),
+                "update the GPU's Vulkan driver, or choose another device"};
+    }
+}
+
+} // namespace etna::vk

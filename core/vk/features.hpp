@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/vk/profile.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <volk.h>
+
+namespace etna::vk {
+
+/// Where a device has what became core in Vulkan 1.3 or is an extension still.
+struct FeatureSources {
+    uint32_t version = 0; ///< what instance and device both speak
+    bool size_control = false;
+    bool integer_dot_product = false;
+    bool maintenance4 = false;
+    bool memory_budget = false;
+    bool cooperative_matrix = false;
+};
+
+/// Asks the driver for its extensions.
+FeatureSources find_feature_sources(VkPhysicalDevice device, uint32_t instance_version);
+
+/// The feature structures of one query or one device creation, linked as far as the device knows them. Not
+/// copyable: the structures point at each other. For devices of Vulkan 1.2 or later.
+struct FeatureChain {
+    explicit FeatureChain(const FeatureSources& sources);
+    FeatureChain(const FeatureChain&) = delete;
+    FeatureChain& operator=(const FeatureChain&) = delete;
+
+    VkPhysicalDeviceFeatures2 core{};
+    VkPhysicalDeviceVulkan11Features vulkan11{};
+    VkPhysicalDeviceVulkan12Features vulkan12{};
+    VkPhysicalDeviceSubgroupSizeControlFeatures size_control{};
+    VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product{};
+#ifdef VK_KHR_cooperative_matrix
+    VkPhysicalDeviceCooperativeMatrixFeaturesKHR cooperative_matrix{};
+#endif
+};
+
+/// Switches on what etna needs and what `profile` says is used.
+void enable_features(FeatureChain& chain, const DeviceProfile& profile);
+
+/// Device extensions that those features come from.
+std::vector<const char*> needed_extensions(const FeatureSources& sources, const DeviceProfile& profile);
+
+/// `profile` as it would be on the poorest device: no optional feature.
+DeviceProfile without_optional_features(DeviceProfile profile);
+
+} // namespace etna::vk

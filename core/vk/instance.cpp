@@ -1,0 +1,173 @@
+#include "core/vk/instance.hpp"
+
+#include "core/vk/error.hpp"
+#include "core/vk/instance_content.hpp"
+#include "core/vk/loader.hpp"
+#include "core/vk/physical_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+namespace etna::vk {
+namespace {
+
+constexpr const char* validation_layer = "VK_LAYER_KHRONOS_validation";
+
+bool has_layer(const char* name) {
+    uint32_t count = 0;
+    vkEnumerateInstanceLayerProperties(&count, nullptr);
+    std::vector<VkLayerProperties> layers(count);
+    vkEnumerateInstanceLayerProperties(&count, layers.data());
+    layers.resize(count);
+    return std::any_of(layers.begin(), layers.end(), [name](const VkLayerProperties& layer) {
+        return std::strcmp(layer.layerName, name) == 0;
+    });
+}
+
+/// Of the loader, the drivers and the implicit layers, or of one layer.
+bool has_extension(const char* layer, const char* name) {
+    uint32_t count = 0;
+    vkEnumerateInstanceExtensionProperties(layer, &count, nullptr);
+    std::vector<VkExtensionProperties> extensions(count);
+    vkEnumerateInstanceExtensionProperties(layer, &count, extensions.data());
+    extensions.resize(count);
+    return std::any_of(extensions.begin(), extensions.end(), [name](const VkExtensionProperties& extension) {
+        return std::strcmp(extension.extensionName, name) == 0;
+    });
+}
+
+VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                            VkDebugUtilsMessageTypeFlagsEXT types,
+                                            const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
+    // The loader tells of every odd driver file as a general warning; that is not about what etna does.
+    const bool of_validation = (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0;
+    if (!of_validation && severity < VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
+        return VK_FALSE;
+    auto& content = *static_cast<Instance::Content*>(user);
+    const std::scoped_lock lock(content.mutex);
+    content.messages.emplace_back(data->pMessage);
+    return VK_FALSE;
+}
+
+VkDebugUtilsMessengerCreateInfoEXT messenger_info(Instance::Content& content) {
+    VkDebugUtilsMessengerCreateInfoEXT info{};
+    info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
+    info.messageSeverity =
+        VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT;
+    info.messageType =
+        VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
+    info.pfnUserCallback = keep_message;
+    info.pUserData = &content;
+    return info;
+}
+
+template <class Function>
+void load(VkInstance instance, const char* name, Function& function) {
+    function = reinterpret_cast<Function>(vkGetInstanceProcAddr(instance, name));
+}
+
+DebugFunctions load_debug_functions(VkInstance instance) {
+    DebugFunctions debug;
+    load(instance, "vkCreateDebugUtilsMessengerEXT", debug.create_messenger);
+    load(instance, "vkDestroyDebugUtilsMessengerEXT", debug.destroy_messenger);
+    load(instance, "vkSetDebugUtilsObjectNameEXT", debug.set_name);
+    load(instance, "vkCmdBeginDebugUtilsLabelEXT", debug.begin_label);
+    load(instance, "vkCmdEndDebugUtilsLabelEXT", debug.end_label);
+    return debug;
+}
+
+Status create_handle(Instance::Content& content, Validation validation) {
+    std::vector<const char*> layers;
+    std::vector<const char*> extensions;
+    if (validation == Validation::on) {
+        if (!has_layer(validation_layer))
+            return Error{ErrorKind::unsupported, "the Vulkan validation layer is not installed",
+                         "on Debian and Ubuntu: `apt install vulkan-validationlayers`"};
+        layers.push_back(validation_layer);
+    }
+    const bool debug_utils =
+        has_extension(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
+        (validation == Validation::on && has_extension(validation_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
+    if (validation == Validation::on && !debug_utils)
+        return Error{ErrorKind::unsupported, "the validation layer lacks VK_EXT_debug_utils",
+                     "update the package vulkan-validationlayers"};
+    if (debug_utils)
+        extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+
+    VkApplicationInfo application{};
+    application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
+    application.pApplicationName = "etna";
+    application.apiVersion = content.version;
+    const VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(content);
+    VkInstanceCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
+    info.pNext =
+        validation == Validation::on ? &messenger : nullptr; // messages of creation and destruction itself
+    info.pApplicationInfo = &application;
+    info.enabledLayerCount = static_cast<uint32_t>(layers.size());
+    info.ppEnabledLayerNames = layers.data();
+    info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
+    info.ppEnabledExtensionNames = extensions.data();
+    const VkResult created = vkCreateInstance(&info, nullptr, &content.handle);
+    if (created == VK_ERROR_INCOMPATIBLE_DRIVER)
+        return Error{ErrorKind::no_device, "no Vulkan driver is installed", install_hint};
+    if (created != VK_SUCCESS)
+        return vulkan_error(created, "creating the Vulkan instance");
+    load_instance_functions(content.handle);
+    if (debug_utils)
+        content.debug = load_debug_functions(content.handle);
+    if (validation == Validation::on)
+        content.debug.create_messenger(content.handle, &messenger, nullptr, &content.messenger);
+    return {};
+}
+
+Status list_devices(Instance::Content& content) {
+    uint32_t count = 0;
+    VkResult listed = vkEnumeratePhysicalDevices(content.handle, &count, nullptr);
+    std::vector<VkPhysicalDevice> handles(count);
+    if (listed == VK_SUCCESS && count != 0)
+        listed = vkEnumeratePhysicalDevices(content.handle, &count, handles.data());
+    if (listed < 0 && listed != VK_ERROR_INITIALIZATION_FAILED)
+        return vulkan_error(listed, "listing Vulkan devices");
+    // A driver that finds no hardware of its kind reports VK_ERROR_INITIALIZATION_FAILED: there is no device
+    // then.
+    if (listed < 0 || count == 0)
+        return Error{ErrorKind::no_device, "no Vulkan driver found a device", install_hint};
+    handles.resize(count);
+    for (uint32_t index = 0; index < count; ++index)
+        content.devices.push_back(read_physical_device(handles[index], index, content.version));
+    return {};
+}
+
+} // namespace
+
+Instance::Content::~Content() {
+    if (messenger != VK_NULL_HANDLE)
+        debug.destroy_messenger(handle, messenger, nullptr);
+    if (handle != VK_NULL_HANDLE)
+        vkDestroyInstance(handle, nullptr);
+}
+
+Instance::Instance(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Instance::~Instance() = default;
+
+Result<std::unique_ptr<Instance>> Instance::create(Validation validation) {
+    ETNA_CHECK(open_loader());
+    auto content = std::make_unique<Content>();
+    content->version = std::min(volkGetInstanceVersion(), VK_API_VERSION_1_3);
+    ETNA_CHECK(create_handle(*content, validation));
+    ETNA_CHECK(list_devices(*content));
+    return std::unique_ptr<Instance>(new Instance(std::move(content)));
+}
+
+const std::vector<PhysicalDevice>& Instance::devices() const {
+    return content_->devices;
+}
+
+std::vector<std::string> Instance::validation_messages() const {
+    const std::scoped_lock lock(content_->mutex);
+    return content_->messages;
+}
+
+} // namespace etna::vk

@@ -1,0 +1,32 @@
+#include "core/vk/loader.hpp"
+
+#include <mutex>
+
+#include <fmt/format.h>
+
+namespace etna::vk {
+
+const char* const install_hint =
+    "install the GPU's own driver; on Debian and Ubuntu the free ones and one that runs on the CPU "
+    "come with `apt install libvulkan1 mesa-vulkan-drivers`";
+
+Status open_loader() {
+    static const VkResult opened = volkInitialize();
+    if (opened != VK_SUCCESS)
+        return Error{ErrorKind::no_device, "the Vulkan loader (libvulkan.so.1) cannot be opened",
+                     install_hint};
+    const uint32_t version = volkGetInstanceVersion();
+    if (version < VK_API_VERSION_1_2)
+        return Error{ErrorKind::unsupported,
+                     fmt::format("the Vulkan loader is version {}.{}, and 1.2 is needed",
+                                 VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
+                     install_hint};
+    return {};
+}
+
+void load_instance_functions(VkInstance instance) {
+    static std::once_flag once;
+    std::call_once(once, [instance] { volkLoadInstanceOnly(instance); });
+}
+
+} // namespace etna::vk

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/vk/buffer.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <volk.h>
+
+namespace etna::vk {
+
+/// Indices of the memory types that serve an intent, best first. Pure. `unified` says that device memory is
+/// to be mapped where possible.
+std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties, Memory intent,
+                                       bool unified);
+
+} // namespace etna::vk

@@ -1,0 +1,95 @@
+#include "core/vk/timeline.hpp"
+
+#include "core/vk/error.hpp"
+
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::vk {
+
+Timeline::~Timeline() {
+    if (semaphore_ != VK_NULL_HANDLE)
+        functions_->vkDestroySemaphore(device_, semaphore_, nullptr);
+}
+
+Status Timeline::open(VkDevice device, const VolkDeviceTable& functions) {
+    device_ = device;
+    functions_ = &functions;
+    VkSemaphoreTypeCreateInfo type{};
+    type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+    type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+    VkSemaphoreCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+    info.pNext = &type;
+    const VkResult created = functions.vkCreateSemaphore(device, &info, nullptr, &semaphore_);
+    if (created != VK_SUCCESS)
+        return vulkan_error(created, "creating the timeline semaphore");
+    return {};
+}
+
+uint64_t Timeline::completed() const {
+    uint64_t value = 0;
+    const uint64_t submitted = submitted_;
+    if (functions_->vkGetSemaphoreCounterValue(device_, semaphore_, &value) != VK_SUCCESS)
+        return submitted;
+    return value;
+}
+
+Status Timeline::wait(uint64_t value) const {
+    if (value > submitted_)
+        return Error{
+            ErrorKind::invalid_argument,
+            fmt::format("waiting for submission {}, but only {} were made", value, submitted_.load())};
+    VkSemaphoreWaitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+    info.semaphoreCount = 1;
+    info.pSemaphores = &semaphore_;
+    info.pValues = &value;
+    VkResult waited = VK_TIMEOUT;
+    while (waited == VK_TIMEOUT)
+        waited = functions_->vkWaitSemaphores(device_, &info, std::numeric_limits<uint64_t>::max());
+    if (waited != VK_SUCCESS)
+        return vulkan_error(waited, "waiting for the device");
+    return {};
+}
+
+void Timeline::retire(std::function<void()> release) {
+    const uint64_t value = submitted_;
+    if (completed() >= value) {
+        release();
+        return;
+    }
+    const std::scoped_lock lock(mutex_);
+    retired_.push_back({value, std::move(release)});
+}
+
+void Timeline::collect() {
+    if (has_retired())
+        release_up_to(completed());
+}
+
+void Timeline::release_all() {
+    release_up_to(std::numeric_limits<uint64_t>::max());
+}
+
+bool Timeline::has_retired() const {
+    const std::scoped_lock lock(mutex_);
+    return !retired_.empty();
+}
+
+void Timeline::release_up_to(uint64_t value) {
+    std::vector<Retired> due; // run outside the lock: releasing takes other locks
+    {
+        const std::scoped_lock lock(mutex_);
+        while (!retired_.empty() && retired_.front().value <= value) {
+            due.push_back(std::move(retired_.front()));
+            retired_.pop_front();
+        }
+    }
+    for (const Retired& retired : due)
+        retired.release();
+}
+
+} // namespace etna::vk
