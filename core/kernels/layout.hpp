@@ -1,16 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
 #include "core/vk/range.hpp"
 
+#include <cstdint>
+#include <string_view>
+
 namespace etna::kernels {
 
-/// Activation rows and packed weight rows are padded with zeros to a multiple of this many elements, so that shaders
-/// load whole 16-byte words without a check.
+/// Activation rows and packed weight rows are padded with zeros to a multiple of this many elements, so that
+/// shaders load whole 16-byte words without a check.
 constexpr uint32_t column_padding = 32;
 
 /// How a weight's value is stored on the device.
@@ -24,7 +24,8 @@ enum class Format : uint8_t {
 /// In what order words stand.
 enum class Arrangement : uint8_t {
     rows,  ///< row after row; a subgroup walks along one row. q8 scales: f16, [row][block], two a word
-    lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row. q8 scales: f32, [group][block][8]
+    lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row. q8 scales: f32,
+           ///< [group][block][8]
 };
 
 struct Layout {
@@ -48,11 +49,11 @@ PackedBytes packed_bytes(Layout layout, uint32_t rows, uint32_t columns);
 /// Repacking works on whole groups of this many rows.
 constexpr uint32_t repack_rows = 8;
 
-/// Rows [first_row, first_row + row_count) of a file's matrix into their places of the device layout. `source` holds
-/// exactly these rows as the file has them (F32, F16, BF16, or Q8_0 blocks of 34 bytes); first_row is a multiple of
-/// repack_rows, and row_count too unless it reaches the last row. `weights` and `scales` are the packed bytes of the
-/// same rows only: packed_bytes(layout, row_count, columns). Padding is written as zeros.
-/// Error: invalid_argument when sizes contradict each other.
+/// Rows [first_row, first_row + row_count) of a file's matrix into their places of the device layout.
+/// `source` holds exactly these rows as the file has them (F32, F16, BF16, or Q8_0 blocks of 34 bytes);
+/// first_row is a multiple of repack_rows, and row_count too unless it reaches the last row. `weights` and
+/// `scales` are the packed bytes of the same rows only: packed_bytes(layout, row_count, columns). Padding is
+/// written as zeros. Error: invalid_argument when sizes contradict each other.
 struct Repack {
     Layout layout;
     uint32_t row_count = 0;
@@ -63,8 +64,8 @@ struct Repack {
 };
 Status repack(const Repack& task);
 
-/// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows; for q8 in
-/// rows arrangement also rows x blocks must be even there, which repack_rows guarantees.
+/// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows; for
+/// q8 in rows arrangement also rows x blocks must be even there, which repack_rows guarantees.
 PackedBytes packed_offset(Layout layout, uint32_t row, uint32_t columns);
 
 /// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements.
@@ -76,8 +77,8 @@ struct Matrix {
     vk::Range scales; ///< empty for formats without scales
 };
 
-/// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that nothing
-/// writes. `stride` is a multiple of column_padding.
+/// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that
+/// nothing writes. `stride` is a multiple of column_padding.
 struct Activations {
     vk::Range range;
     uint32_t columns = 0;

@@ -1,21 +1,21 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-
 #include "core/base/result.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/pipeline.hpp"
 #include "shaders/variants.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
 namespace etna::kernels {
 
-/// For whom kernels are chosen. Any device can be told to plan as another (as far as its features allow), so that
-/// GPU-shaped kernels run on a CPU in tests.
+/// For whom kernels are chosen. Any device can be told to plan as another (as far as its features allow), so
+/// that GPU-shaped kernels run on a CPU in tests.
 enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };
 
 std::string_view to_string(PlanFamily family);
@@ -33,8 +33,8 @@ PlanFamily natural_family(const vk::DeviceProfile& profile);
 /// The arrangement in which weights are loaded for a target.
 Arrangement preferred_arrangement(const PlanTarget& target);
 
-/// The compiled kernels of one device. A pipeline is created when it is first asked for: a model asks for all it
-/// needs while it loads. Thread-safe.
+/// The compiled kernels of one device. A pipeline is created when it is first asked for: a model asks for all
+/// it needs while it loads. Thread-safe.
 class Library {
 public:
     /// `device` is borrowed and must outlive the library. `family` empty: natural_family.
@@ -46,8 +46,9 @@ public:
     [[nodiscard]] const PlanTarget& target() const;
     [[nodiscard]] vk::Device& device() const;
 
-    /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the first time.
-    /// Errors: unsupported (variant left out of this build or refused by the driver), out_of_memory, device_lost.
+    /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
+    /// first time. Errors: unsupported (variant left out of this build or refused by the driver),
+    /// out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/recorder.hpp"
 
-// Every operation of the forward pass. Each call records one dispatch (linear, attention: up to a few) and declares the
-// ranges it touches; none records a barrier: the caller separates dependent steps with Recorder::barrier(). Sizes
-// are checked against ranges before recording; what does not fit goes to Recorder::fail(). All activations are f32.
-// Not thread-safe beyond what Recorder and Library promise.
+#include <cstdint>
+#include <optional>
+
+// Every operation of the forward pass. Each call records one dispatch (linear, attention: up to a few) and
+// declares the ranges it touches; none records a barrier: the caller separates dependent steps with
+// Recorder::barrier(). Sizes are checked against ranges before recording; what does not fit goes to
+// Recorder::fail(). All activations are f32. Not thread-safe beyond what Recorder and Library promise.
 namespace etna::kernels {
 
 /// One row of a batch on the device, 16 bytes; mirrored by shaders/include/rows.h.
@@ -18,7 +18,8 @@ struct RowInfo {
     uint32_t input = 0; ///< token id, or slot with input_is_slot set
     uint32_t index = 0; ///< place in the sequence: where its key and value go; it attends to [0, index]
     uint32_t table = 0; ///< first word of its sequence's page table inside PageTables::range
-    uint32_t first_page = no_page; ///< when the sequence's pages are consecutive: the first one, so that no table is read
+    uint32_t first_page =
+        no_page; ///< when the sequence's pages are consecutive: the first one, so that no table is read
 
     static constexpr uint32_t input_is_slot = 0x80000000U;
     static constexpr uint32_t no_page = 0xFFFFFFFFU;
@@ -42,8 +43,8 @@ struct Embed {
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 
-/// y[i] = x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i without indices.
-/// Source: arXiv 1910.07467.
+/// y[i] = x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i without
+/// indices. Source: arXiv 1910.07467.
 struct RmsNorm {
     Activations input;
     Activations output;
@@ -62,8 +63,8 @@ enum class RowPath : uint8_t { prompt, generation };
 /// What happens to the result.
 enum class Store : uint8_t { replace, add };
 
-/// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum depends on
-/// shape and layout only, never on count; in the prompt path likewise, with another kernel.
+/// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum
+/// depends on shape and layout only, never on count; in the prompt path likewise, with another kernel.
 struct Linear {
     Matrix weight;
     Activations input;
@@ -92,7 +93,8 @@ struct LayerCache {
     vk::Range values;
 };
 constexpr uint32_t head_dim_max = 512;
-uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim); ///< of keys or values
+uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads,
+                           uint32_t head_dim); ///< of keys or values
 
 /// Page tables of one cache group: u32 words that RowInfo::table points into.
 struct PageTables {
@@ -105,13 +107,13 @@ enum class RotaryPairs : uint8_t {
     halves,   ///< (i, i + rotated / 2), NeoX
 };
 
-/// Per head: optional RMS norm of q and k (Qwen3), rotation by the row's angles, then q back in place, k and v
-/// into the cache at the row's place. Angles come from the host as cos and sin, exact for any position.
+/// Per head: optional RMS norm of q and k (Qwen3), rotation by the row's angles, then q back in place, k and
+/// v into the cache at the row's place. Angles come from the host as cos and sin, exact for any position.
 struct RotaryStore {
     Rows rows;
-    Activations q; ///< [rows, q_heads * head_dim], rotated in place
-    Activations k; ///< [rows, kv_heads * head_dim], read
-    Activations v; ///< [rows, kv_heads * head_dim], read
+    Activations q;    ///< [rows, q_heads * head_dim], rotated in place
+    Activations k;    ///< [rows, kv_heads * head_dim], read
+    Activations v;    ///< [rows, kv_heads * head_dim], read
     vk::Range angles; ///< f32 pairs (cos, sin), [rows of the batch][rotated / 2]; rows.first is applied
     LayerCache cache;
     PageTables tables;
@@ -124,9 +126,10 @@ struct RotaryStore {
 };
 void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation);
 
-/// Scaled dot-product attention with online softmax over the paged cache (arXiv 1805.02867, 2205.14135): each row's
-/// heads over keys [0, index], or the last `window` of them. Query head h reads kv head h / (q_heads / kv_heads).
-/// Generation rows split the keys into runs of fixed length that are merged in order (attention_merge).
+/// Scaled dot-product attention with online softmax over the paged cache (arXiv 1805.02867, 2205.14135): each
+/// row's heads over keys [0, index], or the last `window` of them. Query head h reads kv head h / (q_heads /
+/// kv_heads). Generation rows split the keys into runs of fixed length that are merged in order
+/// (attention_merge).
 struct Attention {
     Rows rows;
     Activations q;
@@ -135,15 +138,15 @@ struct Attention {
     PageTables tables;
     uint32_t q_heads = 0;
     float scale = 0;
-    uint32_t window = 0;         ///< 0: all keys
+    uint32_t window = 0; ///< 0: all keys
     RowPath path = RowPath::generation;
-    uint32_t longest = 0;        ///< largest index + 1 among the rows
-    vk::Range partials;          ///< scratch of attention_partial_bytes(); untouched when one run suffices
+    uint32_t longest = 0; ///< largest index + 1 among the rows
+    vk::Range partials;   ///< scratch of attention_partial_bytes(); untouched when one run suffices
 };
 /// Keys in one run of the generation path; depends on the target alone.
 uint32_t attention_run_tokens(const PlanTarget& target);
-uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens, uint32_t q_heads,
-                                 uint32_t head_dim);
+uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens,
+                                 uint32_t q_heads, uint32_t head_dim);
 /// True when attention_merge must follow (after a barrier).
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation);
@@ -158,14 +161,15 @@ struct SiluMultiply {
 };
 void silu_multiply(Library& library, vk::Recorder& recorder, const SiluMultiply& operation);
 
-/// How to draw from one row of logits, 32 bytes; mirrored by shaders/sample/arguments.h. See sampling::Parameters.
+/// How to draw from one row of logits, 32 bytes; mirrored by shaders/sample/arguments.h. See
+/// sampling::Parameters.
 struct SampleInfo {
     float temperature = 0;
     uint32_t top_k = 1; ///< at most candidates_max; ignored when temperature is 0
     float top_p = 1;
     float min_p = 0;
     uint32_t seed = 0;
-    uint32_t position = 0; ///< counter of the random number
+    uint32_t position = 0;   ///< counter of the random number
     uint32_t slot = no_slot; ///< where the drawn id goes, besides the result
     uint32_t candidates = 0; ///< how many candidates come back
 
@@ -178,8 +182,8 @@ constexpr uint32_t candidates_max = 64;
 /// What sampling leaves for each wanted row: 16 bytes, then candidates_max pairs (id, logit).
 struct SampleResult {
     uint32_t token = 0;
-    float logit = 0;       ///< of the token, before any filter
-    float log_sum_exp = 0; ///< over the vocabulary
+    float logit = 0;           ///< of the token, before any filter
+    float log_sum_exp = 0;     ///< over the vocabulary
     uint32_t not_a_number = 0; ///< 1 when any logit is NaN
     struct Pair {
         uint32_t token;
@@ -189,16 +193,16 @@ struct SampleResult {
 };
 static_assert(sizeof(SampleResult) == 16 + 8 * candidates_max);
 
-/// Per wanted row of logits: log-sum-exp, the most likely candidates, and one drawn token. Two dispatches with a barrier
-/// between them that the caller records: sample_partial, barrier, sample_finish.
+/// Per wanted row of logits: log-sum-exp, the most likely candidates, and one drawn token. Two dispatches
+/// with a barrier between them that the caller records: sample_partial, barrier, sample_finish.
 struct Sample {
     Activations logits; ///< [count, vocabulary]
     uint32_t count = 0;
     uint32_t candidates = 1; ///< largest number that any row needs (top_k or candidates), 1..candidates_max
-    vk::Range infos;    ///< SampleInfo [count]
-    vk::Range slots;    ///< u32 [slots]
-    vk::Range partials; ///< scratch of sample_partial_bytes()
-    vk::Range results;  ///< SampleResult [count]
+    vk::Range infos;         ///< SampleInfo [count]
+    vk::Range slots;         ///< u32 [slots]
+    vk::Range partials;      ///< scratch of sample_partial_bytes()
+    vk::Range results;       ///< SampleResult [count]
 };
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
 void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation);

@@ -1,0 +1,119 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/policy.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/attention/arguments.h"
+
+#include <algorithm>
+
+namespace etna::kernels {
+namespace {
+
+static_assert(sizeof(shaders::AttentionArguments) == 96);
+
+/// The prompt path never splits: every index lies in the first run.
+constexpr uint32_t one_run_tokens = 0x80000000U;
+
+uint32_t run_tokens(const PlanTarget& target, RowPath path) {
+    return path == RowPath::prompt ? one_run_tokens : attention_run_tokens(target);
+}
+
+/// Runs that the longest row can touch. A window of w keys touches at most one run more than it fills.
+uint32_t run_count(const PlanTarget& target, const Attention& operation) {
+    const uint32_t tokens = run_tokens(target, operation.path);
+    const uint32_t all = divide_up(operation.longest, tokens);
+    return operation.window == 0 ? all : std::min(all, divide_up(operation.window, tokens) + 1);
+}
+
+uint64_t partial_bytes(uint32_t rows, uint32_t runs, uint32_t q_heads, uint32_t head_dim) {
+    return uint64_t{rows} * runs * q_heads * (round_up(head_dim, 8) + 2) * 4;
+}
+
+bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& operation) {
+    const LayerCache& cache = operation.cache;
+    const uint64_t needed = layer_cache_bytes(cache.format, cache.pages, cache.kv_heads, cache.head_dim);
+    const uint32_t runs = run_count(target, operation);
+    return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
+                   "query heads are no multiple of kv heads") &&
+           require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
+                   "attention", "head size is odd or too large") &&
+           require(recorder,
+                   operation.q.columns == operation.q_heads * cache.head_dim &&
+                       operation.output.columns == operation.q.columns,
+                   "attention", "q and output do not have the heads that are named") &&
+           require(recorder, cache.keys.bytes >= needed && cache.values.bytes >= needed, "attention",
+                   "cache is shorter than its shape") &&
+           require(recorder,
+                   runs <= 1 || operation.partials.bytes >= partial_bytes(operation.rows.count, runs,
+                                                                          operation.q_heads, cache.head_dim),
+                   "attention", "room for partial results is short");
+}
+
+shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attention& operation) {
+    const Rows& rows = operation.rows;
+    return {
+        .rows = rows.infos.address,
+        .q = operation.q.rows(rows.first, rows.count).address,
+        .y = operation.output.rows(rows.first, rows.count).address,
+        .keys = operation.cache.keys.address,
+        .values = operation.cache.values.address,
+        .tables = operation.tables.range.address,
+        .partials = operation.partials.address,
+        .q_stride = operation.q.stride,
+        .y_stride = operation.output.stride,
+        .q_heads = operation.q_heads,
+        .kv_heads = operation.cache.kv_heads,
+        .pages = operation.cache.pages,
+        .window = operation.window,
+        .run_tokens = run_tokens(target, operation.path),
+        .runs = run_count(target, operation),
+        .scale = operation.scale,
+        .unused = 0,
+    };
+}
+
+} // namespace
+
+uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens,
+                                 uint32_t q_heads, uint32_t head_dim) {
+    const uint32_t runs = divide_up(context_tokens, attention_run_tokens(target));
+    return runs <= 1 ? 0 : partial_bytes(rows, runs, q_heads, head_dim);
+}
+
+bool attention_needs_merge(const PlanTarget& target, const Attention& operation) {
+    return operation.rows.count > 0 && run_count(target, operation) > 1;
+}
+
+void attention(Library& library, vk::Recorder& recorder, const Attention& operation) {
+    const PlanTarget& target = library.target();
+    const Rows& rows = operation.rows;
+    const LayerCache& cache = operation.cache;
+    if (rows.count == 0 || !fits(target, recorder, operation))
+        return;
+    const AttentionPlan plan = attention_plan(target, operation.q_heads, cache.kv_heads, cache.head_dim);
+    const uint32_t runs = run_count(target, operation);
+    const vk::Range partials = runs > 1 ? operation.partials : vk::Range{};
+    launch(library, recorder,
+           {.variant = shaders::attention(static_cast<shaders::Cache>(cache.format)),
+            .specialization = {plan.workgroup, cache.head_dim, plan.heads},
+            .groups = {operation.q_heads / plan.heads, rows.count, runs},
+            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+                      operation.tables.range},
+            .writes = {operation.output.rows(rows.first, rows.count), partials}},
+           arguments_of(target, operation));
+}
+
+void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation) {
+    const PlanTarget& target = library.target();
+    const Rows& rows = operation.rows;
+    if (!attention_needs_merge(target, operation) || !fits(target, recorder, operation))
+        return;
+    launch(library, recorder,
+           {.variant = shaders::attention_merge(),
+            .specialization = {operation.cache.head_dim},
+            .groups = {operation.q_heads, rows.count, 1},
+            .reads = {rows.infos, operation.partials},
+            .writes = {operation.output.rows(rows.first, rows.count)}},
+           arguments_of(target, operation));
+}
+
+} // namespace etna::kernels

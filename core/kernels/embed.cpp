@@ -1,0 +1,43 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/embed/arguments.h"
+
+namespace etna::kernels {
+
+static_assert(sizeof(shaders::EmbedArguments) == 64);
+
+void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
+    const Rows& rows = operation.rows;
+    const Matrix& table = operation.table;
+    if (rows.count == 0 ||
+        !require(recorder, table.columns == operation.output.columns, "embed",
+                 "table and output differ in width") ||
+        !require(recorder, rows.infos.bytes >= uint64_t{rows.count} * sizeof(RowInfo), "embed",
+                 "row infos are short"))
+        return;
+    const vk::Range output = operation.output.rows(rows.first, rows.count);
+    const shaders::EmbedArguments arguments{
+        .weights = table.weights.address,
+        .scales = table.scales.address,
+        .rows = rows.infos.address,
+        .slots = operation.slots.address,
+        .y = output.address,
+        .vocabulary = table.rows,
+        .columns = table.columns,
+        .padded_columns = padded_columns(table.columns),
+        .y_stride = operation.output.stride,
+        .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
+        .scale = operation.scale,
+    };
+    const auto variant = shaders::embed(static_cast<shaders::Format>(table.layout.format),
+                                        static_cast<shaders::Arrangement>(table.layout.arrangement));
+    launch(library, recorder,
+           {.variant = variant,
+            .specialization = {},
+            .groups = {divide_up(table.columns, 64), rows.count, 1},
+            .reads = {table.weights, table.scales, rows.infos, operation.slots},
+            .writes = {output}},
+           arguments);
+}
+
+} // namespace etna::kernels

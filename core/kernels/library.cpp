@@ -1,0 +1,85 @@
+#include "core/kernels/library.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::kernels {
+namespace {
+
+bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
+    switch (feature) {
+    case shaders::Feature::subgroup_arithmetic:
+        return profile.subgroup_arithmetic;
+    case shaders::Feature::cooperative_matrix:
+        return profile.cooperative_matrix;
+    case shaders::Feature::shader_float16:
+        return profile.shader_float16;
+    case shaders::Feature::storage_16bit:
+        return profile.storage_16bit;
+    }
+    return false;
+}
+
+/// Why a variant cannot run here; success when it can.
+Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
+    if (code.words.empty())
+        return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
+                     "build with a newer glslang"};
+    for (const auto feature : {shaders::Feature::subgroup_arithmetic, shaders::Feature::cooperative_matrix,
+                               shaders::Feature::shader_float16, shaders::Feature::storage_16bit})
+        if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature))
+            return Error{ErrorKind::unsupported,
+                         fmt::format("kernel {} needs a feature that {} lacks", code.name, profile.name)};
+    return {};
+}
+
+} // namespace
+
+struct Library::Content {
+    using Key = std::pair<shaders::Variant, std::vector<uint32_t>>;
+
+    vk::Device& device; // borrowed
+    PlanTarget target;
+    std::mutex mutex;
+    std::map<Key, vk::Pipeline> pipelines;
+
+    Content(vk::Device& used, PlanTarget plan) : device(used), target(std::move(plan)) {}
+};
+
+Library::Library(vk::Device& device, std::optional<PlanFamily> family)
+    : content_(std::make_unique<Content>(
+          device, PlanTarget{.family = family.value_or(natural_family(device.profile())),
+                             .profile = device.profile()})) {}
+
+Library::~Library() = default;
+
+const PlanTarget& Library::target() const {
+    return content_->target;
+}
+
+vk::Device& Library::device() const {
+    return content_->device;
+}
+
+Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
+                                              std::span<const uint32_t> specialization,
+                                              uint32_t push_constant_bytes) {
+    const std::scoped_lock lock(content_->mutex);
+    Content::Key key(variant, {specialization.begin(), specialization.end()});
+    if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
+        return &found->second;
+    const shaders::Code& code = shaders::code(variant);
+    ETNA_CHECK(usable(code, content_->target.profile));
+    ETNA_TRY(vk::Pipeline created,
+             vk::Pipeline::create(content_->device, {.label = code.name,
+                                                     .code = code.words,
+                                                     .specialization = specialization,
+                                                     .push_constant_bytes = push_constant_bytes}));
+    return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
+}
+
+} // namespace etna::kernels

@@ -1,0 +1,47 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/policy.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/norm/arguments.h"
+
+namespace etna::kernels {
+
+static_assert(sizeof(shaders::RmsNormArguments) == 64);
+
+void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
+    const Activations& input = operation.input;
+    const bool indexed = operation.indices.has_value();
+    if (operation.count == 0 ||
+        !require(recorder, input.columns == operation.output.columns, "rms_norm",
+                 "input and output differ in width") ||
+        !require(recorder, operation.weight.bytes >= uint64_t{input.columns} * 4, "rms_norm",
+                 "weight is short") ||
+        !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
+                 "indices are short"))
+        return;
+    const vk::Range indices = operation.indices.value_or(vk::Range{});
+    const shaders::RmsNormArguments arguments{
+        .x = input.range.address,
+        .y = operation.output.range.address,
+        .weight = operation.weight.address,
+        .indices = indices.address,
+        .columns = input.columns,
+        .x_stride = input.stride,
+        .y_stride = operation.output.stride,
+        .x_first = operation.input_first,
+        .y_first = operation.output_first,
+        .x_rows = static_cast<uint32_t>(input.range.bytes / 4 / input.stride),
+        .use_indices = indexed ? 1U : 0U,
+        .epsilon = operation.epsilon,
+    };
+    const ReducePlan plan = reduce_plan(library.target());
+    const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
+    launch(library, recorder,
+           {.variant = shaders::rms_norm(plan.reduce),
+            .specialization = {plan.workgroup, plan.one_subgroup},
+            .groups = {operation.count, 1, 1},
+            .reads = {read, operation.weight, indices},
+            .writes = {operation.output.rows(operation.output_first, operation.count)}},
+           arguments);
+}
+
+} // namespace etna::kernels

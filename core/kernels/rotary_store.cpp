@@ -1,0 +1,81 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/policy.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/rotary/arguments.h"
+
+namespace etna::kernels {
+namespace {
+
+static_assert(sizeof(shaders::RotaryStoreArguments) == 112);
+
+bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
+    const LayerCache& cache = operation.cache;
+    const uint64_t needed = layer_cache_bytes(cache.format, cache.pages, cache.kv_heads, cache.head_dim);
+    const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
+    return require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
+                   "rotary_store", "head size is odd or too large") &&
+           require(recorder, operation.rotated % 2 == 0 && operation.rotated <= cache.head_dim,
+                   "rotary_store", "rotated part is odd or larger than the head") &&
+           require(recorder,
+                   operation.q.columns == operation.q_heads * cache.head_dim &&
+                       operation.k.columns == cache.kv_heads * cache.head_dim &&
+                       operation.v.columns == operation.k.columns && operation.k.stride == operation.v.stride,
+                   "rotary_store", "q, k, v do not have the heads that are named") &&
+           require(recorder, cache.keys.bytes >= needed && cache.values.bytes >= needed, "rotary_store",
+                   "cache is shorter than its shape") &&
+           require(recorder, operation.angles.bytes >= angles, "rotary_store", "angles are short");
+}
+
+} // namespace
+
+uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim) {
+    const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : 2;
+    return uint64_t{pages} * kv_heads * page_tokens * round_up(head_dim, 8) * element_bytes;
+}
+
+void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation) {
+    const Rows& rows = operation.rows;
+    const LayerCache& cache = operation.cache;
+    if (rows.count == 0 || !fits(recorder, operation))
+        return;
+    const vk::Range q = operation.q.rows(rows.first, rows.count);
+    const vk::Range k = operation.k.rows(rows.first, rows.count);
+    const vk::Range v = operation.v.rows(rows.first, rows.count);
+    const uint64_t row_angle_bytes = uint64_t{operation.rotated} * 4;
+    const vk::Range angles =
+        operation.angles.part(rows.first * row_angle_bytes, rows.count * row_angle_bytes);
+    const vk::Range q_norm = operation.q_norm.value_or(vk::Range{});
+    const vk::Range k_norm = operation.k_norm.value_or(vk::Range{});
+    const shaders::RotaryStoreArguments arguments{
+        .rows = rows.infos.address,
+        .q = q.address,
+        .k = k.address,
+        .v = v.address,
+        .angles = angles.address,
+        .keys = cache.keys.address,
+        .values = cache.values.address,
+        .tables = operation.tables.range.address,
+        .norms = q_norm.address,
+        .k_norms = k_norm.address,
+        .q_stride = operation.q.stride,
+        .kv_stride = operation.k.stride,
+        .q_heads = operation.q_heads,
+        .kv_heads = cache.kv_heads,
+        .rotated = operation.rotated,
+        .pages = cache.pages,
+        .epsilon = operation.epsilon,
+        .unused = 0,
+    };
+    const ReducePlan plan = reduce_plan(library.target());
+    const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
+    const uint32_t norms = operation.q_norm && operation.k_norm ? 1 : 0;
+    launch(library, recorder,
+           {.variant = shaders::rotary_store(static_cast<shaders::Cache>(cache.format), plan.reduce),
+            .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms},
+            .groups = {operation.q_heads + 2 * cache.kv_heads, rows.count, 1},
+            .reads = {rows.infos, k, v, angles, operation.tables.range, q_norm, k_norm},
+            .writes = {q, cache.keys, cache.values}},
+           arguments);
+}
+
+} // namespace etna::kernels
