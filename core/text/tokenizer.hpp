@@ -1,5 +1,9 @@
 #pragma once
 
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+#include "core/gguf/file.hpp"
+
 #include <memory>
 #include <optional>
 #include <span>
@@ -7,14 +11,17 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/result.hpp"
-#include "core/base/token.hpp"
-#include "core/gguf/file.hpp"
-
 namespace etna::text {
 
 /// What a token is, as `tokenizer.ggml.token_type` numbers it.
-enum class TokenType : uint8_t { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
+enum class TokenType : uint8_t {
+    normal = 1,
+    unknown = 2,
+    control = 3,
+    user_defined = 4,
+    unused = 5,
+    byte = 6
+};
 
 enum class SpecialTokens {
     parse,   ///< the text of control tokens ("<|im_end|>") becomes that token: for rendered prompts
@@ -27,13 +34,13 @@ struct EncodeOptions {
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
 };
 
-/// Text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or SentencePiece (`llama`).
-/// Immutable after creation; thread-safe. Time is linear in the text.
+/// Text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or SentencePiece
+/// (`llama`). Immutable after creation; thread-safe. Time is linear in the text.
 class Tokenizer {
 public:
     /// Reads `tokenizer.ggml.*`. The file may be closed afterwards: everything needed is copied.
-    /// Errors: unsupported (unknown tokenizer or pre-tokenizer, by name), corrupt (lists of different lengths,
-    /// ids out of range, missing tables).
+    /// Errors: unsupported (unknown tokenizer or pre-tokenizer, by name), corrupt (lists of different
+    /// lengths, ids out of range, missing tables).
     static Result<Tokenizer> create(const gguf::File& file);
 
     Tokenizer(Tokenizer&&) noexcept;
@@ -42,14 +49,16 @@ public:
 
     /// Token ids of `text`. Any bytes are accepted; what is not valid UTF-8 is carried through byte tokens.
     /// Error: invalid_argument when the vocabulary has no way to spell a part of the text.
-    [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text, const EncodeOptions& options) const;
+    [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
+                                                      const EncodeOptions& options) const;
 
     /// The bytes that a token stands for; may be part of a UTF-8 character. Control tokens give their name
     /// ("</s>"). Precondition: token < size().
     [[nodiscard]] std::string_view bytes(TokenId token) const;
     [[nodiscard]] TokenType type(TokenId token) const;
 
-    /// True where SentencePiece puts a space before the text that must not appear at the start of the decoded text.
+    /// True where SentencePiece puts a space before the text that must not appear at the start of the decoded
+    /// text.
     [[nodiscard]] bool strips_leading_space() const;
 
     [[nodiscard]] uint32_t size() const;

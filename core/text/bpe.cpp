@@ -1,0 +1,111 @@
+#include "core/text/bpe.hpp"
+
+#include "core/base/log.hpp"
+#include "core/text/byte_alphabet.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::text {
+namespace {
+
+uint64_t pair_key(uint32_t left, uint32_t right) {
+    return (uint64_t{left} << 32) | right;
+}
+
+} // namespace
+
+Result<Bpe> Bpe::create(const gguf::File& file, const Vocabulary& vocabulary) {
+    const auto name = file.text("tokenizer.ggml.pre");
+    if (!name)
+        log(LogLevel::warning,
+            fmt::format("{}: no tokenizer.ggml.pre; using `default`, the text may be cut into "
+                        "other tokens than the model learned",
+                        file.name()));
+    auto pre_tokenizer = PreTokenizer::create(name.value_or("default"));
+    if (!pre_tokenizer)
+        return std::move(pre_tokenizer).error().while_doing(file.name());
+    Bpe bpe(vocabulary, std::move(pre_tokenizer).value());
+    for (unsigned byte = 0; byte < 256; ++byte)
+        bpe.piece_of_byte_[byte] = bpe.piece_named(character_of_byte(static_cast<uint8_t>(byte)));
+    ETNA_CHECK(bpe.read_merges(file));
+    return bpe;
+}
+
+Bpe::Piece Bpe::piece_named(std::string_view spelling) {
+    if (const auto token = vocabulary_->find_text(spelling))
+        return *token;
+    const auto next = static_cast<Piece>(vocabulary_->names.size() + other_pieces_.size());
+    return other_pieces_.try_emplace(std::string(spelling), next).first->second;
+}
+
+Status Bpe::read_merges(const gguf::File& file) {
+    ETNA_TRY(const auto lines, read_strings(file, "tokenizer.ggml.merges"));
+    merges_.reserve(lines.size());
+    std::string joined;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::size_t space =
+            lines[i].find(' ', 1); // the left part is never empty, so it may begin with one
+        if (space == std::string_view::npos)
+            return Error{ErrorKind::corrupt, fmt::format("{}: merge {} is not two pieces", file.name(), i),
+                         "the file is damaged; fetch it again"};
+        const std::string_view left = lines[i].substr(0, space);
+        const std::string_view right = lines[i].substr(space + 1);
+        joined.assign(left).append(right);
+        merges_.try_emplace(pair_key(piece_named(left), piece_named(right)),
+                            Merge{.order = static_cast<double>(i), .id = piece_named(joined)});
+    }
+    return {};
+}
+
+Status Bpe::encode(std::string_view text, std::vector<TokenId>& tokens) const {
+    ETNA_TRY(const auto words, pre_tokenizer_.split(text));
+    Scratch scratch;
+    for (const std::string_view word : words)
+        ETNA_CHECK(encode_word(word, scratch, tokens));
+    return {};
+}
+
+Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const {
+    if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
+        if (const auto whole = vocabulary_->find_text(spell_bytes(word))) {
+            tokens.push_back(*whole);
+            return {};
+        }
+    }
+    auto& symbols = scratch.symbols;
+    symbols.clear();
+    for (std::size_t i = 0; i < word.size(); ++i)
+        symbols.push_back({.id = piece_of_byte_[static_cast<uint8_t>(word[i])],
+                           .begin = static_cast<uint32_t>(i),
+                           .length = 1});
+    link_symbols(symbols);
+    merge_symbols(symbols, scratch.heap,
+                  [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
+                      const auto found = merges_.find(pair_key(left.id, right.id));
+                      return found == merges_.end() ? std::nullopt : std::optional(found->second);
+                  });
+    for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
+        if (symbols[i].id < vocabulary_->names.size())
+            tokens.push_back(symbols[i].id);
+        else
+            ETNA_CHECK(append_bytes(word.substr(symbols[i].begin, symbols[i].length), tokens));
+    }
+    return {};
+}
+
+Status Bpe::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const {
+    for (const char byte : bytes) {
+        const Piece piece = piece_of_byte_[static_cast<uint8_t>(byte)];
+        if (piece < vocabulary_->names.size())
+            tokens.push_back(piece);
+        else if (vocabulary_->special.unknown)
+            tokens.push_back(*vocabulary_->special.unknown);
+        else
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
+                                     static_cast<uint8_t>(byte))};
+    }
+    return {};
+}
+
+} // namespace etna::text

@@ -1,0 +1,57 @@
+#include "core/text/detokenizer.hpp"
+
+#include "core/text/utf8.hpp"
+
+namespace etna::text {
+
+Detokenizer::Detokenizer(const Tokenizer& tokenizer, DetokenizeOptions options)
+    : tokenizer_(&tokenizer), options_(options),
+      at_beginning_(tokenizer.strips_leading_space() && options.position == TextPosition::beginning) {}
+
+std::string_view Detokenizer::push(TokenId token) {
+    text_.clear();
+    const TokenType type = tokenizer_->type(token);
+    const bool is_control = type == TokenType::control || type == TokenType::unknown;
+    if (is_control && options_.control == ControlTokens::hidden)
+        return text_;
+    std::string_view bytes = tokenizer_->bytes(token);
+    if (at_beginning_ && !bytes.empty()) {
+        at_beginning_ = false;
+        if (bytes.front() == ' ')
+            bytes.remove_prefix(1);
+    }
+    waiting_ += bytes;
+    emit_complete();
+    return text_;
+}
+
+std::string_view Detokenizer::flush() {
+    text_.clear();
+    if (!waiting_.empty())
+        text_ = replacement_character;
+    waiting_.clear();
+    return text_;
+}
+
+void Detokenizer::emit_complete() {
+    std::string_view rest = waiting_;
+    while (!rest.empty()) {
+        const Utf8Step step = next_utf8(rest);
+        if (step.kind == Utf8Kind::truncated)
+            break;
+        text_ += step.kind == Utf8Kind::valid ? rest.substr(0, step.bytes) : replacement_character;
+        rest.remove_prefix(step.bytes);
+    }
+    waiting_.erase(0, waiting_.size() - rest.size());
+}
+
+std::string decode(const Tokenizer& tokenizer, std::span<const TokenId> tokens, DetokenizeOptions options) {
+    Detokenizer detokenizer(tokenizer, options);
+    std::string text;
+    for (const TokenId token : tokens)
+        text += detokenizer.push(token);
+    text += detokenizer.flush();
+    return text;
+}
+
+} // namespace etna::text

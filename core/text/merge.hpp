@@ -1,0 +1,94 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace etna::text {
+
+/// A stretch of text on its way to becoming a token. Symbols form a linked list by index.
+struct Symbol {
+    static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
+
+    uint32_t id = none;  ///< what the algorithm calls this stretch
+    uint32_t begin = 0;  ///< offset in the text, bytes
+    uint32_t length = 0; ///< bytes; 0 once merged into its left neighbour
+    uint32_t previous = none;
+    uint32_t next = none;
+};
+
+/// What two neighbours may become. The lowest `order` is merged first, the leftmost among equals.
+struct Merge {
+    double order = 0;
+    uint32_t id = 0;
+};
+
+/// A possible merge, as it was when found; stale when one of the two has changed since.
+struct MergeCandidate {
+    Merge merge;
+    uint32_t left = 0; ///< index of the symbol
+    uint32_t length = 0;
+};
+
+/// Links symbols[0], symbols[1], ... in order.
+inline void link_symbols(std::vector<Symbol>& symbols) {
+    for (uint32_t i = 0; i < symbols.size(); ++i) {
+        symbols[i].previous = i == 0 ? Symbol::none : i - 1;
+        symbols[i].next = i + 1 == symbols.size() ? Symbol::none : i + 1;
+    }
+}
+
+/// Merges linked symbols until no two neighbours can be: O(n log n) with a heap over the possible merges.
+/// `find(left, right)` gives optional<Merge> for two neighbouring symbols. `heap` is scratch space.
+/// Afterwards the list from symbols[0] along `next` is the result.
+template <class Find>
+void merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, Find find) {
+    const auto later = [](const MergeCandidate& a, const MergeCandidate& b) {
+        return a.merge.order > b.merge.order || (a.merge.order == b.merge.order && a.left > b.left);
+    };
+    const auto candidate = [&](uint32_t left) -> std::optional<MergeCandidate> {
+        const uint32_t right = left == Symbol::none ? Symbol::none : symbols[left].next;
+        if (right == Symbol::none)
+            return std::nullopt;
+        const auto merge = find(symbols[left], symbols[right]);
+        if (!merge)
+            return std::nullopt;
+        return MergeCandidate{*merge, left, symbols[left].length + symbols[right].length};
+    };
+    const auto push = [&](uint32_t left) {
+        if (const auto found = candidate(left)) {
+            heap.push_back(*found);
+            std::push_heap(heap.begin(), heap.end(), later);
+        }
+    };
+
+    heap.clear();
+    for (uint32_t i = 0; i + 1 < symbols.size(); ++i) {
+        if (const auto found = candidate(i))
+            heap.push_back(*found);
+    }
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+        std::pop_heap(heap.begin(), heap.end(), later);
+        const MergeCandidate best = heap.back();
+        heap.pop_back();
+        Symbol& left = symbols[best.left];
+        // Symbols only grow, so the same total length means the same two symbols.
+        if (left.length == 0 || left.next == Symbol::none ||
+            left.length + symbols[left.next].length != best.length)
+            continue;
+        Symbol& right = symbols[left.next];
+        left.id = best.merge.id;
+        left.length += right.length;
+        right.length = 0;
+        left.next = right.next;
+        if (left.next != Symbol::none)
+            symbols[left.next].previous = best.left;
+        push(left.previous);
+        push(best.left);
+    }
+}
+
+} // namespace etna::text

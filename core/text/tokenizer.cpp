@@ -1,0 +1,199 @@
+#include "core/text/tokenizer.hpp"
+
+#include "core/text/bpe.hpp"
+#include "core/text/byte_alphabet.hpp"
+#include "core/text/special_matcher.hpp"
+#include "core/text/spm.hpp"
+#include "core/text/vocabulary.hpp"
+
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace etna::text {
+namespace {
+
+// Offsets into a text are 32 bits wide, also after a space has become three bytes.
+constexpr std::size_t longest_text_bytes = std::size_t{1} << 28;
+
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, what SentencePiece writes for a space
+
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+    std::string result;
+    result.reserve(text.size());
+    for (std::size_t position = 0; position < text.size();) {
+        const std::size_t found = std::min(text.find(from, position), text.size());
+        result += text.substr(position, found - position);
+        if (found < text.size())
+            result += to;
+        position = found + from.size();
+    }
+    return result;
+}
+
+enum class Model { bpe, spm };
+
+Result<Model> read_model(const gguf::File& file) {
+    const auto name = file.text("tokenizer.ggml.model");
+    if (name == "gpt2")
+        return Model::bpe;
+    if (name == "llama")
+        return Model::spm;
+    if (!name)
+        return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
+                     "the file holds no tokenizer; fetch or convert the model again"};
+    return Error{ErrorKind::unsupported, fmt::format("{}: unknown tokenizer `{}`", file.name(), *name),
+                 "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)"};
+}
+
+std::string bytes_of(Model model, std::string_view name, TokenType type) {
+    const auto byte = byte_of_name(name);
+    if (type == TokenType::byte && byte)
+        return std::string(1, static_cast<char>(*byte));
+    if (type == TokenType::control || type == TokenType::unknown)
+        return std::string(name);
+    if (model == Model::spm)
+        return replace_all(name, space_mark, " ");
+    if (type == TokenType::user_defined)
+        return std::string(name);
+    return read_spelling(name).value_or(std::string(name));
+}
+
+} // namespace
+
+struct Tokenizer::Content {
+    Model model = Model::bpe;
+    Vocabulary vocabulary;
+    StringTable bytes;
+    std::variant<std::monostate, Bpe, Spm> algorithm;
+    SpecialMatcher specials;     ///< control, unknown and user-defined tokens
+    SpecialMatcher user_defined; ///< only those
+    bool adds_bos = false;
+    bool adds_eos = false;
+    bool adds_space_prefix = false; ///< SentencePiece: before the text and after each special token
+
+    Status read(const gguf::File& file);
+    Status read_additions(const gguf::File& file);
+    void index_tokens();
+    Status encode_stretch(std::string_view text, std::vector<TokenId>& tokens) const;
+};
+
+Status Tokenizer::Content::read(const gguf::File& file) {
+    ETNA_TRY(model, read_model(file));
+    ETNA_TRY(vocabulary, Vocabulary::read(file));
+    if (model == Model::bpe) {
+        ETNA_TRY(Bpe bpe, Bpe::create(file, vocabulary));
+        algorithm.emplace<Bpe>(std::move(bpe));
+    } else {
+        ETNA_TRY(Spm spm, Spm::create(file, vocabulary));
+        algorithm.emplace<Spm>(std::move(spm));
+    }
+    index_tokens();
+    return read_additions(file);
+}
+
+Status Tokenizer::Content::read_additions(const gguf::File& file) {
+    const Bpe* bpe = std::get_if<Bpe>(&algorithm);
+    const auto says_bos = file.boolean("tokenizer.ggml.add_bos_token");
+    const bool default_bos = bpe == nullptr || bpe->pre_tokenizer().row().adds_bos == AddsBos::yes;
+    adds_bos = says_bos.value_or(default_bos && vocabulary.special.bos.has_value());
+    adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
+    adds_space_prefix = bpe == nullptr && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    const bool bos_missing = adds_bos && !vocabulary.special.bos;
+    if (bos_missing || (adds_eos && !vocabulary.special.eos))
+        return Error{
+            ErrorKind::corrupt,
+            fmt::format(
+                "{0}: tokenizer.ggml.add_{1}_token is set, but tokenizer.ggml.{1}_token_id is missing",
+                file.name(), bos_missing ? "bos" : "eos"),
+            "convert the model again"};
+    return {};
+}
+
+void Tokenizer::Content::index_tokens() {
+    for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
+        const std::string_view name = vocabulary.names[token];
+        const TokenType type = vocabulary.types[token];
+        bytes.append(bytes_of(model, name, type));
+        if (type == TokenType::control || type == TokenType::unknown || type == TokenType::user_defined)
+            specials.add(name, token);
+        if (type == TokenType::user_defined) {
+            user_defined.add(name, token);
+            // SentencePiece looks for these after spaces have become marks: both spellings are the token.
+            specials.add(bytes[token], token);
+            user_defined.add(bytes[token], token);
+        }
+    }
+}
+
+/// `text` holds no special tokens and follows one, or is the beginning.
+Status Tokenizer::Content::encode_stretch(std::string_view text, std::vector<TokenId>& tokens) const {
+    if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
+        return bpe->encode(text, tokens);
+    std::string marked = adds_space_prefix ? std::string(space_mark) : std::string();
+    marked += replace_all(text, " ", space_mark);
+    return std::get<Spm>(algorithm).encode(marked, tokens);
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<const Content> content) : content_(std::move(content)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+Result<Tokenizer> Tokenizer::create(const gguf::File& file) {
+    auto content = std::make_unique<Content>();
+    ETNA_CHECK(content->read(file));
+    return Tokenizer(std::move(content));
+}
+
+Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+    if (text.size() > longest_text_bytes)
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("a text of {} bytes is longer than {}", text.size(), longest_text_bytes),
+                     "split the text"};
+    const bool may_add = options.bos == AddBos::as_model_says;
+    const SpecialMatcher& matcher =
+        options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
+    std::vector<TokenId> tokens;
+    if (may_add && content_->adds_bos)
+        tokens.push_back(*content_->vocabulary.special.bos);
+    for (std::size_t position = 0; position < text.size();) {
+        const auto special = matcher.find(text, position);
+        const std::size_t end = special ? special->begin : text.size();
+        if (end > position)
+            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), tokens));
+        if (special)
+            tokens.push_back(special->token);
+        position = special ? special->end : text.size();
+    }
+    if (may_add && content_->adds_eos)
+        tokens.push_back(*content_->vocabulary.special.eos);
+    return tokens;
+}
+
+std::string_view Tokenizer::bytes(TokenId token) const {
+    return content_->bytes[token];
+}
+TokenType Tokenizer::type(TokenId token) const {
+    return content_->vocabulary.types[token];
+}
+bool Tokenizer::strips_leading_space() const {
+    return content_->adds_space_prefix;
+}
+uint32_t Tokenizer::size() const {
+    return static_cast<uint32_t>(content_->bytes.size());
+}
+std::optional<TokenId> Tokenizer::find(std::string_view name) const {
+    return content_->vocabulary.find(name);
+}
+std::optional<TokenId> Tokenizer::bos() const {
+    return content_->vocabulary.special.bos;
+}
+std::optional<TokenId> Tokenizer::eos() const {
+    return content_->vocabulary.special.eos;
+}
+std::span<const TokenId> Tokenizer::end_tokens() const {
+    return content_->vocabulary.end_tokens;
+}
+
+} // namespace etna::text

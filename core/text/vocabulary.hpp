@@ -1,0 +1,72 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+#include "core/gguf/file.hpp"
+#include "core/text/tokenizer.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::text {
+
+/// Many strings in one allocation. Views stay valid when the table is moved, not when it grows.
+class StringTable {
+public:
+    void append(std::string_view text) {
+        characters_.insert(characters_.end(), text.begin(), text.end());
+        ends_.push_back(characters_.size());
+    }
+    [[nodiscard]] std::string_view operator[](std::size_t index) const {
+        const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
+        return {characters_.data() + begin, ends_[index] - begin};
+    }
+    [[nodiscard]] std::size_t size() const { return ends_.size(); }
+
+private:
+    std::vector<char> characters_; // no std::string: moving a short one would invalidate views
+    std::vector<std::size_t> ends_;
+};
+
+/// Tokens with a job, from `tokenizer.ggml.*_token_id`; all are below the vocabulary's size.
+struct SpecialIds {
+    std::optional<TokenId> bos, eos, eot, eom, unknown, padding;
+};
+
+/// What a GGUF file says about its tokens, checked: every list is as long as the vocabulary, every id below
+/// its size. Immutable after reading; thread-safe.
+struct Vocabulary {
+    StringTable names; ///< by token, as written in the file
+    std::vector<TokenType> types;
+    std::vector<float> scores; ///< empty, or one per token; never NaN
+    SpecialIds special;
+    std::vector<TokenId> end_tokens;                       ///< ascending
+    std::unordered_map<std::string_view, TokenId> by_name; ///< into `names`; the first of equal names
+
+    /// Errors: corrupt, naming the list or id.
+    static Result<Vocabulary> read(const gguf::File& file);
+
+    Vocabulary() = default;
+    Vocabulary(Vocabulary&&) = default; // `by_name` points into `names`, whose characters stay where they are
+    Vocabulary& operator=(Vocabulary&&) = default;
+    Vocabulary(const Vocabulary&) = delete;
+    Vocabulary& operator=(const Vocabulary&) = delete;
+    ~Vocabulary() = default;
+
+    [[nodiscard]] std::optional<TokenId> find(std::string_view name) const;
+    /// The same, for what text may be merged into: never a control, unknown or byte token, whatever its name
+    /// says.
+    [[nodiscard]] std::optional<TokenId> find_text(std::string_view name) const;
+};
+
+/// The array of strings at `key`. Errors: corrupt (absent or of another type).
+Result<std::span<const std::string_view>> read_strings(const gguf::File& file, std::string_view key);
+
+/// The byte that a token named like "<0x0A>" stands for.
+std::optional<uint8_t> byte_of_name(std::string_view name);
+
+} // namespace etna::text
