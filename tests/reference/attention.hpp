@@ -13,8 +13,8 @@ struct AttentionShape {
     std::size_t heads = 1;
     std::size_t kv_heads = 1; ///< divides heads
     std::size_t head_length = 1;
-    std::optional<std::size_t>
-        window; ///< sliding window: only the last so many entries, this one included; >= 1
+    /// Sliding window, >= 1: only the last so many entries, this one included.
+    std::optional<std::size_t> window = {};
 };
 
 /// Softmax attention of one token (Vaswani et al., arXiv 1706.03762), causal: it sees cache entries 0 to

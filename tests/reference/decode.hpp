@@ -33,7 +33,7 @@ double round_to_half(double value);
 struct Matrix {
     std::size_t rows = 0;
     std::size_t columns = 0;
-    std::vector<double> values;
+    std::vector<double> values = {};
 
     [[nodiscard]] std::span<const double> row(std::size_t index) const {
         return std::span(values).subspan(index * columns, columns);

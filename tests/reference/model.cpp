@@ -72,7 +72,7 @@ ReferenceModel::ReferenceModel(Config config, Weights weights)
     : config_(std::move(config)), weights_(std::move(weights)), rotary_(make_rotary(config_.rotary)) {}
 
 Cache ReferenceModel::make_cache(CacheElement element) const {
-    Cache cache{.element = element, .entry_length = config_.kv_heads * config_.head_length, .layers = {}};
+    Cache cache{.element = element, .entry_length = config_.kv_heads * config_.head_length};
     cache.layers.resize(config_.layers);
     return cache;
 }
@@ -89,10 +89,8 @@ Vector ReferenceModel::attend(const LayerWeights& layer, View x, std::size_t ind
     store(key, cache.element, stored.keys);
     store(value, cache.element, stored.values);
 
-    const AttentionShape shape{.heads = config_.heads,
-                               .kv_heads = config_.kv_heads,
-                               .head_length = config_.head_length,
-                               .window = {}};
+    const AttentionShape shape{
+        .heads = config_.heads, .kv_heads = config_.kv_heads, .head_length = config_.head_length};
     return linear(layer.attention_output, attention(shape, query, stored.keys, stored.values, index));
 }
 

@@ -28,7 +28,7 @@ struct Cache {
     };
     CacheElement element = CacheElement::exact;
     std::size_t entry_length = 0; ///< kv heads * head length
-    std::vector<Layer> layers;
+    std::vector<Layer> layers = {};
 
     [[nodiscard]] std::size_t entries() const;
 

@@ -7,7 +7,7 @@
 namespace etna::reference {
 
 Matrix embed(const Matrix& table, std::span<const TokenId> tokens) {
-    Matrix rows{.rows = tokens.size(), .columns = table.columns, .values = {}};
+    Matrix rows{.rows = tokens.size(), .columns = table.columns};
     for (const TokenId token : tokens) {
         assert(token < table.rows);
         const View row = table.row(token);
@@ -77,9 +77,16 @@ Vector log_softmax(View x) {
 }
 
 Vector softmax(View x) {
-    Vector y = log_softmax(x);
+    assert(!x.empty());
+    const double largest = *std::max_element(x.begin(), x.end());
+    Vector y(x.size());
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        y[i] = std::exp(x[i] - largest);
+        sum += y[i];
+    }
     for (double& value : y)
-        value = std::exp(value);
+        value /= sum;
     return y;
 }
 

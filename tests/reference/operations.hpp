@@ -36,7 +36,7 @@ double log_sum_exp(View x);
 /// x_i - log_sum_exp(x).
 Vector log_softmax(View x);
 
-/// exp(log_softmax(x)).
+/// exp(x_i) / sum_j exp(x_j), without overflow. Precondition: not empty, the largest is finite.
 Vector softmax(View x);
 
 struct Candidate {

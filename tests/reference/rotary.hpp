@@ -29,10 +29,11 @@ struct Yarn {
 struct RotaryOptions {
     std::size_t rotated = 0; ///< elements of a head that are rotated: the first ones; even
     double base = 10000;
-    double factor = 1;        ///< linear scaling: positions are divided by this; for YaRN the scale s
-    std::optional<Yarn> yarn; ///< scaling is linear when empty
+    double factor = 1;             ///< linear scaling: positions are divided by this; for YaRN the scale s
+    std::optional<Yarn> yarn = {}; ///< scaling is linear when empty
     double attention_factor = 1;
-    Vector divisors; ///< llama3 scaling, tensor `rope_freqs.weight`: [rotated / 2]; empty means all 1
+    /// llama3 scaling, tensor `rope_freqs.weight`: [rotated / 2]; empty means all 1.
+    Vector divisors = {};
 };
 
 /// What rotation needs for each pair, and the magnitude that multiplies cosine and sine.
