@@ -1,0 +1,110 @@
+#include "core/store/resolve.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/store/demo.hpp"
+#include "core/store/similar.hpp"
+
+namespace etna::store {
+namespace {
+
+constexpr std::string_view extension = ".gguf";
+constexpr std::size_t listed_names_max = 12;
+
+bool is_there(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+/// "NAME" of "NAME-00001-of-00003"; the whole stem of any other file; empty for the later parts of a split model.
+std::optional<std::string> name_of(const std::string& stem) {
+    constexpr std::string_view pattern = "-ddddd-of-ddddd";
+    if (stem.size() <= pattern.size())
+        return stem;
+    const std::string_view tail = std::string_view(stem).substr(stem.size() - pattern.size());
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const bool digit = tail[i] >= '0' && tail[i] <= '9';
+        if (pattern[i] == 'd' ? !digit : tail[i] != pattern[i])
+            return stem;
+    }
+    if (tail.substr(1, 5) != "00001")
+        return std::nullopt;
+    return stem.substr(0, stem.size() - pattern.size());
+}
+
+/// Calls visit(name, path) for each model in the folder.
+template <class Visit>
+void for_each_model(const std::filesystem::path& folder, Visit visit) {
+    std::error_code failure;
+    std::filesystem::directory_iterator entry(folder, failure);
+    for (; !failure && entry != std::filesystem::directory_iterator(); entry.increment(failure)) {
+        if (entry->path().extension() != extension)
+            continue;
+        if (const auto name = name_of(entry->path().stem().string()))
+            visit(*name, entry->path());
+    }
+}
+
+Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
+    const std::vector<std::string> installed = model_names(folder);
+    std::vector<std::string> known = installed;
+    known.emplace_back(demo_name);
+
+    std::string hint;
+    if (const auto near = similar(model, known); !near.empty())
+        hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
+    const std::size_t listed = std::min(known.size(), listed_names_max);
+    hint += fmt::format("models that exist: {}", fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));
+    if (listed < known.size())
+        hint += fmt::format(" and {} more", known.size() - listed);
+    hint += "; or give a path to a .gguf file";
+    return {ErrorKind::not_found,
+            fmt::format("no model `{}`: no such file, and no {}", model, (folder / fmt::format("{}{}", model, extension)).string()),
+            hint};
+}
+
+} // namespace
+
+std::vector<std::string> model_names(const std::filesystem::path& models_folder) {
+    std::vector<std::string> names;
+    for_each_model(models_folder, [&](const std::string& name, const auto&) { names.push_back(name); });
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    return names;
+}
+
+Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder) {
+    if (model.empty())
+        return Error{ErrorKind::invalid_argument, "the model's name is empty", "try `demo`"};
+    if (model.find('\0') != std::string_view::npos)
+        return Error{ErrorKind::invalid_argument, "the model's name contains a zero byte"};
+    if (model == demo_name)
+        return ModelSource{std::string(model), {}, demo_model()};
+
+    const std::filesystem::path path(model);
+    if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {
+        if (is_there(path))
+            return ModelSource{std::string(model), path, {}};
+        return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
+                     "check the path, or use `demo`, the model that is built in"};
+    }
+
+    std::filesystem::path found;
+    for_each_model(models_folder, [&](const std::string& name, const std::filesystem::path& file) {
+        if (name == model && (found.empty() || file.stem() == name))
+            found = file;
+    });
+    if (!found.empty())
+        return ModelSource{std::string(model), found, {}};
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored))
+        return ModelSource{std::string(model), path, {}};
+    return name_not_found(model, models_folder);
+}
+
+} // namespace etna::store

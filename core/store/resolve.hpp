@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+
+namespace etna::store {
+
+/// Where a model's bytes are: in a file, or embedded in the executable.
+struct ModelSource {
+    std::string name;           ///< for people and for JSON: as the user wrote it
+    std::filesystem::path path; ///< empty for the embedded model
+    ByteView bytes;             ///< the embedded model's; empty for a file
+};
+
+/// Turns what a user calls a model into its place. `demo` is the embedded model. Anything with a slash, ending in
+/// .gguf, or naming an existing file is a path. Everything else is a name: `models_folder`/NAME.gguf, or the first
+/// part of a split model, `models_folder`/NAME-00001-of-0000N.gguf. The file is not opened.
+/// Errors: not_found (says what was tried; the hint has near misses and the names that exist), invalid_argument
+/// (empty).
+Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
+
+/// Names of the models in the folder, sorted; empty where the folder is missing or unreadable.
+std::vector<std::string> model_names(const std::filesystem::path& models_folder);
+
+} // namespace etna::store

@@ -1,0 +1,24 @@
+#include "core/store/similar.hpp"
+
+#include "tests/support/catch.hpp"
+
+using namespace etna::store;
+
+TEST_CASE("edit distances by hand") {
+    REQUIRE(edit_distance("", "") == 0);
+    REQUIRE(edit_distance("abc", "") == 3);
+    REQUIRE(edit_distance("", "abc") == 3);
+    REQUIRE(edit_distance("kitten", "sitting") == 3);
+    REQUIRE(edit_distance("demo", "DEMO") == 0);
+    REQUIRE(edit_distance("dmeo", "demo") == 1); // one swap
+    REQUIRE(edit_distance("tmep", "temp") == 1);
+}
+
+TEST_CASE("near misses come nearest first, at most three, and nothing far is offered") {
+    const std::vector<std::string> names = {"llama", "llama-2", "qwen3", "lama", "llamas"};
+    REQUIRE(similar("llama", names) == std::vector<std::string>{"llama", "lama", "llamas"});
+    REQUIRE(similar("qwen", names) == std::vector<std::string>{"qwen3"});
+    REQUIRE(similar("gemma-3-27b", names).empty());
+    REQUIRE(similar("", names).empty());
+    REQUIRE(similar(std::string(100000, 'l'), names).empty());
+}
