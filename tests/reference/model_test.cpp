@@ -14,6 +14,7 @@ namespace {
 
 constexpr double printed_margin = 2e-6; // logits and log-probabilities are printed with 6 digits
 constexpr double printed_sum_margin = 2e-5;
+constexpr double float_margin = 1e-4; // what a forward pass in float is off; the digits printed are finer
 
 std::string data_path(const std::string& name) {
     return std::string(ETNA_TEST_DATA) + "/models/" + name;
@@ -97,4 +98,27 @@ TEST_CASE("stories260K agrees with an independent float64 computation at every s
 
 TEST_CASE("a random F16 model agrees with an independent float64 computation at every step") {
     check_run(load("llama-2-tiny-random.gguf"), read_expected("llama-2-tiny-random.expected.json"));
+}
+
+// {"tokens", "steps": [{"pos", "token", "top5": [[token, log-probability], ...]}, ...]}, computed in float.
+TEST_CASE("qwen3, tied heads, biases and every rope scaling agree with llama.cpp") {
+    const std::string name = GENERATE(as<std::string>(), "qwen3-tiny-yarn", "llama-tiny-rope-freqs",
+                                      "llama-tiny-linear-biases", "llama-tiny-yarn");
+    CAPTURE(name);
+    const ReferenceModel model = load(name + ".gguf");
+    const Json expected = read_expected(name + ".expected.json");
+    const auto tokens = expected.at("tokens").get<std::vector<TokenId>>();
+    REQUIRE(expected.at("steps").size() == tokens.size());
+    const auto logits = model.run(tokens);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const Json& step = expected.at("steps").at(i);
+        CAPTURE(step.dump());
+        REQUIRE(step.at("token").get<TokenId>() == tokens[i]);
+        const Vector logs = log_softmax(logits[i]);
+        CHECK(greedy_token(logits[i]) == step.at("top5").at(0).at(0).get<TokenId>());
+        for (const Json& pair : step.at("top5")) {
+            const auto token = pair.at(0).get<TokenId>();
+            CHECK(logs.at(token) == Approx(pair.at(1).get<double>()).margin(float_margin).epsilon(0));
+        }
+    }
 }
