@@ -29,7 +29,7 @@ struct Limits {
     uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
     uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves 1 <= top_k <= candidates_max,
                                  ///< or temperature 0; other parameters need Want::logits
-    uint32_t in_flight_max = 2; ///< submissions that may be unread
+    uint32_t in_flight_max = 2;  ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
 

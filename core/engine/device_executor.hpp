@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/device_plan.hpp"
+#include "core/engine/executor.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/device.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace etna::engine {
+
+struct DeviceExecutorOptions {
+    uint32_t context_tokens = 0; ///< longest sequence; 0: the model's, capped by memory (Limits tells)
+    kernels::CacheFormat cache_format = kernels::CacheFormat::f16;
+    uint64_t kv_memory_bytes = 0; ///< 0: what one sequence of the context needs
+    uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
+    uint32_t sequences_max = 64;
+    std::optional<kernels::PlanFamily> plan_as; ///< choose kernels as for such a device
+    /// Called once with where the memory will go, before weights are read.
+    std::function<void(const DevicePlan& plan)> planned;
+    /// Called from this thread while weights are read, with bytes of the file done and in all.
+    std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+/// Loads a model onto a device (borrowed, must outlive the executor) and creates every buffer and pipeline
+/// that its steps can need. Blocks; may run on any thread as long as no other uses the device's submit() and
+/// wait(). `file` is not needed afterwards. Errors: corrupt, unsupported (the file; names tensor or key),
+/// out_of_memory (with what is needed and what is free), invalid_argument (options contradict each other),
+/// device_lost.
+Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
+                                                         const DeviceExecutorOptions& options);
+
+} // namespace etna::engine

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/executor.hpp"
+#include "core/model/rotary.hpp"
+#include "core/model/step.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace etna::engine {
+
+/// Most bytes that a batch within the limits packs to.
+uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups);
+
+/// A row that wants an answer, as wait() needs to know it.
+struct WantedRow {
+    Want want = Want::none;
+    uint32_t row = 0; ///< in the batch
+    uint32_t candidates = 0;
+};
+
+/// Packs a batch into one stretch of bytes for the device: rows sorted (generation first, each kind in the
+/// batch's order), page tables, rotary angles and what sampling needs. Keeps its memory from batch to batch.
+/// Belongs to one thread.
+class StepInputs {
+public:
+    /// `rotary` is borrowed.
+    StepInputs(const Limits& limits, const model::Rotary& rotary);
+
+    /// Writes `batch` to the start of `out`, which has step_input_bytes(). Precondition: check(batch,
+    /// limits).
+    void pack(const Batch& batch, MutableByteView out);
+
+    /// Bytes that pack() wrote.
+    [[nodiscard]] uint64_t bytes() const { return cursor_; }
+
+    /// The packed step, as it stands at `inputs` on the device; borrows this object until the next call.
+    /// `results` is SampleResult [wanted].
+    [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
+
+    /// In the order of the batch.
+    [[nodiscard]] const std::vector<WantedRow>& wanted() const { return wanted_; }
+
+private:
+    /// Where a sequence's pages are to be found.
+    struct TablePlace {
+        uint32_t first_page = 0;
+        uint32_t table = 0;
+    };
+    struct Section {
+        uint64_t offset = 0;
+        uint64_t bytes = 0;
+
+        [[nodiscard]] vk::Range in(const vk::Range& whole) const { return whole.part(offset, bytes); }
+    };
+
+    /// Room for `count` elements at the cursor.
+    template <class T>
+    std::span<T> take(MutableByteView out, std::size_t count, Section& section);
+
+    void sort_rows(const Batch& batch);
+    void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
+    void pack_table(std::span<const PageId> pages, TablePlace& place);
+    void pack_angles(const Batch& batch, MutableByteView out);
+    void pack_wanted(const Batch& batch, MutableByteView out);
+
+    const model::Rotary& rotary_;
+    uint64_t cursor_ = 0;
+    uint32_t candidates_ = 1;
+    std::vector<uint32_t> order_;    ///< batch row of each packed row
+    std::vector<uint32_t> position_; ///< packed row of each batch row
+    std::vector<uint32_t> lengths_;  ///< places that a sequence's rows can see
+    std::array<model::Run, 2> runs_;
+    std::size_t run_count_ = 0;
+    std::vector<TablePlace> places_;
+    std::vector<uint32_t> table_words_;
+    std::vector<WantedRow> wanted_;
+    std::vector<Section> infos_;  ///< [groups]
+    std::vector<Section> tables_; ///< [groups]
+    std::vector<model::GroupInputs> groups_;
+    Section angles_;
+    Section wanted_indices_;
+    Section sample_infos_;
+};
+
+} // namespace etna::engine

@@ -1,0 +1,51 @@
+#include "core/engine/device_warm_up.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace etna::engine {
+namespace {
+
+/// `count` rows of one sequence that end at the last place of the context, so that attention splits; the
+/// wanted ones take every form of answer that has kernels of its own.
+Batch rows_at_the_end(RowKind kind, uint32_t count, const SequenceView& view, const Limits& limits) {
+    Batch batch;
+    batch.sequences = {view};
+    for (uint32_t i = 0; i < count; ++i) {
+        Row row;
+        row.kind = kind;
+        row.index = limits.context_tokens - count + i;
+        row.want = i < limits.wanted_max ? Want::candidates : Want::none;
+        row.candidates = 1;
+        batch.rows.push_back(row);
+    }
+    return batch;
+}
+
+/// Kernels may differ between counts up to a power of two; none does above all rows.
+std::vector<uint32_t> counts(const Limits& limits) {
+    const uint32_t most = std::min(limits.rows_max, limits.context_tokens);
+    std::vector<uint32_t> counts;
+    for (uint32_t count = 1; count < most; count *= 2)
+        counts.push_back(count);
+    counts.push_back(most);
+    return counts;
+}
+
+} // namespace
+
+Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limits) {
+    const std::vector<PageId> pages(divide_up(limits.context_tokens, limits.page_tokens), 0);
+    const SequenceView view{.pages = std::vector(limits.groups.size(), std::span<const PageId>(pages))};
+    for (const RowKind kind : {RowKind::generation, RowKind::prompt}) {
+        for (const uint32_t count : counts(limits)) {
+            const Result<vk::Commands> unused =
+                model.record(rows_at_the_end(kind, count, view, limits), transfer, {});
+            if (!unused)
+                return unused.error().while_doing("while preparing kernels");
+        }
+    }
+    return {};
+}
+
+} // namespace etna::engine

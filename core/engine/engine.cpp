@@ -1,0 +1,42 @@
+#include "core/engine/engine.hpp"
+
+#include "core/engine/engine_loop.hpp"
+
+#include <random>
+#include <utility>
+
+namespace etna::engine {
+namespace {
+
+HashKey random_key() {
+    std::random_device source;
+    HashKey key{};
+    for (uint64_t& word : key)
+        word = uint64_t{source()} << 32 | source();
+    return key;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executor,
+                                               const EngineOptions& options) {
+    ETNA_CHECK(check(executor->limits()));
+    if (options.queue_max == 0)
+        return Error{ErrorKind::invalid_argument, "queue_max is 0", "let at least one request wait"};
+    auto loop = std::make_unique<Loop>(std::move(executor), options, random_key());
+    return std::unique_ptr<Engine>(new Engine(std::move(loop)));
+}
+
+Engine::Engine(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
+
+Engine::~Engine() = default;
+
+Result<Stream> Engine::submit(Request request) {
+    return loop_->submit(std::move(request));
+}
+
+const Limits& Engine::limits() const {
+    return loop_->limits();
+}
+
+} // namespace etna::engine

@@ -1,0 +1,162 @@
+#include "core/engine/engine_loop.hpp"
+
+#include <exception>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+
+Engine::Loop::Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key)
+    : executor_(std::move(executor)), limits_(executor_->limits()), queue_max_(options.queue_max),
+      scheduler_(limits_, {.hash_key = hash_key, .model_salt = options.model_salt}),
+      thread_([this] { run(); }) {}
+
+Engine::Loop::~Loop() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_stopping_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+}
+
+Result<Stream> Engine::Loop::submit(Request request) {
+    ETNA_CHECK(check(request, limits_));
+    auto channel = std::make_shared<Channel>();
+    {
+        const std::scoped_lock lock(mutex_);
+        if (closed_)
+            return *closed_;
+        if (inbox_.size() + waiting_ >= queue_max_)
+            return Error{ErrorKind::busy,
+                         fmt::format("{} requests are waiting already", inbox_.size() + waiting_),
+                         "try again when some have finished"};
+        inbox_.push_back({next_id_++, std::move(request), channel, Clock::now()});
+    }
+    changed_.notify_one();
+    return Stream(std::move(channel));
+}
+
+void Engine::Loop::run() {
+    std::optional<Error> failure;
+    try {
+        if (const Status status = work(); !status)
+            failure = status.error();
+    } catch (const std::bad_alloc&) {
+        failure = Error{ErrorKind::out_of_memory, "the engine ran out of host memory"};
+    } catch (const std::exception& exception) {
+        failure = Error{ErrorKind::internal, fmt::format("the engine stopped: {}", exception.what())};
+    }
+    close(failure ? FinishReason::error : FinishReason::cancelled, failure);
+}
+
+Status Engine::Loop::work() {
+    while (take_submissions())
+        ETNA_CHECK(step());
+    while (!tickets_.empty()) // the device finishes what it has begun, before its memory goes
+        ETNA_CHECK(read_outputs());
+    return {};
+}
+
+/// Moves the inbox into the scheduler; sleeps while there is nothing to do. False when the engine is to stop.
+bool Engine::Loop::take_submissions() {
+    std::vector<Submission> taken;
+    {
+        std::unique_lock lock(mutex_);
+        const bool is_idle = scheduler_.is_idle() && tickets_.empty();
+        waiting_ = scheduler_.waiting_count();
+        changed_.wait(lock, [&] { return !is_idle || is_stopping_ || !inbox_.empty(); });
+        if (is_stopping_)
+            return false;
+        waiting_ += static_cast<uint32_t>(inbox_.size());
+        taken.swap(inbox_);
+    }
+    for (Submission& submission : taken) {
+        channels_.emplace(submission.id, std::move(submission.channel));
+        scheduler_.add(submission.id, std::move(submission.request), submission.submitted);
+    }
+    return true;
+}
+
+/// Starts a batch if the executor can take one; waits for the oldest when it is full, or nothing more can
+/// start.
+Status Engine::Loop::step() {
+    cancel_requested();
+    if (tickets_.size() < limits_.in_flight_max) {
+        ETNA_TRY(const bool started, submit_batch());
+        if (started && tickets_.size() < limits_.in_flight_max)
+            return {};
+    }
+    return tickets_.empty() ? Status() : read_outputs();
+}
+
+/// Whether a batch was started.
+Result<bool> Engine::Loop::submit_batch() {
+    const Batch& batch = scheduler_.schedule(updates_, Clock::now());
+    const bool is_stuck = batch.rows.empty() && updates_.empty() && tickets_.empty() && !scheduler_.is_idle();
+    deliver();
+    if (is_stuck)
+        return Error{ErrorKind::internal, "requests are waiting, and none can run"};
+#if ETNA_CHECKS
+    ETNA_CHECK(scheduler_.verify());
+#endif
+    if (batch.rows.empty())
+        return false;
+    ETNA_TRY(const Ticket ticket, executor_->submit(batch));
+    tickets_.push_back(ticket);
+    const std::scoped_lock lock(mutex_);
+    waiting_ = scheduler_.waiting_count();
+    return true;
+}
+
+Status Engine::Loop::read_outputs() {
+    const Ticket ticket = tickets_.front();
+    tickets_.pop_front();
+    ETNA_TRY(const Outputs outputs, executor_->wait(ticket));
+    const Status status = scheduler_.publish(outputs, updates_, Clock::now());
+    deliver();
+    return status;
+}
+
+void Engine::Loop::cancel_requested() {
+    for (const auto& [id, channel] : channels_) {
+        if (channel->is_cancelled())
+            scheduler_.cancel(id, updates_, Clock::now());
+    }
+    deliver();
+}
+
+void Engine::Loop::deliver() {
+    for (Update& update : updates_) {
+        const auto channel = channels_.find(update.request);
+        if (channel == channels_.end())
+            continue; // told already, when memory ran out in the middle of this
+        if (const auto* token = std::get_if<TokenEvent>(&update.event)) {
+            channel->second->push(*token);
+            continue;
+        }
+        channel->second->finish(std::get<Finished>(std::move(update.event)));
+        channels_.erase(channel);
+    }
+    updates_.clear();
+}
+
+/// Ends every request, accepted or still in the inbox, and lets nobody in any more.
+void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {
+    scheduler_.end_all(reason, error, updates_, Clock::now());
+    deliver();
+    const std::scoped_lock lock(mutex_);
+    closed_ = error.value_or(Error{ErrorKind::cancelled, "the engine was shut down"});
+    for (const Submission& submission : inbox_) {
+        Finished finished;
+        finished.reason = reason;
+        finished.error = error;
+        finished.prompt_tokens = static_cast<uint32_t>(submission.request.prompt.size());
+        submission.channel->finish(std::move(finished));
+    }
+    inbox_.clear();
+}
+
+} // namespace etna::engine

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/engine/channel.hpp"
+#include "core/engine/engine.hpp"
+#include "core/engine/scheduler.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace etna::engine {
+
+/// The engine's thread, and the inbox through which the others reach it. The executor, the scheduler and the
+/// channels in `channels_` belong to the thread; the inbox is guarded by `mutex_`.
+class Engine::Loop {
+public:
+    Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key);
+    Loop(const Loop&) = delete;
+    Loop& operator=(const Loop&) = delete;
+    ~Loop();
+
+    Result<Stream> submit(Request request);
+    [[nodiscard]] const Limits& limits() const { return limits_; }
+
+private:
+    struct Submission {
+        RequestId id = 0;
+        Request request;
+        std::shared_ptr<Channel> channel;
+        Clock::time_point submitted;
+    };
+
+    void run();
+    Status work();
+    bool take_submissions();
+    Status step();
+    Result<bool> submit_batch();
+    Status read_outputs();
+    void cancel_requested();
+    void deliver();
+    void close(FinishReason reason, const std::optional<Error>& error);
+
+    const std::unique_ptr<Executor> executor_;
+    const Limits limits_;
+    const uint32_t queue_max_;
+    Scheduler scheduler_;
+    std::map<RequestId, std::shared_ptr<Channel>> channels_;
+    std::deque<Ticket> tickets_; ///< unread, oldest first
+    Updates updates_;            ///< to be delivered
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Submission> inbox_;
+    RequestId next_id_ = 1;
+    uint32_t waiting_ = 0;        ///< in the scheduler's queue
+    std::optional<Error> closed_; ///< why nothing is accepted any more
+    bool is_stopping_ = false;
+
+    std::thread thread_; ///< last, so that everything it uses exists
+};
+
+} // namespace etna::engine

@@ -1,0 +1,127 @@
+#include "core/engine/page_pool.hpp"
+
+#include <cassert>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+
+PagePool::PagePool(uint32_t page_count)
+    : pages_(page_count), oldest_kept_(page_count), newest_kept_(page_count) {
+    free_.reserve(page_count);
+    for (PageId page = page_count; page > 0; --page)
+        free_.push_back(page - 1); // the lowest are handed out first
+}
+
+std::optional<PageId> PagePool::allocate() {
+    if (free_.empty()) {
+        if (kept_count_ == 0)
+            return std::nullopt;
+        const PageId evicted = oldest_kept_;
+        unkeep(evicted);
+        published_.erase(*pages_[evicted].hash);
+        pages_[evicted].hash.reset();
+        free_.push_back(evicted);
+    }
+    const PageId page = free_.back();
+    free_.pop_back();
+    pages_[page].references = 1;
+    return page;
+}
+
+void PagePool::retain(PageId page) {
+    assert(pages_[page].references > 0 || pages_[page].hash);
+    if (pages_[page].references++ == 0)
+        unkeep(page);
+}
+
+void PagePool::release(PageId page) {
+    assert(pages_[page].references > 0);
+    if (--pages_[page].references > 0)
+        return;
+    if (pages_[page].hash)
+        keep(page);
+    else
+        free_.push_back(page);
+}
+
+bool PagePool::publish(PageId page, const PageHash& hash) {
+    assert(pages_[page].references > 0 && !pages_[page].hash);
+    if (!published_.try_emplace(hash, page).second)
+        return false;
+    pages_[page].hash = hash;
+    return true;
+}
+
+std::optional<PageId> PagePool::find(const PageHash& hash) const {
+    const auto found = published_.find(hash);
+    return found != published_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+bool PagePool::is_exclusive(PageId page) const {
+    return pages_[page].references == 1 && !pages_[page].hash;
+}
+
+void PagePool::keep(PageId page) {
+    const PageId none = page_count();
+    pages_[page].older = newest_kept_;
+    pages_[page].newer = none;
+    (newest_kept_ != none ? pages_[newest_kept_].newer : oldest_kept_) = page;
+    newest_kept_ = page;
+    ++kept_count_;
+}
+
+void PagePool::unkeep(PageId page) {
+    const PageId none = page_count();
+    const PageId older = pages_[page].older;
+    const PageId newer = pages_[page].newer;
+    (older != none ? pages_[older].newer : oldest_kept_) = newer;
+    (newer != none ? pages_[newer].older : newest_kept_) = older;
+    --kept_count_;
+}
+
+Status PagePool::verify_lists() const {
+    std::vector<uint32_t> listed(pages_.size());
+    for (const PageId page : free_) {
+        ++listed[page];
+        if (pages_[page].hash)
+            return Error{ErrorKind::internal, fmt::format("page {} is free and published", page)};
+    }
+    uint32_t kept = 0;
+    for (PageId page = oldest_kept_; page != page_count() && kept <= kept_count_; page = pages_[page].newer) {
+        ++listed[page];
+        ++kept;
+        if (!pages_[page].hash)
+            return Error{ErrorKind::internal, fmt::format("page {} is kept but not published", page)};
+    }
+    if (kept != kept_count_)
+        return Error{ErrorKind::internal, fmt::format("{} kept pages are listed, not {}", kept, kept_count_)};
+    for (PageId page = 0; page < page_count(); ++page) {
+        const uint32_t expected = pages_[page].references == 0 ? 1 : 0;
+        if (listed[page] != expected)
+            return Error{ErrorKind::internal, fmt::format("page {} has {} references and stands in {} lists",
+                                                          page, pages_[page].references, listed[page])};
+    }
+    return {};
+}
+
+Status PagePool::verify(std::span<const uint32_t> references) const {
+    ETNA_CHECK(verify_lists());
+    uint32_t published = 0;
+    for (PageId page = 0; page < page_count(); ++page) {
+        if (pages_[page].references != references[page])
+            return Error{ErrorKind::internal, fmt::format("page {} counts {} references, but has {}", page,
+                                                          pages_[page].references, references[page])};
+        if (!pages_[page].hash)
+            continue;
+        ++published;
+        if (find(*pages_[page].hash) != page)
+            return Error{ErrorKind::internal, fmt::format("published page {} cannot be found", page)};
+    }
+    if (published != published_.size())
+        return Error{ErrorKind::internal, fmt::format("{} pages are published, but {} can be found",
+                                                      published, published_.size())};
+    return {};
+}
+
+} // namespace etna::engine

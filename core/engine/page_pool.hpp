@@ -1,0 +1,76 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/page_hash.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::engine {
+
+/// Who uses which page of one cache group, and which pages can be found again by their content. Knows numbers
+/// only; the content is on the device. Every page is in exactly one state:
+///
+///     free          no references, content worthless
+///     in use        one or more references; published or not
+///     kept          no references, published: waits to be found again, least recently used first to be
+///     evicted
+///
+/// Not thread-safe. Page ids passed in must be below page_count.
+class PagePool {
+public:
+    explicit PagePool(uint32_t page_count);
+
+    /// A page with one reference whose content is worthless; a kept one is evicted only when none is free.
+    /// Empty when all pages are in use.
+    std::optional<PageId> allocate();
+
+    /// One reference more, or less. Without references a published page is kept, any other is free.
+    /// Precondition of release: a reference exists. Precondition of retain: in use or kept.
+    void retain(PageId page);
+    void release(PageId page);
+
+    /// Makes an unpublished page in use findable. Returns false, changing nothing, when another page is
+    /// published under this hash already.
+    bool publish(PageId page, const PageHash& hash);
+
+    /// The page published under this hash, without a new reference.
+    [[nodiscard]] std::optional<PageId> find(const PageHash& hash) const;
+
+    /// Whether its one owner may write: nobody else reads it now or can find it later.
+    [[nodiscard]] bool is_exclusive(PageId page) const;
+
+    [[nodiscard]] uint32_t page_count() const { return static_cast<uint32_t>(pages_.size()); }
+    /// Pages that allocate() can still hand out: free and kept.
+    [[nodiscard]] uint32_t available() const { return static_cast<uint32_t>(free_.size()) + kept_count_; }
+    [[nodiscard]] uint32_t kept() const { return kept_count_; }
+
+    /// Checks every invariant, given how often each page stands in all page tables together, [page_count].
+    /// Errors: internal, naming the page.
+    [[nodiscard]] Status verify(std::span<const uint32_t> references) const;
+
+private:
+    struct Page {
+        uint32_t references = 0;
+        std::optional<PageHash> hash; ///< when published
+        PageId older = 0;             ///< neighbours in the list of kept pages
+        PageId newer = 0;
+    };
+
+    void keep(PageId page);
+    void unkeep(PageId page);
+    [[nodiscard]] Status verify_lists() const;
+
+    std::vector<Page> pages_;
+    std::vector<PageId> free_;
+    std::unordered_map<PageHash, PageId, PageHashHasher> published_;
+    PageId oldest_kept_; ///< page_count() when there is none, as in `older` and `newer` at the ends
+    PageId newest_kept_;
+    uint32_t kept_count_ = 0;
+};
+
+} // namespace etna::engine

@@ -1,0 +1,297 @@
+#include "core/engine/scheduler.hpp"
+
+#include "core/sampling/choose.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+namespace {
+
+bool is_older(const Sequence* a, const Sequence* b) {
+    return a->id < b->id;
+}
+
+template <class Queue>
+void insert_by_age(Queue& queue, Sequence* sequence) {
+    queue.insert(std::upper_bound(queue.begin(), queue.end(), sequence, is_older), sequence);
+}
+
+void tell(Updates& updates, RequestId request, Event event) {
+    Update& update = updates.emplace_back();
+    update.request = request;
+    update.event = std::move(event);
+}
+
+/// What one row answered, as a token: drawn on the device, or here.
+Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
+                              bool sampled_on_device) {
+    if (sampled_on_device)
+        return TokenEvent{output.token, output.logit, output.log_sum_exp};
+    ETNA_TRY(const sampling::Choice choice, sampling::choose(sequence.sampling, output.logits, index));
+    return TokenEvent{choice.token, choice.logit, static_cast<float>(sampling::log_sum_exp(output.logits))};
+}
+
+} // namespace
+
+Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
+    : limits_(limits), cache_(limits, options.hash_key, options.model_salt) {
+    // With these bounds a sequence that generates always finds a row, a wish and, mostly, a slot.
+    running_max_ = std::min({limits.sequences_max, limits.rows_max, limits.wanted_max,
+                             std::max(limits.slots / limits.in_flight_max, 1U)});
+    for (uint32_t slot = limits.slots; slot > 0; --slot)
+        free_slots_.push_back(slot - 1);
+}
+
+void Scheduler::add(RequestId id, Request request, Clock::time_point now) {
+    assert(sequences_.empty() || sequences_.rbegin()->first < id);
+    const auto [entry, is_new] =
+        sequences_.emplace(id, make_sequence(id, std::move(request), limits_, cache_, now));
+    assert(is_new);
+    waiting_.push_back(&entry->second);
+}
+
+const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
+    batch_.copies.clear();
+    batch_.sequences.clear();
+    batch_.rows.clear();
+    Step step;
+    schedule_generation(step, updates, now);
+    for (Sequence* sequence : running_) {
+        if (sequence->state == SequenceState::prefill)
+            schedule_known(*sequence, step);
+    }
+    admit_waiting(step, updates, now);
+    for (Sequence* sequence : running_)
+        cache_.publish(sequence->pages, sequence->content(),
+                       std::min(sequence->computed, sequence->length()));
+    cache_.end_batch();
+    if (!batch_.rows.empty())
+        steps_.push_back(std::move(step));
+    return batch_;
+}
+
+bool Scheduler::samples_on_device(const Sequence& sequence) const {
+    const sampling::Parameters& parameters = sequence.sampling;
+    return parameters.temperature == 0 ||
+           (parameters.top_k >= 1 && parameters.top_k <= limits_.candidates_max);
+}
+
+/// Whether the next row has an input, a place for its output, and a use.
+bool Scheduler::can_generate(const Sequence& sequence) const {
+    const uint32_t index = sequence.computed;
+    const bool has_input = index < sequence.length() || (index < sequence.expected_length() && sequence.slot);
+    const bool has_output = !samples_on_device(sequence) || !free_slots_.empty();
+    return has_input && has_output && index + 1 < sequence.length_max;
+}
+
+void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_point now) {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+        Sequence& sequence = *running_[i];
+        if (sequence.state != SequenceState::decode || !can_generate(sequence))
+            continue;
+        if (!find_page(sequence, updates, now))
+            return; // the youngest itself had to yield; nobody comes after it
+        append_rows(sequence, 1, step);
+    }
+}
+
+/// Finds a page for the next place of a sequence, from younger ones if need be: those have no rows in this
+/// batch yet.
+bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_point now) {
+    while (!cache_.reserve(sequence.pages, sequence.computed, sequence.computed + 1, 0, batch_.copies)) {
+        Sequence& youngest = *running_.back();
+        if (running_.size() > 1) {
+            preempt(youngest);
+            if (&youngest == &sequence)
+                return false;
+            continue;
+        }
+        sequence.length_max = sequence.expected_length(); // what is unread still comes
+        if (sequence.unread == 0) {
+            Finished finished = describe_end(sequence, now);
+            finished.reason = FinishReason::length;
+            end(sequence, std::move(finished), updates);
+        }
+        return false;
+    }
+    return true;
+}
+
+void Scheduler::preempt(Sequence& sequence) {
+    running_.erase(std::find(running_.begin(), running_.end(), &sequence));
+    cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+    cache_.release(sequence.pages);
+    sequence.computed = 0;
+    sequence.state = SequenceState::waiting;
+    insert_by_age(waiting_, &sequence);
+}
+
+/// Rows for known tokens, as many as fit. Their pages were taken on admission.
+void Scheduler::schedule_known(Sequence& sequence, Step& step) {
+    const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
+    uint32_t end = sequence.length();
+    if (samples_on_device(sequence) && free_slots_.empty())
+        --end; // the last row wants an output, and waits for a slot
+    append_rows(sequence, std::min(room, end - sequence.computed), step);
+    if (sequence.computed == sequence.length())
+        sequence.state = SequenceState::decode;
+}
+
+void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
+    while (!waiting_.empty() && running_.size() < running_max_ && batch_.rows.size() < limits_.rows_max) {
+        Sequence& sequence = *waiting_.front();
+        if (sequence.unread > 0)
+            return; // it was preempted; its last tokens are still to come
+        if (!take_pages(sequence)) {
+            if (!running_.empty())
+                return;
+            Finished finished = describe_end(sequence, now); // it outgrew the memory
+            finished.reason = FinishReason::length;
+            end(sequence, std::move(finished), updates);
+            continue;
+        }
+        waiting_.pop_front();
+        insert_by_age(running_, &sequence);
+        sequence.state = SequenceState::prefill;
+        if (!sequence.admitted) {
+            sequence.admitted = now;
+            sequence.cached_tokens = sequence.computed;
+        }
+        schedule_known(sequence, step);
+    }
+}
+
+/// Pages for all known tokens, as many of them as possible from the cache; one row at least is left to
+/// compute. Some pages stay spare for those who generate, lest a newcomer is sent back at once.
+bool Scheduler::take_pages(Sequence& sequence) {
+    const uint32_t length = sequence.length();
+    const auto spare = static_cast<uint32_t>(running_.size());
+    const uint32_t most = length - 1;
+    // The second try does without the page that would be copied only for the sake of the last row.
+    for (const uint32_t places_max : {most, most / limits_.page_tokens * limits_.page_tokens}) {
+        const uint32_t cached = cache_.reuse(sequence.pages, sequence.content(), places_max);
+        if (cache_.reserve(sequence.pages, cached, length, spare, batch_.copies)) {
+            sequence.computed = cached;
+            return true;
+        }
+        cache_.release(sequence.pages);
+    }
+    return false;
+}
+
+void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
+    if (count == 0)
+        return;
+    const auto view_index = static_cast<uint32_t>(batch_.sequences.size());
+    SequenceView& view = batch_.sequences.emplace_back();
+    view.pages.assign(sequence.pages.groups.begin(), sequence.pages.groups.end());
+    for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t index = sequence.computed++;
+        Row& row = batch_.rows.emplace_back();
+        row.kind = sequence.kind(index);
+        row.sequence = view_index;
+        row.index = index;
+        row.position.fill(index);
+        row.input = index < sequence.length() ? RowInput::token : RowInput::slot;
+        row.value = index < sequence.length() ? sequence.tokens[index] : *sequence.slot;
+        if (index + 1 == sequence.expected_length())
+            want_output(sequence, row, step);
+    }
+}
+
+void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
+    row.want = Want::logits;
+    sequence.slot.reset();
+    if (samples_on_device(sequence)) {
+        row.want = Want::sampled;
+        row.sampling = sequence.sampling;
+        row.output_slot = free_slots_.back();
+        free_slots_.pop_back();
+        sequence.slot = row.output_slot;
+    }
+    ++sequence.unread;
+    step.push_back({.request = sequence.id, .index = row.index, .slot = sequence.slot});
+}
+
+Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
+    if (steps_.empty() || steps_.front().size() != outputs.rows.size())
+        return Error{ErrorKind::internal,
+                     fmt::format("{} outputs for a step that wanted {}", outputs.rows.size(),
+                                 steps_.empty() ? 0 : steps_.front().size())};
+    const Step step = std::move(steps_.front());
+    steps_.pop_front();
+    for (std::size_t i = 0; i < step.size(); ++i) {
+        const Wanted& wanted = step[i];
+        if (wanted.slot)
+            free_slots_.push_back(*wanted.slot); // its readers, if any, have been submitted
+        const auto found = sequences_.find(wanted.request);
+        if (found == sequences_.end())
+            continue; // surplus: the request ended in between
+        ETNA_TRY(const TokenEvent token,
+                 read_token(outputs.rows[i], found->second, wanted.index, wanted.slot.has_value()));
+        if (token.token >= limits_.vocabulary)
+            return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
+                                                          token.token, limits_.vocabulary)};
+        accept(found->second, token, updates, now);
+    }
+    return {};
+}
+
+void Scheduler::accept(Sequence& sequence, const TokenEvent& token, Updates& updates, Clock::time_point now) {
+    --sequence.unread;
+    if (!sequence.first_token)
+        sequence.first_token = now;
+    const auto& end_tokens = sequence.end_tokens;
+    if (std::find(end_tokens.begin(), end_tokens.end(), token.token) != end_tokens.end()) {
+        Finished finished = describe_end(sequence, now);
+        finished.reason = FinishReason::stop;
+        finished.end_token = token.token;
+        end(sequence, std::move(finished), updates);
+        return;
+    }
+    sequence.append(token.token);
+    tell(updates, sequence.id, token);
+    if (sequence.length() == sequence.length_max) {
+        Finished finished = describe_end(sequence, now);
+        finished.reason = FinishReason::length;
+        end(sequence, std::move(finished), updates);
+    }
+}
+
+void Scheduler::cancel(RequestId id, Updates& updates, Clock::time_point now) {
+    const auto found = sequences_.find(id);
+    if (found == sequences_.end())
+        return;
+    Finished finished = describe_end(found->second, now);
+    finished.reason = FinishReason::cancelled;
+    end(found->second, std::move(finished), updates);
+}
+
+void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,
+                        Clock::time_point now) {
+    while (!sequences_.empty()) {
+        Sequence& sequence = sequences_.begin()->second;
+        Finished finished = describe_end(sequence, now);
+        finished.reason = reason;
+        finished.error = error;
+        end(sequence, std::move(finished), updates);
+    }
+}
+
+void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
+    cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+    cache_.release(sequence.pages);
+    std::erase(running_, &sequence);
+    std::erase(waiting_, &sequence);
+    sequence.state = SequenceState::finished;
+    const RequestId id = sequence.id;
+    tell(updates, id, std::move(finished));
+    sequences_.erase(id);
+}
+
+} // namespace etna::engine

@@ -1,0 +1,114 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/executor.hpp"
+#include "core/engine/page_cache.hpp"
+#include "core/engine/request.hpp"
+#include "core/engine/sequence.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace etna::engine {
+
+struct SchedulerOptions {
+    HashKey hash_key{};      ///< secret, so that nobody can construct pages with equal hashes
+    uint64_t model_salt = 0; ///< differs for weights that differ
+};
+
+/// Something that a request's stream must be told.
+struct Update {
+    RequestId request = 0;
+    Event event;
+};
+using Updates = std::vector<Update>;
+
+/// Whether a request can be served at all. Errors: invalid_argument.
+Status check(const Request& request, const Limits& limits);
+
+/// Whether limits make sense. Errors: invalid_argument.
+Status check(const Limits& limits);
+
+/// Decides which rows run in each step. No threads, no clock, no device; every state change is one of its
+/// verbs.
+///
+/// Batches are made ahead of their results: schedule() may be called again before the outputs of the batch
+/// before are published, and then lets the next row of a sequence read the slot where its token will be. So
+/// an end token is noticed one step late, and what was computed past it is dropped.
+///
+/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first; then
+/// waiting requests, first come first served, while their known tokens find pages. When a sequence that
+/// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
+/// as the same kind of rows. A sequence that is alone then has used up the memory, and ends with
+/// FinishReason::length.
+///
+/// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
+class Scheduler {
+public:
+    /// Precondition: check(limits).
+    Scheduler(const Limits& limits, const SchedulerOptions& options);
+
+    /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits).
+    void add(RequestId id, Request request, Clock::time_point now);
+
+    /// The next batch; without rows when nothing can run before outputs are published. Valid until the next
+    /// call.
+    const Batch& schedule(Updates& updates, Clock::time_point now);
+
+    /// Takes the outputs of the oldest batch that has none yet. Errors: internal (the outputs do not match
+    /// it).
+    Status publish(const Outputs& outputs, Updates& updates, Clock::time_point now);
+
+    /// Ends a request at once and frees its pages; unknown and finished ones are ignored.
+    void cancel(RequestId id, Updates& updates, Clock::time_point now);
+
+    /// Ends every request.
+    void end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,
+                 Clock::time_point now);
+
+    [[nodiscard]] bool is_idle() const { return sequences_.empty(); }
+    [[nodiscard]] uint32_t waiting_count() const { return static_cast<uint32_t>(waiting_.size()); }
+    [[nodiscard]] const PageCache& cache() const { return cache_; }
+
+    /// Checks all invariants. Slow: for tests, and builds with ETNA_CHECKS after every step. Errors:
+    /// internal.
+    [[nodiscard]] Status verify() const;
+
+private:
+    /// A row that wants an output, to be recognised when it comes.
+    struct Wanted {
+        RequestId request = 0;
+        uint32_t index = 0;
+        std::optional<uint32_t> slot;
+    };
+    using Step = std::vector<Wanted>;
+
+    [[nodiscard]] bool samples_on_device(const Sequence& sequence) const;
+    [[nodiscard]] bool can_generate(const Sequence& sequence) const;
+    void schedule_generation(Step& step, Updates& updates, Clock::time_point now);
+    bool find_page(Sequence& sequence, Updates& updates, Clock::time_point now);
+    void schedule_known(Sequence& sequence, Step& step);
+    void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
+    bool take_pages(Sequence& sequence);
+    void append_rows(Sequence& sequence, uint32_t count, Step& step);
+    void want_output(Sequence& sequence, Row& row, Step& step);
+    void preempt(Sequence& sequence);
+    void accept(Sequence& sequence, const TokenEvent& token, Updates& updates, Clock::time_point now);
+    void end(Sequence& sequence, Finished finished, Updates& updates);
+
+    Limits limits_;
+    uint32_t running_max_;
+    PageCache cache_;
+    std::map<RequestId, Sequence> sequences_;
+    std::vector<Sequence*> running_; ///< prefill and decode, oldest first
+    std::deque<Sequence*> waiting_;  ///< oldest first
+    std::vector<uint32_t> free_slots_;
+    std::deque<Step> steps_; ///< without outputs yet, oldest first
+    Batch batch_;
+};
+
+} // namespace etna::engine

@@ -1,0 +1,62 @@
+#include "core/engine/sequence.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace etna::engine {
+
+void Sequence::append(TokenId token) {
+    tokens.push_back(token);
+    kinds.push_back(RowKind::generation);
+}
+
+Sequence Sequence::fork(RequestId new_id, PageCache& cache) const {
+    assert(unread == 0);
+    Sequence copy = *this;
+    copy.id = new_id;
+    copy.pages = cache.fork(pages);
+    copy.slot.reset();
+    return copy;
+}
+
+void Sequence::truncate(uint32_t new_length, PageCache& cache) {
+    assert(unread == 0 && new_length <= length());
+    tokens.resize(new_length);
+    kinds.resize(new_length);
+    computed = std::min(computed, new_length);
+    prompt_tokens = std::min(prompt_tokens, new_length);
+    cache.truncate(pages, computed);
+}
+
+Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
+                       Clock::time_point now) {
+    Sequence sequence;
+    sequence.id = id;
+    sequence.tokens = std::move(request.prompt);
+    sequence.kinds.assign(sequence.tokens.size(), RowKind::prompt);
+    sequence.pages = cache.make_tables(request.cache_salt);
+    sequence.sampling = request.sampling;
+    sequence.end_tokens = std::move(request.end_tokens);
+    sequence.prompt_tokens = sequence.length();
+    const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
+    sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);
+    sequence.submitted = now;
+    return sequence;
+}
+
+Finished describe_end(const Sequence& sequence, Clock::time_point now) {
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    Finished finished;
+    finished.prompt_tokens = sequence.prompt_tokens;
+    finished.completion_tokens = sequence.length() - sequence.prompt_tokens;
+    finished.cached_tokens = sequence.cached_tokens;
+    const Clock::time_point admitted = sequence.admitted.value_or(now);
+    const Clock::time_point first_token = sequence.first_token.value_or(now);
+    finished.timings.queue_ms = Milliseconds(admitted - sequence.submitted).count();
+    finished.timings.prompt_ms = Milliseconds(first_token - admitted).count();
+    finished.timings.generation_ms = Milliseconds(now - first_token).count();
+    return finished;
+}
+
+} // namespace etna::engine

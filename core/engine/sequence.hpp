@@ -1,0 +1,74 @@
+#pragma once
+
+#include "core/engine/page_cache.hpp"
+#include "core/engine/request.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace etna::engine {
+
+using RequestId = uint64_t;
+using Clock = std::chrono::steady_clock;
+
+enum class SequenceState : uint8_t {
+    waiting, ///< holds no pages
+    prefill, ///< known tokens are being computed, in chunks
+    decode,  ///< one row for each new token
+    finished,
+};
+
+/// One request on its way: what is known of it, and how far it is computed.
+///
+///     0 ........ computed ........ tokens.size() ........ expected_length()
+///     rows were scheduled | known, to be computed | sampled by the device, not read yet
+///
+/// A row whose token is not read yet takes it from `slot`, so `computed` may pass tokens.size().
+struct Sequence {
+    RequestId id = 0;
+    std::vector<TokenId> tokens; ///< prompt, then what was generated and read
+    std::vector<RowKind> kinds;  ///< what each token is computed as, now and after any recovery
+    PageTables pages;
+    uint32_t computed = 0;        ///< places [0, computed) have their rows in a scheduled batch
+    uint32_t unread = 0;          ///< samples that are scheduled and not read
+    std::optional<uint32_t> slot; ///< where the latest unread sample will be; empty when the host draws it
+    SequenceState state = SequenceState::waiting;
+
+    sampling::Parameters sampling;
+    std::vector<TokenId> end_tokens;
+    uint32_t prompt_tokens = 0;
+    uint32_t cached_tokens = 0;
+    uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
+
+    Clock::time_point submitted;
+    std::optional<Clock::time_point> admitted;
+    std::optional<Clock::time_point> first_token;
+
+    [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
+    [[nodiscard]] uint32_t expected_length() const { return length() + unread; }
+    [[nodiscard]] Content content() const { return {tokens, kinds}; }
+    [[nodiscard]] RowKind kind(uint32_t index) const {
+        return index < kinds.size() ? kinds[index] : RowKind::generation;
+    }
+
+    /// Adds a token that was read.
+    void append(TokenId token);
+
+    /// A second sequence with the same past, sharing all pages until one of the two writes. Precondition:
+    /// unread is 0.
+    [[nodiscard]] Sequence fork(RequestId new_id, PageCache& cache) const;
+
+    /// Forgets everything from place `new_length` on. Precondition: unread is 0, new_length <= length().
+    void truncate(uint32_t new_length, PageCache& cache);
+};
+
+/// A waiting sequence. `request` was found right by check().
+Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
+                       Clock::time_point now);
+
+/// The last event of a sequence, without reason and error.
+Finished describe_end(const Sequence& sequence, Clock::time_point now);
+
+} // namespace etna::engine

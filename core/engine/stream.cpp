@@ -1,0 +1,72 @@
+#include "core/engine/stream.hpp"
+
+#include "core/engine/channel.hpp"
+
+#include <utility>
+
+namespace etna::engine {
+
+void Channel::push(const TokenEvent& token) {
+    const std::scoped_lock lock(mutex_);
+    tokens_.push_back(token);
+    changed_.notify_one();
+}
+
+void Channel::finish(Finished finished) {
+    const std::scoped_lock lock(mutex_);
+    finished_ = std::move(finished);
+    changed_.notify_one();
+}
+
+Event Channel::next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return has_event(); });
+    return take();
+}
+
+std::optional<Event> Channel::next_for(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, timeout, [this] { return has_event(); }))
+        return std::nullopt;
+    return take();
+}
+
+Event Channel::take() {
+    if (read_ == tokens_.size())
+        return *finished_;
+    const TokenEvent token = tokens_[read_++];
+    if (read_ == tokens_.size()) { // a reader that keeps up keeps the list short
+        tokens_.clear();
+        read_ = 0;
+    }
+    return token;
+}
+
+Stream::Stream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+    if (this != &other) {
+        cancel();
+        channel_ = std::move(other.channel_);
+    }
+    return *this;
+}
+
+Stream::~Stream() {
+    cancel();
+}
+
+Event Stream::next() {
+    return channel_->next();
+}
+
+std::optional<Event> Stream::next_for(std::chrono::milliseconds timeout) {
+    return channel_->next_for(timeout);
+}
+
+void Stream::cancel() {
+    if (channel_) // empty once it was moved from
+        channel_->cancel();
+}
+
+} // namespace etna::engine
