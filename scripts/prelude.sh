@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the scripts beside it: strict mode, the project's root as working folder, and three words.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
