@@ -74,7 +74,10 @@ Result<RowOutput> DeviceExecutor::read(const Submission& submission, std::size_t
         return Error{.kind = ErrorKind::internal,
                      .message = fmt::format("{}: the logits of row {} are not numbers", name_, wanted.row),
                      .hint = "the file may be damaged, or the device or its driver computed wrongly"};
-    RowOutput output{.token = result.token, .log_sum_exp = result.log_sum_exp, .logit = result.logit};
+    RowOutput output;
+    output.token = result.token;
+    output.log_sum_exp = result.log_sum_exp;
+    output.logit = result.logit;
     for (uint32_t k = 0; wanted.want == Want::candidates && k < wanted.candidates; ++k)
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});

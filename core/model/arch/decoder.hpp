@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/model/config.hpp"
+#include "core/model/forward.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/model/weights.hpp"
+
+namespace etna::model {
+
+/// Declares token_embd, output_norm and output (absent where the head is tied to the embedding).
+void declare_ends(TensorTable& table, const Config& config);
+
+/// Embedding, one attention and one feed-forward block for each layer, norm and head, from weights that
+/// declare_ends(), declare_attention() and declare_feed_forward() declared.
+Decoder assemble_decoder(const Config& config, const Weights& weights);
+
+} // namespace etna::model

@@ -1,0 +1,29 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Llama 1 to 3.x, Mistral, SmolLM and others of their shape. Rows of attn_q and attn_k stand permuted in the
+// file, so that neighbours rotate together.
+namespace etna::model {
+namespace {
+
+Result<Config> read(const gguf::File& file) {
+    return read_config(file, "llama", kernels::RotaryPairs::adjacent);
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    table.host(std::string(rotary_divisors_name), config.rotary.dims / 2, Presence::optional);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.biases = true});
+        declare_feed_forward(table, config, layer);
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture llama_architecture{
+    .name = "llama", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

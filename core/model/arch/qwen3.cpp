@@ -1,0 +1,27 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Qwen3, dense (arXiv 2505.09388): each q and k head is normalised before it rotates, halves rotate together.
+namespace etna::model {
+namespace {
+
+Result<Config> read(const gguf::File& file) {
+    return read_config(file, "qwen3", kernels::RotaryPairs::halves);
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.head_norms = true});
+        declare_feed_forward(table, config, layer);
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture qwen3_architecture{
+    .name = "qwen3", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,35 @@
+#include "core/model/arch/registry.hpp"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+constexpr std::array architectures{
+    &llama_architecture,
+    &qwen3_architecture,
+};
+
+} // namespace
+
+Result<const Architecture*> find_architecture(const gguf::File& file) {
+    const auto name = file.text("general.architecture");
+    if (!name)
+        return Error{.kind = ErrorKind::corrupt,
+                     .message = fmt::format("{}: general.architecture is missing, so the file is not a model",
+                                            file.name())};
+    std::string known;
+    for (const Architecture* architecture : architectures) {
+        if (architecture->name == *name)
+            return architecture;
+        known += (known.empty() ? "" : ", ") + std::string(architecture->name);
+    }
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = fmt::format("{}: architecture {} is not supported", file.name(), *name),
+                 .hint = fmt::format("supported are {}", known)};
+}
+
+} // namespace etna::model

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+#include "core/model/config.hpp"
+#include "core/model/forward.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/model/weights.hpp"
+
+#include <string_view>
+
+namespace etna::model {
+
+/// One family of models, as metadata key general.architecture names it.
+struct Architecture {
+    std::string_view name;
+    /// Its keys. Errors: those of model::read_config().
+    Result<Config> (*read_config)(const gguf::File& file) = nullptr;
+    /// Every tensor that may stand in its files.
+    TensorTable (*declare)(const Config& config) = nullptr;
+    /// Precondition: `weights` holds what was declared as required.
+    Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
+};
+
+/// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists the known
+/// ones).
+Result<const Architecture*> find_architecture(const gguf::File& file);
+
+// One file each: arch/<name>.cpp.
+extern const Architecture llama_architecture;
+extern const Architecture qwen3_architecture;
+
+} // namespace etna::model

@@ -1,0 +1,156 @@
+#include "core/model/blocks/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+std::string tensor_name(uint32_t layer, std::string_view name) {
+    return fmt::format("blk.{}.{}", layer, name);
+}
+
+LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string_view name) {
+    return {.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
+            .bias = weights.find_vector(tensor_name(layer, fmt::format("{}.bias", name)))};
+}
+
+kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
+                                const kernels::LayerCache& cache, const Run& run) {
+    const GroupInputs& inputs = recording.step.groups[block.group];
+    return {.rows = rows_of(inputs, run.first, run.count),
+            .q = recording.activations.q,
+            .output = recording.activations.attended,
+            .cache = cache,
+            .tables = inputs.tables,
+            .q_heads = block.q_heads,
+            .scale = block.scale,
+            .window = block.window,
+            .path = run.path,
+            .longest = run.longest,
+            .partials = recording.activations.attention_partials};
+}
+
+/// Rows of a generation run that can attend at once: whose partial results fit the scratch memory. At least
+/// one does.
+uint32_t rows_at_once(const Recording& recording, const AttentionBlock& block,
+                      const kernels::LayerCache& cache, const Run& run) {
+    const uint64_t row_bytes = kernels::attention_partial_bytes(recording.library.target(), 1, run.longest,
+                                                                block.q_heads, cache.head_dim);
+    if (row_bytes == 0)
+        return run.count;
+    const uint64_t rows = recording.activations.attention_partials.bytes / row_bytes;
+    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, run.count));
+}
+
+/// Attention of all runs. Prompt rows share the stage of the first pass over the generation rows.
+void record_scores(const Recording& recording, const AttentionBlock& block,
+                   const kernels::LayerCache& cache) {
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    for (const Run& run : recording.step.runs)
+        if (run.path == kernels::RowPath::prompt)
+            kernels::attention(library, recorder, attention_of(recording, block, cache, run));
+
+    for (const Run& run : recording.step.runs) {
+        if (run.path == kernels::RowPath::prompt)
+            continue;
+        const uint32_t pass_rows = rows_at_once(recording, block, cache, run);
+        for (uint32_t done = 0; done < run.count; done += pass_rows) {
+            Run pass = run;
+            pass.first += done;
+            pass.count = std::min(pass_rows, run.count - done);
+            const kernels::Attention operation = attention_of(recording, block, cache, pass);
+            const bool merged = kernels::attention_needs_merge(library.target(), operation);
+            if (merged && done > 0)
+                recorder.barrier(); // the pass before has read the partial results
+            kernels::attention(library, recorder, operation);
+            if (!merged)
+                continue;
+            recorder.barrier();
+            kernels::attention_merge(library, recorder, operation);
+        }
+    }
+}
+
+} // namespace
+
+void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors) {
+    const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
+    table.vector(name("attn_norm.weight"), config.width);
+    table.matrix(name("attn_q.weight"), config.q_width(), config.width);
+    table.matrix(name("attn_k.weight"), config.kv_width(), config.width);
+    table.matrix(name("attn_v.weight"), config.kv_width(), config.width);
+    table.matrix(name("attn_output.weight"), config.width, config.q_width());
+    if (tensors.biases) {
+        table.vector(name("attn_q.bias"), config.q_width(), Presence::optional);
+        table.vector(name("attn_k.bias"), config.kv_width(), Presence::optional);
+        table.vector(name("attn_v.bias"), config.kv_width(), Presence::optional);
+        table.vector(name("attn_output.bias"), config.width, Presence::optional);
+    }
+    if (tensors.head_norms) {
+        table.vector(name("attn_q_norm.weight"), config.head_dim);
+        table.vector(name("attn_k_norm.weight"), config.head_dim);
+    }
+}
+
+AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
+    return {.norm = weights.vector(tensor_name(layer, "attn_norm.weight")),
+            .q = linear_weights(weights, layer, "attn_q"),
+            .k = linear_weights(weights, layer, "attn_k"),
+            .v = linear_weights(weights, layer, "attn_v"),
+            .output = linear_weights(weights, layer, "attn_output"),
+            .q_norm = weights.find_vector(tensor_name(layer, "attn_q_norm.weight")),
+            .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
+            .epsilon = config.rms_epsilon,
+            .q_heads = config.q_heads,
+            .rotated = config.rotary.dims,
+            .pairs = config.rotary.pairs,
+            .scale = 1 / std::sqrt(static_cast<float>(config.head_dim))};
+}
+
+void record_attention(const Recording& recording, const AttentionBlock& block,
+                      const kernels::LayerCache& cache) {
+    const Activations& activations = recording.activations;
+    const Step& step = recording.step;
+    const GroupInputs& inputs = step.groups[block.group];
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.hidden,
+                       .weight = block.norm,
+                       .count = step.rows,
+                       .indices = std::nullopt,
+                       .epsilon = block.epsilon});
+    recorder.barrier();
+    record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
+    record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
+    record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);
+    recorder.barrier();
+    kernels::rotary_store(library, recorder,
+                          {.rows = rows_of(inputs, 0, step.rows),
+                           .q = activations.q,
+                           .k = activations.k,
+                           .v = activations.v,
+                           .angles = step.angles,
+                           .cache = cache,
+                           .tables = inputs.tables,
+                           .q_heads = block.q_heads,
+                           .rotated = block.rotated,
+                           .pairs = block.pairs,
+                           .q_norm = block.q_norm,
+                           .k_norm = block.k_norm,
+                           .epsilon = block.epsilon});
+    recorder.barrier();
+    record_scores(recording, block, cache);
+    recorder.barrier();
+    record_linear(recording, block.output, activations.attended, activations.residual, kernels::Store::add);
+}
+
+} // namespace etna::model

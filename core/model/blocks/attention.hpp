@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/model/blocks/linear_runs.hpp"
+#include "core/model/config.hpp"
+#include "core/model/step.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/model/weights.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::model {
+
+/// residual += O attention(rotate(Q h), rotate(K h), V h) with h = rms_norm(residual), over the paged cache.
+struct AttentionBlock {
+    vk::Range norm;
+    LinearWeights q;
+    LinearWeights k;
+    LinearWeights v;
+    LinearWeights output;
+    std::optional<vk::Range> q_norm; ///< of each head, before rotation
+    std::optional<vk::Range> k_norm;
+    float epsilon = 0;
+    uint32_t q_heads = 0;
+    uint32_t rotated = 0;
+    kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
+    float scale = 0;     ///< of the scores
+    uint32_t window = 0; ///< 0: all earlier places
+    uint32_t group = 0;  ///< cache group
+};
+
+/// What an architecture's attention has besides norm, q, k, v and output.
+struct AttentionTensors {
+    bool biases = false;     ///< q, k, v and output may have biases
+    bool head_norms = false; ///< q and k heads are normalised
+};
+
+/// Declares blk.<layer>.attn_* .
+void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors);
+
+/// The block over tensors that declare_attention() declared.
+AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer);
+
+/// Records the block. Barriers stand between its steps, none before the first or after the last.
+void record_attention(const Recording& recording, const AttentionBlock& block,
+                      const kernels::LayerCache& cache);
+
+} // namespace etna::model

@@ -1,0 +1,49 @@
+#include "core/model/blocks/feed_forward.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::model {
+
+void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer) {
+    table.vector(fmt::format("blk.{}.ffn_norm.weight", layer), config.width);
+    table.matrix(fmt::format("blk.{}.ffn_gate.weight", layer), config.feed_forward, config.width);
+    table.matrix(fmt::format("blk.{}.ffn_up.weight", layer), config.feed_forward, config.width);
+    table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width, config.feed_forward);
+}
+
+FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const auto linear = [&](const char* name) {
+        return LinearWeights{.weight = weights.matrix(fmt::format("blk.{}.{}.weight", layer, name)),
+                             .bias = {}};
+    };
+    return {.norm = weights.vector(fmt::format("blk.{}.ffn_norm.weight", layer)),
+            .gate = linear("ffn_gate"),
+            .up = linear("ffn_up"),
+            .down = linear("ffn_down"),
+            .epsilon = config.rms_epsilon};
+}
+
+void record_feed_forward(const Recording& recording, const FeedForwardBlock& block) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const uint32_t rows = recording.step.rows;
+
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.hidden,
+                       .weight = block.norm,
+                       .count = rows,
+                       .indices = std::nullopt,
+                       .epsilon = block.epsilon});
+    recorder.barrier();
+    record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
+    record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
+    recorder.barrier();
+    kernels::silu_multiply(library, recorder,
+                           {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows});
+    recorder.barrier();
+    record_linear(recording, block.down, activations.gate, activations.residual, kernels::Store::add);
+}
+
+} // namespace etna::model

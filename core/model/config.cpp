@@ -1,0 +1,103 @@
+#include "core/model/config.hpp"
+
+#include "core/model/metadata_reader.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& rotary) {
+    constexpr double stretch_max = 1e6;
+    // Files older than rope.scaling.* have only rope.scale_linear; a factor without a type means linear.
+    double factor = reader.number("rope.scale_linear", {.least = 0, .most = stretch_max}, 1);
+    // Some writers leave a factor of 0 for "no scaling".
+    if (reader.has("rope.scaling.factor"))
+        factor = reader.number("rope.scaling.factor", {.least = -1e-30, .most = stretch_max}, 1);
+    rotary.factor = factor <= 0 ? 1 : factor;
+    rotary.attention_factor = reader.number("rope.scaling.attn_factor", {.least = 0, .most = 100}, 1);
+    rotary.original_context = reader.integer("rope.scaling.original_context_length",
+                                             {.least = 1, .most = context_max}, config.context);
+
+    const std::string type = reader.text("rope.scaling.type", rotary.factor == 1 ? "none" : "linear");
+    if (type == "linear") {
+        rotary.scaling = RotaryScaling::linear;
+    } else if (type == "yarn") {
+        rotary.scaling = RotaryScaling::yarn;
+        rotary.extrapolation = reader.number("rope.scaling.yarn_ext_factor", {.least = -1e-30, .most = 1}, 1);
+        rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.least = 0, .most = 1e4}, 32);
+        rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.least = 0, .most = 1e4}, 1);
+    } else if (type != "none") {
+        reader.fail(ErrorKind::unsupported, "rope.scaling.type", "supported are none, linear and yarn");
+    }
+}
+
+void read_rotary(MetadataReader& reader, const Config& config, RotaryConfig& rotary) {
+    rotary.dims =
+        reader.integer("rope.dimension_count", {.least = 2, .most = kernels::head_dim_max}, config.head_dim);
+    if (rotary.dims % 2 != 0)
+        reader.fail(ErrorKind::corrupt, "rope.dimension_count", "must be even");
+    if (rotary.dims > config.head_dim)
+        reader.fail(ErrorKind::corrupt, "rope.dimension_count",
+                    fmt::format("above the head size {}", config.head_dim));
+    rotary.base = reader.number("rope.freq_base", {.least = 1, .most = 1e12}, 10000);
+    read_scaling(reader, config, rotary);
+}
+
+void read_heads(MetadataReader& reader, Config& config) {
+    config.q_heads = reader.integer("attention.head_count", {.least = 1, .most = heads_max});
+    config.kv_heads =
+        reader.integer("attention.head_count_kv", {.least = 1, .most = heads_max}, config.q_heads);
+    if (config.q_heads % config.kv_heads != 0)
+        reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
+                    fmt::format("does not divide head_count {}", config.q_heads));
+
+    const IntegerBounds sizes{.least = 2, .most = kernels::head_dim_max};
+    if (!reader.has("attention.key_length") &&
+        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.most))
+        reader.fail(ErrorKind::corrupt, "attention.head_count",
+                    fmt::format("does not split embedding_length {} into heads of 2 to {}", config.width,
+                                sizes.most));
+    config.head_dim = reader.integer("attention.key_length", sizes, config.width / config.q_heads);
+    if (config.head_dim < sizes.least || config.head_dim % 2 != 0)
+        reader.fail(ErrorKind::unsupported, "attention.key_length",
+                    fmt::format("heads of {} elements: the size must be even", config.head_dim));
+    if (reader.integer("attention.value_length", sizes, config.head_dim) != config.head_dim)
+        reader.fail(ErrorKind::unsupported, "attention.value_length",
+                    fmt::format("must equal the key length {}", config.head_dim));
+}
+
+uint32_t read_vocabulary(MetadataReader& reader, const gguf::File& file) {
+    // The embedding is what bounds a token id; its other dimension is checked with the tensors.
+    const gguf::Tensor* embedding = file.find_tensor("token_embd.weight");
+    std::optional<uint32_t> rows;
+    if (embedding != nullptr && embedding->shape[1] > 0 && embedding->shape[1] <= vocabulary_max)
+        rows = static_cast<uint32_t>(embedding->shape[1]);
+    return reader.integer("vocab_size", {.least = 1, .most = vocabulary_max}, rows);
+}
+
+} // namespace
+
+Result<Config> read_config(const gguf::File& file, std::string_view architecture,
+                           kernels::RotaryPairs pairs) {
+    MetadataReader reader(file, architecture);
+    Config config;
+    config.architecture = architecture;
+    config.layers = reader.integer("block_count", {.least = 1, .most = layers_max});
+    config.width = reader.integer("embedding_length", {.least = 1, .most = width_max});
+    config.feed_forward = reader.integer("feed_forward_length", {.least = 1, .most = width_max});
+    config.context = reader.integer("context_length", {.least = 1, .most = context_max});
+    config.vocabulary = read_vocabulary(reader, file);
+    config.rms_epsilon =
+        static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.least = 0, .most = 0.1}));
+    read_heads(reader, config);
+    config.rotary.pairs = pairs;
+    read_rotary(reader, config, config.rotary);
+    if (reader.integer("expert_count", {.least = 0, .most = width_max}, 0) > 0)
+        reader.fail(ErrorKind::unsupported, "expert_count", "mixtures of experts are not supported");
+    ETNA_CHECK(reader.status());
+    config.cache_groups = {CacheGroup{.window_tokens = 0, .layers = config.layers}};
+    return config;
+}
+
+} // namespace etna::model

@@ -1,0 +1,76 @@
+#include "core/model/forward.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+void record_layer(const Recording& recording, const Layer& layer, uint32_t index) {
+    vk::Recorder& recorder = recording.recorder;
+    recorder.begin_region(fmt::format("layer {}", index));
+    recorder.begin_region("attention");
+    record_attention(recording, layer.attention, recording.caches[index]);
+    recorder.end_region();
+    recorder.barrier();
+    recorder.begin_region("feed forward");
+    record_feed_forward(recording, layer.feed_forward);
+    recorder.end_region();
+    recorder.end_region();
+}
+
+void record_head(const Recording& recording, const Decoder& decoder) {
+    const Activations& activations = recording.activations;
+    const Step& step = recording.step;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const kernels::Sample sample{.logits = activations.logits,
+                                 .count = step.wanted,
+                                 .candidates = step.candidates,
+                                 .infos = step.sample_infos,
+                                 .slots = activations.slots,
+                                 .partials = activations.sample_partials,
+                                 .results = step.sample_results};
+
+    recorder.begin_region("head");
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.gathered,
+                       .weight = decoder.output_norm,
+                       .count = step.wanted,
+                       .indices = step.wanted_indices,
+                       .epsilon = decoder.epsilon});
+    recorder.barrier();
+    kernels::linear(library, recorder,
+                    {.weight = decoder.head,
+                     .input = activations.gathered,
+                     .output = activations.logits,
+                     .count = step.wanted,
+                     .path = kernels::RowPath::generation});
+    recorder.barrier();
+    kernels::sample_partial(library, recorder, sample);
+    recorder.barrier();
+    kernels::sample_finish(library, recorder, sample);
+    recorder.end_region();
+}
+
+} // namespace
+
+void record_forward(const Recording& recording, const Decoder& decoder) {
+    const Step& step = recording.step;
+    vk::Recorder& recorder = recording.recorder;
+    kernels::embed(recording.library, recorder,
+                   {.rows = rows_of(step.groups[0], 0, step.rows),
+                    .slots = recording.activations.slots,
+                    .table = decoder.embedding,
+                    .output = recording.activations.residual});
+    for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
+        recorder.barrier();
+        record_layer(recording, decoder.layers[index], index);
+    }
+    if (step.wanted == 0)
+        return;
+    recorder.barrier();
+    record_head(recording, decoder);
+}
+
+} // namespace etna::model

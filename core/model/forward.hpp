@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/feed_forward.hpp"
+#include "core/model/step.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace etna::model {
+
+struct Layer {
+    AttentionBlock attention;
+    FeedForwardBlock feed_forward;
+};
+
+/// A decoder over weights on the device (borrowed): what an architecture's assembly makes.
+struct Decoder {
+    kernels::Matrix embedding; ///< [vocabulary, width]
+    std::vector<Layer> layers;
+    vk::Range output_norm;
+    kernels::Matrix head; ///< [vocabulary, width]; the embedding where the two are tied
+    float epsilon = 0;
+};
+
+/// Records one step: embed, layers, and for the wanted rows norm, head and sampling. The head always takes
+/// the generation path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
+/// and "feed forward", and "head". A barrier stands between dependent stages; none before the first, none
+/// after the last: the caller orders its own transfers.
+void record_forward(const Recording& recording, const Decoder& decoder);
+
+} // namespace etna::model

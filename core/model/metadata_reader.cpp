@@ -1,0 +1,98 @@
+#include "core/model/metadata_reader.hpp"
+
+#include <type_traits>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+std::string shown(const gguf::Value& value) {
+    return std::visit(
+        [](const auto& held) -> std::string {
+            using Held = std::decay_t<decltype(held)>;
+            if constexpr (std::is_same_v<Held, gguf::Array>) {
+                return "an array";
+            } else {
+                return fmt::format("{}", held);
+            }
+        },
+        value);
+}
+
+} // namespace
+
+std::string MetadataReader::full(std::string_view key) const {
+    return architecture_ + "." + std::string(key);
+}
+
+bool MetadataReader::has(std::string_view key) const {
+    return file_.find(full(key)) != nullptr;
+}
+
+void MetadataReader::fail(ErrorKind kind, std::string_view key, std::string_view why) {
+    if (error_)
+        return;
+    const gguf::Value* value = file_.find(full(key));
+    const std::string what = value == nullptr ? full(key) : fmt::format("{} = {}", full(key), shown(*value));
+    error_ = Error{.kind = kind, .message = fmt::format("{}: {}: {}", file_.name(), what, why)};
+}
+
+Status MetadataReader::status() const {
+    return error_ ? Status(*error_) : Status();
+}
+
+bool MetadataReader::usable(std::string_view key, bool required) {
+    const gguf::Value* value = file_.find(full(key));
+    if (value == nullptr) {
+        if (required)
+            fail(ErrorKind::corrupt, key, "the key is missing");
+        return false;
+    }
+    if (std::holds_alternative<gguf::Array>(*value)) {
+        fail(ErrorKind::unsupported, key, "values that differ from layer to layer are not supported");
+        return false;
+    }
+    return true;
+}
+
+uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
+                                 std::optional<uint32_t> fallback) {
+    if (!usable(key, !fallback))
+        return fallback.value_or(1);
+    const std::optional<uint64_t> value = file_.unsigned_integer(full(key));
+    if (!value) {
+        fail(ErrorKind::corrupt, key, "not a whole number");
+    } else if (*value < bounds.least || *value > bounds.most) {
+        fail(ErrorKind::corrupt, key, fmt::format("outside {} to {}", bounds.least, bounds.most));
+    } else {
+        return static_cast<uint32_t>(*value);
+    }
+    return fallback.value_or(1);
+}
+
+double MetadataReader::number(std::string_view key, NumberBounds bounds, std::optional<double> fallback) {
+    if (!usable(key, !fallback))
+        return fallback.value_or(1);
+    const std::optional<double> value = file_.number(full(key));
+    if (!value) {
+        fail(ErrorKind::corrupt, key, "not a number");
+    } else if (!(*value > bounds.least && *value <= bounds.most)) { // NaN fails as well
+        fail(ErrorKind::corrupt, key, fmt::format("not above {} and at most {}", bounds.least, bounds.most));
+    } else {
+        return *value;
+    }
+    return fallback.value_or(1);
+}
+
+std::string MetadataReader::text(std::string_view key, std::string_view fallback) {
+    if (!has(key))
+        return std::string(fallback);
+    const std::optional<std::string_view> value = file_.text(full(key));
+    if (!value)
+        fail(ErrorKind::corrupt, key, "not a text");
+    return std::string(value.value_or(fallback));
+}
+
+} // namespace etna::model

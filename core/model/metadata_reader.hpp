@@ -1,0 +1,50 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etna::model {
+
+struct IntegerBounds {
+    uint64_t least = 1;
+    uint64_t most = 1;
+};
+struct NumberBounds {
+    double least = 0; ///< exclusive
+    double most = 1;
+};
+
+/// Reads values of keys "<architecture>.<key>" within bounds. The first error sticks, so that a config reads
+/// as a list; what follows an error is a fallback value. Borrows the file.
+class MetadataReader {
+public:
+    MetadataReader(const gguf::File& file, std::string_view architecture)
+        : file_(file), architecture_(architecture) {}
+
+    /// With a fallback the key may be absent; without, its absence is an error.
+    uint32_t integer(std::string_view key, IntegerBounds bounds,
+                     std::optional<uint32_t> fallback = std::nullopt);
+    double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);
+    std::string text(std::string_view key, std::string_view fallback);
+
+    [[nodiscard]] bool has(std::string_view key) const;
+
+    /// Keeps the first error: about `key` with its value, and why.
+    void fail(ErrorKind kind, std::string_view key, std::string_view why);
+    [[nodiscard]] Status status() const;
+
+private:
+    [[nodiscard]] std::string full(std::string_view key) const;
+    bool usable(std::string_view key, bool required);
+
+    const gguf::File& file_;
+    std::string architecture_;
+    std::optional<Error> error_;
+};
+
+} // namespace etna::model

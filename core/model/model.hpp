@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/arch/registry.hpp"
+#include "core/model/config.hpp"
+#include "core/model/forward.hpp"
+#include "core/model/rotary.hpp"
+#include "core/model/weights.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace etna::model {
+
+/// What a file asks for, known before anything is on the device.
+struct Blueprint {
+    const Architecture* architecture = nullptr;
+    Config config;
+    std::vector<PlannedTensor> tensors; ///< borrow the gguf::File
+    uint64_t weight_bytes = 0;          ///< on the device
+};
+
+/// Checks a file's metadata and tensors and plans their layouts for a device. Pure.
+/// Errors: those of find_architecture(), read_config(), TensorTable::claim(), plan_weights() and
+/// read_divisors().
+Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target);
+
+/// A model on the device, ready to record steps. Must not outlive the device. Immutable.
+class Model {
+public:
+    /// Blocks until all weights are on the device. Errors: those of Weights::load().
+    static Result<Model> load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
+                              const Progress& progress);
+
+    [[nodiscard]] const Config& config() const { return config_; }
+    [[nodiscard]] const Rotary& rotary() const { return rotary_; }
+
+    void record(const Recording& recording) const { record_forward(recording, decoder_); }
+
+private:
+    Model(Config config, Weights weights, Decoder decoder);
+
+    Config config_;
+    Rotary rotary_;
+    Weights weights_;
+    Decoder decoder_; ///< borrows weights_
+};
+
+} // namespace etna::model

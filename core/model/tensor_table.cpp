@@ -1,0 +1,88 @@
+#include "core/model/tensor_table.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::model {
+namespace {
+
+using SpecByName = std::unordered_map<std::string_view, const TensorSpec*>;
+
+std::vector<uint64_t> expected_shape(const TensorSpec& spec) {
+    if (spec.role == TensorRole::matrix)
+        return {spec.columns, spec.rows};
+    return {spec.columns};
+}
+
+Status check_shape(const gguf::File& file, const TensorSpec& spec, const gguf::Tensor& tensor) {
+    const std::vector<uint64_t> expected = expected_shape(spec);
+    const auto found = std::vector<uint64_t>(tensor.shape.begin(), tensor.shape.begin() + tensor.dimensions);
+    // A matrix of one row may have been written with one dimension, a vector with trailing ones.
+    const bool equal = tensor.shape[0] == spec.columns && tensor.shape[1] == spec.rows &&
+                       tensor.shape[2] == 1 && tensor.shape[3] == 1;
+    if (equal)
+        return {};
+    return Error{.kind = ErrorKind::corrupt,
+                 .message =
+                     fmt::format("{}: tensor {} has shape [{}], the metadata asks for [{}]", file.name(),
+                                 tensor.name, fmt::join(found, ", "), fmt::join(expected, ", "))};
+}
+
+Status check_unclaimed(const gguf::File& file, const SpecByName& specs) {
+    constexpr std::size_t named_max = 5;
+    std::vector<std::string_view> names;
+    std::size_t count = 0;
+    for (const gguf::Tensor& tensor : file.tensors()) {
+        if (specs.contains(tensor.name))
+            continue;
+        if (++count <= named_max)
+            names.push_back(tensor.name);
+    }
+    if (count == 0)
+        return {};
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = fmt::format("{}: {} tensor{} that this architecture does not use: {}{}",
+                                        file.name(), count, count == 1 ? "" : "s", fmt::join(names, ", "),
+                                        count > named_max ? ", ..." : ""),
+                 .hint = "the file may be of a newer variant of the architecture than etna knows"};
+}
+
+} // namespace
+
+void TensorTable::matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence) {
+    specs_.push_back({std::move(name), rows, columns, TensorRole::matrix, presence});
+}
+
+void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
+    specs_.push_back({std::move(name), 1, columns, TensorRole::vector, presence});
+}
+
+void TensorTable::host(std::string name, uint32_t columns, Presence presence) {
+    specs_.push_back({std::move(name), 1, columns, TensorRole::host, presence});
+}
+
+Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) const {
+    SpecByName by_name;
+    for (const TensorSpec& spec : specs_) {
+        by_name.emplace(spec.name, &spec);
+        if (spec.presence == Presence::required && file.find_tensor(spec.name) == nullptr)
+            return Error{.kind = ErrorKind::corrupt,
+                         .message = fmt::format("{}: tensor {} is missing", file.name(), spec.name),
+                         .hint = "the download may be incomplete, or the file holds only part of a model"};
+    }
+    ETNA_CHECK(check_unclaimed(file, by_name));
+    std::vector<ClaimedTensor> claimed;
+    for (const gguf::Tensor& tensor : file.tensors()) {
+        const TensorSpec& spec = *by_name.at(tensor.name);
+        ETNA_CHECK(check_shape(file, spec, tensor));
+        claimed.push_back({spec, &tensor});
+    }
+    return claimed;
+}
+
+} // namespace etna::model

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/device.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace etna::model {
+
+/// Brings bytes into device buffers through two halves of staging memory: one is filled while the other is
+/// copied. Where the device buffer is mapped the bytes go straight there. Belongs to one thread.
+///
+///     ETNA_TRY(auto place, uploader.begin(buffer, offset, bytes));   // may block until a half is free
+///     fill(place);
+///     ETNA_CHECK(uploader.end());
+class Uploader {
+public:
+    /// Most bytes of one begin().
+    static constexpr uint64_t slice_bytes_max = 32 * mebibyte;
+
+    explicit Uploader(vk::Device& device) : device_(device) {}
+
+    /// Where to write what [offset, offset + bytes) of `to` (borrowed until end()) shall hold; valid until
+    /// end(). Errors: out_of_memory, device_lost.
+    Result<MutableByteView> begin(const vk::Buffer& to, uint64_t offset, uint64_t bytes);
+    Status end();
+
+    /// Blocks until everything has arrived. Errors: device_lost.
+    Status finish();
+
+private:
+    struct Half {
+        vk::Buffer buffer;
+        uint64_t copied_at = 0; ///< timeline value of its last copy
+    };
+
+    vk::Device& device_;
+    std::array<Half, 2> halves_;
+    uint32_t current_ = 0;
+    const vk::Buffer* target_ = nullptr; ///< null while writing straight
+    uint64_t offset_ = 0;
+    uint64_t bytes_ = 0;
+};
+
+} // namespace etna::model

@@ -1,0 +1,261 @@
+#include "core/model/weights.hpp"
+
+#include "core/model/uploader.hpp"
+#include "core/vk/device.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+std::optional<kernels::Format> format_of(gguf::TensorType type) {
+    switch (type) {
+    case gguf::TensorType::f32:
+        return kernels::Format::f32;
+    case gguf::TensorType::f16:
+        return kernels::Format::f16;
+    case gguf::TensorType::bf16:
+        return kernels::Format::bf16;
+    case gguf::TensorType::q8_0:
+        return kernels::Format::q8;
+    default:
+        return std::nullopt;
+    }
+}
+
+Error unsupported_type(const gguf::File& file, const gguf::Tensor& tensor) {
+    const auto info = gguf::describe(tensor.type);
+    return {.kind = ErrorKind::unsupported,
+            .message = fmt::format("{}: tensor {} is of type {}; supported are F32, F16, BF16 and Q8_0",
+                                   file.name(), tensor.name, info ? info->name : "unknown"),
+            .hint = "get the model in one of the supported types"};
+}
+
+Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& claimed,
+                                  const kernels::PlanTarget& target) {
+    const auto format = format_of(claimed.tensor->type);
+    if (!format)
+        return unsupported_type(file, *claimed.tensor);
+    const kernels::Layout layout{.format = *format, .arrangement = kernels::preferred_arrangement(target)};
+    const kernels::PackedBytes packed =
+        kernels::packed_bytes(layout, claimed.spec.rows, claimed.spec.columns);
+    const uint64_t allocation_max = target.profile.allocation_bytes_max;
+    const uint64_t largest =
+        allocation_max == 0 ? matrix_bytes_max : std::min(matrix_bytes_max, allocation_max);
+    if (packed.weights + packed.scales >= largest)
+        return Error{.kind = ErrorKind::unsupported,
+                     .message =
+                         fmt::format("{}: tensor {} takes {} MiB on the device, which must stay below {} MiB",
+                                     file.name(), claimed.tensor->name,
+                                     (packed.weights + packed.scales) / mebibyte, largest / mebibyte),
+                     .hint = "get the model in a smaller type"};
+    return PlannedTensor{.source = claimed, .layout = layout, .packed = packed};
+}
+
+Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& claimed) {
+    // Q8_0 stays out: a block of 32 need not divide a vector, and no file has it.
+    const auto format = format_of(claimed.tensor->type);
+    if (!format || format == kernels::Format::q8)
+        return unsupported_type(file, *claimed.tensor);
+    const kernels::Layout layout{.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
+    const uint64_t bytes = uint64_t{kernels::padded_columns(claimed.spec.columns)} * sizeof(float);
+    return PlannedTensor{.source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}};
+}
+
+float half_to_float(uint16_t half) {
+    const uint32_t exponent = (half >> 10U) & 31U;
+    const uint32_t fraction = half & 1023U;
+    const float sign = (half & 0x8000U) != 0 ? -1.0F : 1.0F;
+    if (exponent == 0) // subnormal: fraction x 2^-24
+        return sign * static_cast<float>(fraction) * 0x1p-24F;
+    const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
+    const uint32_t bits = (wide << 23U) | (fraction << 13U);
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return sign * value;
+}
+
+float brain_to_float(uint16_t brain) {
+    const uint32_t bits = uint32_t{brain} << 16U;
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/// Writes a vector's elements as f32, then zeros.
+void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
+    std::memset(out.data(), 0, out.size());
+    if (tensor.type == gguf::TensorType::f32) {
+        std::memcpy(out.data(), tensor.bytes.data(), uint64_t{count} * sizeof(float));
+        return;
+    }
+    for (uint64_t i = 0; i < count; ++i) {
+        uint16_t stored = 0;
+        std::memcpy(&stored, tensor.bytes.data() + 2 * i, sizeof stored);
+        const float value =
+            tensor.type == gguf::TensorType::bf16 ? brain_to_float(stored) : half_to_float(stored);
+        std::memcpy(out.data() + 4 * i, &value, sizeof value);
+    }
+}
+
+/// Rows that one slice may hold: whole repacking groups within what the uploader takes.
+uint32_t slice_rows(const PlannedTensor& planned) {
+    const kernels::PackedBytes group =
+        kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.source.spec.columns);
+    // A quarter of the uploader's most, so that reading, repacking and copying overlap.
+    const uint64_t groups = Uploader::slice_bytes_max / 4 / (group.weights + group.scales);
+    return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.source.spec.rows)) *
+                                 kernels::repack_rows);
+}
+
+/// Repacks rows [first, first + count) of a matrix into its buffer: weights, then scales.
+Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t first,
+                   uint32_t count, ByteView source) {
+    const uint32_t columns = planned.source.spec.columns;
+    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, count, columns);
+    const kernels::PackedBytes offset = kernels::packed_offset(planned.layout, first, columns);
+    std::vector<std::byte> scales(bytes.scales);
+    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, offset.weights, bytes.weights));
+    ETNA_CHECK(kernels::repack({.layout = planned.layout,
+                                .row_count = count,
+                                .columns = columns,
+                                .source = source,
+                                .weights = weights,
+                                .scales = scales}));
+    ETNA_CHECK(uploader.end());
+    if (scales.empty())
+        return {};
+    ETNA_TRY(const MutableByteView place,
+             uploader.begin(buffer, planned.packed.weights + offset.scales, bytes.scales));
+    std::memcpy(place.data(), scales.data(), scales.size());
+    return uploader.end();
+}
+
+/// Loading in progress: what every tensor needs besides itself.
+struct Loading {
+    vk::Device& device;
+    const gguf::File& file;
+    const Progress& progress;
+    Uploader uploader;
+    uint64_t done = 0;
+    uint64_t total = 0;
+
+    void consumed(const gguf::Tensor& tensor, uint64_t offset, uint64_t bytes) {
+        file.drop(tensor, offset, bytes);
+        done += bytes;
+        if (progress)
+            progress(done, total);
+    }
+};
+
+Result<vk::Buffer> load_matrix(Loading& loading, const PlannedTensor& planned) {
+    const gguf::Tensor& tensor = *planned.source.tensor;
+    ETNA_TRY(vk::Buffer buffer,
+             vk::Buffer::create(loading.device, vk::Memory::device,
+                                planned.packed.weights + planned.packed.scales, tensor.name));
+    const uint32_t rows = planned.source.spec.rows;
+    const uint64_t row_bytes = tensor.bytes.size() / rows;
+    const uint32_t step = slice_rows(planned);
+    for (uint32_t first = 0; first < rows; first += step) {
+        const uint32_t count = std::min(step, rows - first);
+        const uint64_t offset = first * row_bytes;
+        const uint64_t bytes = count * row_bytes;
+        ETNA_CHECK(upload_rows(loading.uploader, planned, buffer, first, count,
+                               tensor.bytes.subspan(offset, bytes)));
+        loading.consumed(tensor, offset, bytes);
+    }
+    return buffer;
+}
+
+Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
+    const gguf::Tensor& tensor = *planned.source.tensor;
+    ETNA_TRY(vk::Buffer buffer,
+             vk::Buffer::create(loading.device, vk::Memory::device, planned.packed.weights, tensor.name));
+    ETNA_TRY(const MutableByteView place, loading.uploader.begin(buffer, 0, planned.packed.weights));
+    widen(tensor, planned.source.spec.columns, place);
+    ETNA_CHECK(loading.uploader.end());
+    loading.consumed(tensor, 0, tensor.bytes.size());
+    return buffer;
+}
+
+} // namespace
+
+Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
+                                                const std::vector<ClaimedTensor>& claimed,
+                                                const kernels::PlanTarget& target) {
+    std::vector<PlannedTensor> planned;
+    for (const ClaimedTensor& tensor : claimed) {
+        if (tensor.spec.role == TensorRole::host)
+            continue;
+        ETNA_TRY(PlannedTensor plan, tensor.spec.role == TensorRole::matrix
+                                         ? plan_matrix(file, tensor, target)
+                                         : plan_vector(file, tensor));
+        planned.push_back(std::move(plan));
+    }
+    return planned;
+}
+
+uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
+    uint64_t bytes = 0;
+    for (const PlannedTensor& tensor : planned)
+        bytes += tensor.packed.weights + tensor.packed.scales;
+    return bytes;
+}
+
+Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
+                              const std::vector<PlannedTensor>& planned, const Progress& progress) {
+    Loading loading{.device = device, .file = file, .progress = progress, .uploader = Uploader(device)};
+    for (const PlannedTensor& tensor : planned)
+        loading.total += tensor.source.tensor->bytes.size();
+
+    Weights weights;
+    weights.buffers_.reserve(planned.size());
+    for (const PlannedTensor& tensor : planned) {
+        const TensorSpec& spec = tensor.source.spec;
+        ETNA_TRY(vk::Buffer buffer, spec.role == TensorRole::matrix ? load_matrix(loading, tensor)
+                                                                    : load_vector(loading, tensor));
+        if (spec.role == TensorRole::matrix) {
+            weights.matrices_[spec.name] =
+                kernels::Matrix{.layout = tensor.layout,
+                                .rows = spec.rows,
+                                .columns = spec.columns,
+                                .weights = buffer.range(0, tensor.packed.weights),
+                                .scales = buffer.range(tensor.packed.weights, tensor.packed.scales)};
+        } else {
+            weights.vectors_[spec.name] = buffer.range();
+        }
+        weights.buffers_.push_back(std::move(buffer));
+    }
+    ETNA_CHECK(loading.uploader.finish());
+    return weights;
+}
+
+const kernels::Matrix& Weights::matrix(std::string_view name) const {
+    const auto found = matrices_.find(std::string(name));
+    assert(found != matrices_.end());
+    return found->second;
+}
+
+vk::Range Weights::vector(std::string_view name) const {
+    const std::optional<vk::Range> found = find_vector(name);
+    assert(found);
+    return found.value_or(vk::Range{});
+}
+
+std::optional<vk::Range> Weights::find_vector(std::string_view name) const {
+    const auto found = vectors_.find(std::string(name));
+    if (found == vectors_.end())
+        return std::nullopt;
+    return found->second;
+}
+
+bool Weights::has_matrix(std::string_view name) const {
+    return matrices_.contains(std::string(name));
+}
+
+} // namespace etna::model

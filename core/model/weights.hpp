@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/vk/buffer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::model {
+
+/// A matrix may take at most this much on the device: shaders index it with signed 32-bit words.
+constexpr uint64_t matrix_bytes_max = 8 * gibibyte;
+
+/// A claimed tensor and the place it gets on the device.
+struct PlannedTensor {
+    ClaimedTensor source;
+    kernels::Layout layout;      ///< of a matrix
+    kernels::PackedBytes packed; ///< vectors: f32, padded to kernels::column_padding elements
+};
+
+/// Called with source bytes done and in all, from the loading thread, after each slice.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+/// Device layouts and sizes of every tensor that goes to the device. Pure.
+/// Errors: unsupported (element type, or a matrix too large; names tensor, type and what is supported).
+Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
+                                                const std::vector<ClaimedTensor>& claimed,
+                                                const kernels::PlanTarget& target);
+uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
+
+/// A model's tensors on the device, by name. Owns the buffers; must not outlive the device.
+class Weights {
+public:
+    /// Reads each tensor once, repacks it slice by slice, straight into device memory where that is mapped
+    /// and through a bounded staging buffer elsewhere, and drops the file's pages as they are consumed.
+    /// Blocks until all is there. Errors: out_of_memory, device_lost, corrupt.
+    static Result<Weights> load(vk::Device& device, const gguf::File& file,
+                                const std::vector<PlannedTensor>& planned, const Progress& progress);
+
+    /// Precondition: the tensor was planned, with this role.
+    [[nodiscard]] const kernels::Matrix& matrix(std::string_view name) const;
+    [[nodiscard]] vk::Range vector(std::string_view name) const;
+
+    [[nodiscard]] std::optional<vk::Range> find_vector(std::string_view name) const;
+    [[nodiscard]] bool has_matrix(std::string_view name) const;
+
+private:
+    std::vector<vk::Buffer> buffers_;
+    std::unordered_map<std::string, kernels::Matrix> matrices_;
+    std::unordered_map<std::string, vk::Range> vectors_;
+};
+
+} // namespace etna::model

@@ -1,0 +1,103 @@
+#include "core/model/workspace.hpp"
+
+#include "core/vk/recorder.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+namespace etna::model {
+namespace {
+
+/// Attention partials of more rows than fit here are made in several passes; one row always fits.
+constexpr uint64_t attention_partial_bytes_wanted = 64 * mebibyte;
+
+/// A member of Activations and the size it needs.
+struct ActivationSize {
+    kernels::Activations Activations::* member;
+    std::string_view label;
+    uint32_t rows;
+    uint32_t columns;
+
+    [[nodiscard]] uint64_t bytes() const {
+        return uint64_t{rows} * kernels::padded_columns(columns) * sizeof(float);
+    }
+};
+struct ScratchSize {
+    vk::Range Activations::* member;
+    std::string_view label;
+    uint64_t bytes;
+};
+
+std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
+    const uint32_t rows = options.rows_max;
+    return {
+        {&Activations::residual, "residual", rows, config.width},
+        {&Activations::hidden, "hidden", rows, config.width},
+        {&Activations::q, "q", rows, config.q_width()},
+        {&Activations::k, "k", rows, config.kv_width()},
+        {&Activations::v, "v", rows, config.kv_width()},
+        {&Activations::attended, "attended", rows, config.q_width()},
+        {&Activations::gate, "gate", rows, config.feed_forward},
+        {&Activations::up, "up", rows, config.feed_forward},
+        {&Activations::gathered, "gathered", options.wanted_max, config.width},
+        {&Activations::logits, "logits", options.wanted_max, config.vocabulary},
+    };
+}
+
+std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
+                                       const WorkspaceOptions& options) {
+    const auto partials = [&](uint32_t rows) {
+        return kernels::attention_partial_bytes(target, rows, options.context_tokens, config.q_heads,
+                                                config.head_dim);
+    };
+    const uint64_t attention =
+        std::max(partials(1), std::min(partials(options.rows_max), attention_partial_bytes_wanted));
+    const uint64_t sample = kernels::sample_partial_bytes(options.wanted_max, config.vocabulary);
+    constexpr uint64_t least = 16; // a buffer is never empty
+    return {
+        {&Activations::attention_partials, "attention partials", std::max(least, round_up(attention, 16))},
+        {&Activations::sample_partials, "sample partials", std::max(least, round_up(sample, 16))},
+        {&Activations::slots, "slots", std::max(least, uint64_t{options.slots} * sizeof(uint32_t))},
+    };
+}
+
+} // namespace
+
+uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
+                         const WorkspaceOptions& options) {
+    uint64_t bytes = 0;
+    for (const ActivationSize& size : activation_sizes(config, options))
+        bytes += size.bytes();
+    for (const ScratchSize& size : scratch_sizes(config, target, options))
+        bytes += size.bytes;
+    return bytes;
+}
+
+Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
+                                    const kernels::PlanTarget& target, const WorkspaceOptions& options) {
+    Workspace workspace;
+    ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device));
+    const auto add = [&](uint64_t bytes, std::string_view label) -> Result<vk::Range> {
+        ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(device, vk::Memory::device, bytes, label));
+        recorder.fill(buffer, 0, bytes, 0);
+        workspace.buffers_.push_back(std::move(buffer));
+        return workspace.buffers_.back().range();
+    };
+    for (const ActivationSize& size : activation_sizes(config, options)) {
+        if (size.member == &Activations::logits)
+            workspace.logits_buffer_ = workspace.buffers_.size();
+        ETNA_TRY(const vk::Range range, add(size.bytes(), size.label));
+        workspace.activations_.*size.member = {
+            .range = range, .columns = size.columns, .stride = kernels::padded_columns(size.columns)};
+    }
+    for (const ScratchSize& size : scratch_sizes(config, target, options)) {
+        ETNA_TRY(workspace.activations_.*size.member, add(size.bytes, size.label));
+    }
+    ETNA_TRY(vk::Commands commands, recorder.finish());
+    ETNA_TRY(const uint64_t filled, device.submit(std::move(commands)));
+    ETNA_CHECK(device.wait(filled));
+    return workspace;
+}
+
+} // namespace etna::model

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/config.hpp"
+#include "core/model/step.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/device.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace etna::model {
+
+struct WorkspaceOptions {
+    uint32_t rows_max = 0;
+    uint32_t wanted_max = 0;
+    uint32_t context_tokens = 0;
+    uint32_t slots = 0;
+};
+
+/// Device bytes that a Workspace takes. Pure.
+uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
+                         const WorkspaceOptions& options);
+
+/// Owns the memory of a model's steps, all of it zero at first (padding must stay zero). Steps on one device
+/// run one after another, so one is enough. Must not outlive the device.
+class Workspace {
+public:
+    /// Blocks until the memory is zero. Errors: out_of_memory, device_lost.
+    static Result<Workspace> create(vk::Device& device, const Config& config,
+                                    const kernels::PlanTarget& target, const WorkspaceOptions& options);
+
+    [[nodiscard]] const Activations& activations() const { return activations_; }
+    /// The buffer under Activations::logits, for copies; rows are activations().logits.stride apart.
+    [[nodiscard]] const vk::Buffer& logits_buffer() const { return buffers_[logits_buffer_]; }
+
+private:
+    Activations activations_;
+    std::vector<vk::Buffer> buffers_;
+    std::size_t logits_buffer_ = 0;
+};
+
+} // namespace etna::model
