@@ -1,0 +1,90 @@
+#include "tests/engine/driver.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace etna::test {
+
+std::vector<TokenId> Told::ids() const {
+    std::vector<TokenId> result;
+    for (const engine::TokenEvent& event : tokens)
+        result.push_back(event.token);
+    return result;
+}
+
+Driver::Driver(FakeOptions options)
+    : executor_(std::move(options)), scheduler_(executor_.limits(), {.hash_key = {1, 2}, .model_salt = 3}) {
+    require(check(executor_.limits()));
+}
+
+void Driver::require(const Status& status) {
+    if (!status)
+        throw std::runtime_error(status.error().message);
+}
+
+engine::RequestId Driver::add(engine::Request request) {
+    require(check(request, executor_.limits()));
+    scheduler_.add(next_id_, std::move(request), engine::Clock::now());
+    told_[next_id_];
+    return next_id_++;
+}
+
+void Driver::cancel(engine::RequestId id) {
+    scheduler_.cancel(id, updates_, engine::Clock::now());
+    take_updates();
+}
+
+bool Driver::start_step() {
+    if (tickets_.size() >= executor_.limits().in_flight_max)
+        return false;
+    batch_ = scheduler_.schedule(updates_, engine::Clock::now());
+    const bool was_told = !updates_.empty();
+    take_updates();
+    if (batch_.rows.empty()) {
+        if (tickets_.empty() && !was_told && !scheduler_.is_idle())
+            throw std::runtime_error("requests are waiting, and none can run");
+        return false;
+    }
+    auto ticket = executor_.submit(batch_);
+    if (!ticket)
+        throw std::runtime_error(ticket.error().message);
+    tickets_.push_back(*ticket);
+    return true;
+}
+
+bool Driver::finish_step() {
+    if (tickets_.empty())
+        return false;
+    const engine::Ticket ticket = tickets_.front();
+    tickets_.pop_front();
+    const auto outputs = executor_.wait(ticket);
+    if (!outputs)
+        throw std::runtime_error(outputs.error().message);
+    require(scheduler_.publish(*outputs, updates_, engine::Clock::now()));
+    take_updates();
+    return true;
+}
+
+void Driver::run() {
+    while (!is_idle()) {
+        while (start_step()) {
+        }
+        finish_step();
+    }
+}
+
+void Driver::take_updates() {
+    for (engine::Update& update : updates_) {
+        Told& told = told_.at(update.request);
+        if (told.finished)
+            throw std::runtime_error("an event came after the end");
+        if (const auto* token = std::get_if<engine::TokenEvent>(&update.event))
+            told.tokens.push_back(*token);
+        else
+            told.finished = std::get<engine::Finished>(std::move(update.event));
+    }
+    updates_.clear();
+    require(scheduler_.verify());
+}
+
+} // namespace etna::test

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/engine/scheduler.hpp"
+#include "tests/support/fake_executor.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etna::test {
+
+/// What one request was told so far.
+struct Told {
+    std::vector<engine::TokenEvent> tokens;
+    std::optional<engine::Finished> finished;
+
+    [[nodiscard]] std::vector<TokenId> ids() const;
+};
+
+/// A scheduler and a fake executor without any thread: the test decides what happens when. Every error,
+/// broken invariant and event after the end throws std::runtime_error, which fails the test.
+class Driver {
+public:
+    explicit Driver(FakeOptions options);
+
+    engine::RequestId add(engine::Request request);
+    void cancel(engine::RequestId id);
+
+    /// Schedules a batch and starts it, unless in_flight_max are unread. False when none was started.
+    bool start_step();
+    /// Reads the oldest step. False when there is none.
+    bool finish_step();
+    /// As the engine does it, until every request has finished.
+    void run();
+
+    [[nodiscard]] const Told& told(engine::RequestId id) const { return told_.at(id); }
+    [[nodiscard]] const engine::Scheduler& scheduler() const { return scheduler_; }
+    /// The batch that was started last.
+    [[nodiscard]] const engine::Batch& batch() const { return batch_; }
+    [[nodiscard]] bool is_idle() const { return scheduler_.is_idle() && tickets_.empty(); }
+    [[nodiscard]] std::size_t unread() const { return tickets_.size(); }
+
+private:
+    void take_updates();
+    static void require(const Status& status);
+
+    FakeExecutor executor_;
+    engine::Scheduler scheduler_;
+    engine::Updates updates_;
+    engine::Batch batch_;
+    std::deque<engine::Ticket> tickets_;
+    std::map<engine::RequestId, Told> told_;
+    engine::RequestId next_id_ = 1;
+};
+
+} // namespace etna::test

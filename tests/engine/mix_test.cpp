@@ -1,0 +1,190 @@
+// Random mixes of requests on random executors, in random order of events: whatever the schedule, every
+// request gives what it gives alone.
+
+#include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::test {
+namespace {
+
+constexpr uint32_t mixes = 600;
+
+/// Random choices of one mix; all from its seed.
+class Dice {
+public:
+    explicit Dice(uint32_t seed) : generator_(seed) {}
+
+    /// A number in [low, high].
+    uint32_t roll(uint32_t low, uint32_t high) {
+        return low + static_cast<uint32_t>(generator_() % (uint64_t{high} - low + 1));
+    }
+    bool one_in(uint32_t count) { return roll(1, count) == 1; }
+
+private:
+    std::mt19937 generator_;
+};
+
+FakeOptions random_executor(Dice& dice) {
+    FakeOptions options;
+    engine::Limits& limits = options.limits;
+    limits.vocabulary = dice.roll(2, 40);
+    limits.page_tokens = dice.roll(1, 5);
+    limits.context_tokens = dice.roll(4, 60);
+    limits.rows_max = dice.roll(1, 16);
+    limits.sequences_max = dice.roll(1, 6);
+    limits.slots = dice.roll(1, 14);
+    limits.wanted_max = dice.roll(1, 6);
+    limits.candidates_max = dice.roll(1, 8);
+    limits.in_flight_max = dice.roll(1, 3);
+    limits.groups.assign(dice.roll(1, 2), {});
+    const bool is_tight = dice.one_in(2);
+    for (engine::CacheGroup& group : limits.groups)
+        group.page_count = dice.roll(1, is_tight ? 25 : 300);
+    if (limits.groups.size() == 2)
+        limits.groups[1] = {engine::CacheKind::sliding_window, dice.roll(1, 9), limits.groups[1].page_count};
+    return options;
+}
+
+sampling::Parameters random_sampling(Dice& dice, const engine::Limits& limits) {
+    sampling::Parameters parameters;
+    parameters.temperature = dice.one_in(3) ? 0.0F : 0.8F;
+    parameters.top_k = dice.one_in(3) ? 0 : dice.roll(1, limits.candidates_max + 2);
+    parameters.seed = dice.roll(0, 1000);
+    return parameters;
+}
+
+/// Prompts are heads of a few common texts, sometimes with an end of their own, so that they share pages.
+engine::Request random_request(Dice& dice, const engine::Limits& limits) {
+    engine::Request request;
+    const uint32_t text = dice.roll(0, 2);
+    const uint32_t length = dice.roll(1, limits.context_tokens - 1);
+    const uint32_t common = dice.one_in(3) ? dice.roll(0, length) : length;
+    for (uint32_t i = 0; i < length; ++i)
+        request.prompt.push_back(i < common ? (i * 7 + text) % limits.vocabulary
+                                            : dice.roll(0, limits.vocabulary - 1));
+    request.sampling = random_sampling(dice, limits);
+    if (!dice.one_in(4))
+        request.max_tokens = dice.roll(1, 30);
+    for (uint32_t i = dice.roll(0, 2); i > 0; --i)
+        request.end_tokens.push_back(dice.roll(0, limits.vocabulary - 1));
+    request.cache_salt = dice.one_in(4) ? 1 : 0;
+    return request;
+}
+
+struct Asked {
+    engine::RequestId id = 0;
+    engine::Request request;
+    bool is_cancelled = false;
+};
+
+std::string describe(const Asked& asked) {
+    const engine::Request& request = asked.request;
+    return fmt::format("request {}: prompt {}, max {}, end {}, temperature {}, top_k {}, seed {}, salt {}{}",
+                       asked.id, request.prompt, request.max_tokens.value_or(0), request.end_tokens,
+                       request.sampling.temperature, request.sampling.top_k, request.sampling.seed,
+                       request.cache_salt, asked.is_cancelled ? ", cancelled" : "");
+}
+
+std::string describe(const engine::Limits& limits) {
+    std::string text = fmt::format("vocabulary {}, page {}, context {}, rows {}, sequences {}, slots {}, "
+                                   "wanted {}, candidates {}, in flight {}",
+                                   limits.vocabulary, limits.page_tokens, limits.context_tokens,
+                                   limits.rows_max, limits.sequences_max, limits.slots, limits.wanted_max,
+                                   limits.candidates_max, limits.in_flight_max);
+    for (const engine::CacheGroup& group : limits.groups)
+        text += fmt::format("; group of {} pages, window {}", group.page_count, group.window_tokens);
+    return text;
+}
+
+void check_answer(const Asked& asked, const Told& told, const FakeOptions& options) {
+    INFO(describe(asked));
+    const Expected expected = simulate(options, asked.request);
+    REQUIRE(told.finished.has_value());
+    std::vector<TokenId> ids = told.ids();
+    if (told.finished->reason == engine::FinishReason::cancelled) {
+        CHECK(asked.is_cancelled);
+        REQUIRE(ids.size() <= expected.tokens.size());
+        CHECK(ids == std::vector<TokenId>(expected.tokens.begin(),
+                                          expected.tokens.begin() + static_cast<std::ptrdiff_t>(ids.size())));
+    } else {
+        CHECK(ids == expected.tokens);
+        CHECK(told.finished->reason == expected.reason);
+    }
+    CHECK(told.finished->prompt_tokens == asked.request.prompt.size());
+    CHECK(told.finished->completion_tokens == ids.size());
+    CHECK(told.finished->cached_tokens < asked.request.prompt.size());
+}
+
+/// Asks, starts, reads and cancels in random order until all is done.
+std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits) {
+    std::vector<Asked> asked;
+    uint32_t to_ask = dice.roll(1, 12);
+    while (to_ask > 0 || !driver.is_idle()) {
+        if (to_ask > 0 && dice.one_in(3)) {
+            engine::Request request = random_request(dice, limits);
+            --to_ask;
+            if (check(request, limits))
+                asked.push_back({driver.add(request), request});
+        }
+        if (!asked.empty() && dice.one_in(25)) {
+            Asked& unlucky = asked[dice.roll(0, static_cast<uint32_t>(asked.size()) - 1)];
+            unlucky.is_cancelled = true;
+            driver.cancel(unlucky.id);
+        }
+        if (!dice.one_in(3))
+            driver.start_step();
+        if (dice.one_in(2))
+            driver.finish_step();
+    }
+    return asked;
+}
+
+TEST_CASE("every schedule of a mix gives what its requests give alone") {
+    uint32_t reused = 0;
+    uint32_t copies = 0;
+    uint32_t recomputed = 0; // rows of tokens that were generated, computed again after a preemption
+    uint32_t exhausted = 0;
+    for (uint32_t seed = 0; seed < mixes; ++seed) {
+        Dice dice(seed);
+        FakeOptions options = random_executor(dice);
+        options.on_submit = [&](const engine::Batch& batch) {
+            copies += static_cast<uint32_t>(batch.copies.size());
+            for (const engine::Row& row : batch.rows)
+                recomputed +=
+                    row.kind == engine::RowKind::generation && row.want == engine::Want::none ? 1 : 0;
+        };
+        INFO("mix " << seed << ": " << describe(options.limits));
+        Driver driver(options);
+        const std::vector<Asked> asked = play(dice, driver, options.limits);
+        for (const Asked& one : asked) {
+            const Told& told = driver.told(one.id);
+            check_answer(one, told, options);
+            reused += told.finished->cached_tokens;
+            const auto length = told.finished->prompt_tokens + told.finished->completion_tokens;
+            exhausted += told.finished->reason == engine::FinishReason::length &&
+                                 told.finished->completion_tokens != one.request.max_tokens &&
+                                 length < options.limits.context_tokens
+                             ? 1
+                             : 0;
+        }
+        for (const engine::PagePool& pool : driver.scheduler().cache().pools())
+            CHECK(pool.available() == pool.page_count());
+    }
+    // The mixes are worth their name only if all of this happened, many times.
+    CHECK(reused > 1000);
+    CHECK(copies > 100);
+    CHECK(recomputed > 100);
+    CHECK(exhausted > 20);
+}
+
+} // namespace
+} // namespace etna::test

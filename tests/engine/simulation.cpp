@@ -1,0 +1,59 @@
+#include "tests/engine/simulation.hpp"
+
+#include "core/sampling/choose.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace etna::test {
+namespace {
+
+/// The longest a sequence can get: the context, or all pages of the smallest group and one token that is not
+/// stored.
+uint32_t longest(const engine::Limits& limits) {
+    uint32_t length = limits.context_tokens;
+    for (const engine::CacheGroup& group : limits.groups)
+        length = std::min(length, group.page_count * limits.page_tokens + 1);
+    return length;
+}
+
+std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakePlace>& places) {
+    const FakeModel model{options.limits.vocabulary, options.scripts};
+    std::vector<std::vector<FakePlace>> visible;
+    for (const engine::CacheGroup& group : options.limits.groups) {
+        const std::size_t hidden =
+            group.kind == engine::CacheKind::sliding_window
+                ? std::max<std::size_t>(places.size(), group.window_tokens) - group.window_tokens
+                : 0;
+        visible.emplace_back(places.begin() + static_cast<std::ptrdiff_t>(hidden), places.end());
+    }
+    return model.logits(visible);
+}
+
+} // namespace
+
+Expected simulate(const FakeOptions& options, const engine::Request& request) {
+    std::vector<FakePlace> places;
+    const auto store = [&](TokenId token, engine::RowKind kind) {
+        places.push_back(
+            {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
+    };
+    for (const TokenId token : request.prompt)
+        store(token, engine::RowKind::prompt);
+    Expected expected;
+    while (true) {
+        const std::vector<float> logits = logits_after(options, places);
+        const auto position = static_cast<uint32_t>(places.size() - 1);
+        const TokenId token = sampling::choose(request.sampling, logits, position).value().token;
+        if (std::count(request.end_tokens.begin(), request.end_tokens.end(), token) > 0) {
+            expected.reason = engine::FinishReason::stop;
+            return expected;
+        }
+        expected.tokens.push_back(token);
+        if (expected.tokens.size() == request.max_tokens || places.size() + 1 == longest(options.limits))
+            return expected;
+        store(token, engine::RowKind::generation);
+    }
+}
+
+} // namespace etna::test

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "core/engine/request.hpp"
+#include "tests/support/fake_executor.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace etna::test {
+
+/// What a request must give.
+struct Expected {
+    std::vector<TokenId> tokens;
+    engine::FinishReason reason = engine::FinishReason::length;
+};
+
+/// Continues a prompt one token at a time, alone, without pages, batches or slots: what every schedule must
+/// equal.
+Expected simulate(const FakeOptions& options, const engine::Request& request);
+
+} // namespace etna::test
