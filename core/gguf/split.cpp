@@ -34,6 +34,8 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
     return true;
 }
 
+constexpr std::string_view same_download = "all parts must come from the same download";
+
 Status check_value(const Metadata& metadata, std::string_view key, uint64_t expected,
                    const std::string& file_name) {
     const auto value = metadata.unsigned_integer(key);
@@ -41,9 +43,8 @@ Status check_value(const Metadata& metadata, std::string_view key, uint64_t expe
         return {};
     const std::string found = value ? fmt::to_string(*value) : "missing";
     return Error{ErrorKind::corrupt,
-                 fmt::format("{}: `{}` is {} where the other parts and the file's name ask for {}", file_name,
-                             key, found, expected),
-                 "all parts must come from the same download"};
+                 fmt::format("{}: `{}` is {} where {} is expected", file_name, key, found, expected),
+                 std::string(same_download)};
 }
 
 } // namespace
@@ -78,15 +79,26 @@ Status check_not_split(const Metadata& metadata, std::string_view file_name) {
 }
 
 Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {
-    uint64_t tensors = 0;
-    for (const Part& part : parts)
-        tensors += part.tensors.size();
     for (uint32_t i = 0; i < parts.size(); ++i) {
         const std::string file_name = name.path(i + 1).string();
         ETNA_CHECK(check_value(parts[i].metadata, number_key, i, file_name));
         ETNA_CHECK(check_value(parts[i].metadata, count_key, name.count, file_name));
-        ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, tensors, file_name));
     }
+    const std::string first_name = name.path(1).string();
+    const auto claimed = parts[0].metadata.unsigned_integer(tensor_count_key);
+    if (!claimed)
+        return Error{ErrorKind::corrupt, fmt::format("{}: `{}` is missing", first_name, tensor_count_key),
+                     std::string(same_download)};
+    uint64_t tensors = 0;
+    for (uint32_t i = 0; i < parts.size(); ++i) {
+        ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, *claimed, name.path(i + 1).string()));
+        tensors += parts[i].tensors.size();
+    }
+    if (tensors != *claimed)
+        return Error{ErrorKind::corrupt,
+                     fmt::format("{}: the {} parts hold {} tensors where `{}` is {}", first_name,
+                                 parts.size(), tensors, tensor_count_key, *claimed),
+                     std::string(same_download)};
     return {};
 }
 

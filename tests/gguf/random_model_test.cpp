@@ -1,0 +1,222 @@
+// The random models that other rooms test with: names, shapes and numbers are what they say.
+#include "tests/gguf/examples.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+using namespace etna;
+using namespace etna::test;
+using namespace etna::gguf_test;
+
+namespace {
+
+std::vector<float> f32_values(const gguf::File& file, std::string_view name) {
+    const gguf::Tensor* tensor = file.find_tensor(name);
+    REQUIRE(tensor != nullptr);
+    REQUIRE(tensor->type == gguf::TensorType::f32);
+    std::vector<float> values(tensor->bytes.size() / sizeof(float));
+    std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
+    return values;
+}
+
+/// Elements as numbers, from the definitions of the formats.
+std::vector<double> values_of(const gguf::Tensor& tensor) {
+    const auto half = [](uint16_t bits) {
+        const int exponent = (bits >> 10) & 31;
+        const double fraction = (bits & 1023) / 1024.0;
+        const double magnitude =
+            exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+        return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+    };
+    std::vector<double> values;
+    const std::byte* at = tensor.bytes.data();
+    const auto take = [&]<class T>(T& value) {
+        std::memcpy(&value, at, sizeof(T));
+        at += sizeof(T);
+    };
+    while (at < tensor.bytes.data() + tensor.bytes.size()) {
+        uint16_t bits = 0;
+        take(bits);
+        if (tensor.type == gguf::TensorType::f16) {
+            values.push_back(half(bits));
+        } else if (tensor.type == gguf::TensorType::bf16) {
+            const uint32_t wide = uint32_t{bits} << 16;
+            float value = 0;
+            std::memcpy(&value, &wide, sizeof(value));
+            values.push_back(value);
+        } else {
+            for (int i = 0; i < 32; ++i) {
+                int8_t quantum = 0;
+                take(quantum);
+                values.push_back(half(bits) * quantum);
+            }
+        }
+    }
+    return values;
+}
+
+/// Every matrix of the architecture with its shape, columns first.
+std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const RandomModelOptions& o) {
+    const uint64_t query = uint64_t{o.heads} * o.head_dim;
+    const uint64_t key = uint64_t{o.kv_heads} * o.head_dim;
+    const uint64_t d = o.embedding;
+    std::vector<std::pair<std::string, std::array<uint64_t, 4>>> shapes = {
+        {"attn_norm", {d, 1, 1, 1}},
+        {"attn_q", {d, query, 1, 1}},
+        {"attn_k", {d, key, 1, 1}},
+        {"attn_v", {d, key, 1, 1}},
+        {"attn_output", {query, d, 1, 1}},
+        {"ffn_norm", {d, 1, 1, 1}},
+        {"ffn_gate", {d, o.feed_forward, 1, 1}},
+        {"ffn_up", {d, o.feed_forward, 1, 1}},
+        {"ffn_down", {o.feed_forward, d, 1, 1}},
+    };
+    if (o.architecture == RandomArchitecture::qwen3) {
+        shapes.push_back({"attn_q_norm", {o.head_dim, 1, 1, 1}});
+        shapes.push_back({"attn_k_norm", {o.head_dim, 1, 1, 1}});
+    }
+    return shapes;
+}
+
+} // namespace
+
+TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
+    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+        const RandomModelOptions options{.architecture = architecture,
+                                         .layers = 3,
+                                         .embedding = 40,
+                                         .heads = 6,
+                                         .kv_heads = 3,
+                                         .head_dim = 10,
+                                         .feed_forward = 53,
+                                         .vocabulary = 77,
+                                         .tokenizer = RandomTokenizer::none};
+        const Bytes bytes = random_model(options);
+        const gguf::File file = parse_sound(bytes);
+        const auto shapes = layer_shapes(options);
+        for (uint32_t layer = 0; layer < options.layers; ++layer) {
+            for (const auto& [role, shape] : shapes) {
+                const std::string name = "blk." + std::to_string(layer) + "." + role + ".weight";
+                CAPTURE(name);
+                const gguf::Tensor* tensor = file.find_tensor(name);
+                REQUIRE(tensor != nullptr);
+                REQUIRE(tensor->shape == shape);
+            }
+        }
+        REQUIRE(file.tensors().size() == options.layers * shapes.size() + 3);
+        REQUIRE(file.find_tensor("token_embd.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
+        REQUIRE(file.find_tensor("output.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
+        REQUIRE(file.find_tensor("output_norm.weight")->shape == std::array<uint64_t, 4>{40, 1, 1, 1});
+        const std::string prefix = std::string(*file.text("general.architecture")) + ".";
+        REQUIRE(prefix == (architecture == RandomArchitecture::llama ? "llama." : "qwen3."));
+        REQUIRE(file.unsigned_integer(prefix + "attention.key_length") == 10U);
+        REQUIRE(file.unsigned_integer(prefix + "vocab_size") == 77U);
+    }
+}
+
+TEST_CASE("options of head and rotation show in the file") {
+    const Bytes tied = random_model({.head = HeadKind::tied});
+    REQUIRE(parse_sound(tied).find_tensor("output.weight") == nullptr);
+
+    const Bytes yarn =
+        random_model({.rope_scaling = RopeScaling::yarn, .rope_factor = 8, .original_context = 32});
+    const gguf::File yarn_file = parse_sound(yarn);
+    REQUIRE(yarn_file.text("llama.rope.scaling.type") == "yarn");
+    REQUIRE(yarn_file.number("llama.rope.scaling.factor") == 8.0);
+    REQUIRE(yarn_file.unsigned_integer("llama.rope.scaling.original_context_length") == 32U);
+
+    const Bytes linear = random_model({.rope_scaling = RopeScaling::linear});
+    REQUIRE(parse_sound(linear).text("llama.rope.scaling.type") == "linear");
+
+    const Bytes llama3 =
+        random_model({.head_dim = 16, .rope_scaling = RopeScaling::llama3, .rope_factor = 8});
+    const auto divisors = f32_values(parse_sound(llama3), "rope_freqs.weight");
+    REQUIRE(divisors.size() == 8);
+    REQUIRE(divisors.front() == 1.0F);
+    REQUIRE(divisors.back() == 8.0F);
+    REQUIRE(divisors[4] > 1.0F);
+    REQUIRE(divisors[4] < 8.0F);
+}
+
+TEST_CASE("the same seed gives the same file, another seed another one") {
+    const RandomModelOptions options{.seed = 5};
+    RandomModelOptions other = options;
+    other.seed = 6;
+    REQUIRE(random_model(options) == random_model(options));
+    REQUIRE(random_model(options) != random_model(other));
+}
+
+TEST_CASE("weights have the promised mean and spread") {
+    const Bytes bytes = random_model({.embedding = 64, .feed_forward = 256});
+    const gguf::File file = parse_sound(bytes);
+    const auto values = f32_values(file, "blk.1.ffn_up.weight"); // 16384 values
+    double sum = 0;
+    double squares = 0;
+    for (const float value : values) {
+        sum += value;
+        squares += double{value} * value;
+    }
+    const auto count = static_cast<double>(values.size());
+    const double deviation = 1 / std::sqrt(64.0);
+    REQUIRE(std::fabs(sum / count) < 5 * deviation / std::sqrt(count));
+    REQUIRE(std::sqrt(squares / count) == Approx(deviation).epsilon(0.03));
+}
+
+TEST_CASE("each weight format holds the drawn numbers to its own precision") {
+    RandomModelOptions options{.layers = 1};
+    const Bytes exact_bytes = random_model(options);
+    const gguf::File exact_file = parse_sound(exact_bytes);
+    const auto exact = f32_values(exact_file, "blk.0.attn_q.weight");
+    struct Case {
+        WeightFormat format;
+        gguf::TensorType type;
+        double relative; ///< half a unit in the last place
+        double absolute; ///< half a quantum of the largest possible block, or of binary16's smallest numbers
+    };
+    const double largest = std::sqrt(12.0) / std::sqrt(64.0); // four uniform numbers at their ends
+    for (const Case& c : {Case{WeightFormat::f16, gguf::TensorType::f16, 0x1p-11, 0x1p-25},
+                          Case{WeightFormat::bf16, gguf::TensorType::bf16, 0x1p-8, 0},
+                          Case{WeightFormat::q8_0, gguf::TensorType::q8_0, 0x1p-11, 0.5 * largest / 127}}) {
+        options.matrices = c.format;
+        const Bytes bytes = random_model(options);
+        const gguf::File file = parse_sound(bytes);
+        const gguf::Tensor* tensor = file.find_tensor("blk.0.attn_q.weight");
+        REQUIRE(tensor != nullptr);
+        REQUIRE(tensor->type == c.type);
+        const auto values = values_of(*tensor);
+        REQUIRE(values.size() == exact.size());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            CAPTURE(static_cast<int>(c.format), i, exact[i], values[i]);
+            REQUIRE(std::fabs(values[i] - exact[i]) <= std::fabs(exact[i]) * c.relative + c.absolute * 1.001);
+        }
+    }
+}
+
+TEST_CASE("tokenizers fill the vocabulary exactly") {
+    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+        for (const uint32_t size : {minimum_vocabulary(architecture), 270U, 400U}) {
+            CAPTURE(size);
+            const Bytes bytes = random_model(
+                {.architecture = architecture, .vocabulary = size, .chat_template = chatml_template});
+            const gguf::File file = parse_sound(bytes);
+            const auto& tokens = std::get<gguf::Array>(*file.find("tokenizer.ggml.tokens")).items;
+            const auto& types = std::get<gguf::Array>(*file.find("tokenizer.ggml.token_type")).items;
+            REQUIRE(std::get<std::vector<std::string_view>>(tokens).size() == size);
+            REQUIRE(std::get<std::vector<int32_t>>(types).size() == size);
+            const auto names = std::get<std::vector<std::string_view>>(tokens);
+            REQUIRE(names[*file.unsigned_integer("tokenizer.ggml.eos_token_id")] ==
+                    (architecture == RandomArchitecture::llama ? "</s>" : "<|im_end|>"));
+            REQUIRE(file.text("tokenizer.chat_template") == chatml_template);
+        }
+    }
+}
+
+TEST_CASE("options that contradict each other are refused") {
+    REQUIRE_THROWS_AS(random_model({.heads = 4, .kv_heads = 3}), std::invalid_argument);
+    REQUIRE_THROWS_AS(random_model({.head_dim = 5}), std::invalid_argument);
+    REQUIRE_THROWS_AS(random_model({.vocabulary = 100}), std::invalid_argument);
+    REQUIRE_THROWS_AS(random_model({.embedding = 40, .matrices = WeightFormat::q8_0}), std::invalid_argument);
+}
