@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string_view>
-
 #include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
 #include "core/vk/range.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
 
 namespace etna::vk {
 
@@ -14,13 +14,13 @@ class Device;
 
 /// What memory is for; the allocator turns it into memory types.
 enum class Memory : uint8_t {
-    device,   ///< fastest for shaders; mapped only where all device memory is (CPU and unified devices may be)
-    upload,   ///< written by the host in order, read by the device; mapped
+    device, ///< fastest for shaders; mapped only where all device memory is (CPU and unified devices may be)
+    upload, ///< written by the host in order, read by the device; mapped
     readback, ///< written by the device, read by the host; mapped and cached
 };
 
-/// A range of device memory with an address (bufferDeviceAddress). Move-only. Destruction is deferred: the memory
-/// returns to the pool when everything submitted so far has completed. Must not outlive its Device.
+/// A range of device memory with an address (bufferDeviceAddress). Move-only. Destruction is deferred: the
+/// memory returns to the pool when everything submitted so far has completed. Must not outlive its Device.
 class Buffer {
 public:
     /// `bytes` > 0; the address is a multiple of 256. `label` names the buffer in captures and errors.

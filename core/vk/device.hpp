@@ -1,14 +1,14 @@
 #pragma once
 
+#include "core/base/result.hpp"
+#include "core/vk/profile.hpp"
+#include "core/vk/recorder.hpp"
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include "core/base/result.hpp"
-#include "core/vk/profile.hpp"
-#include "core/vk/recorder.hpp"
 
 namespace etna::vk {
 
@@ -17,12 +17,13 @@ struct PhysicalDevice;
 
 /// Optional features to leave off although the device has them, by DeviceProfile's names; tests mask each.
 struct DeviceOptions {
-    bool mask_optional_features = false; ///< run as on the poorest device: Vulkan 1.2 and buffer addresses only
+    bool mask_optional_features =
+        false; ///< run as on the poorest device: Vulkan 1.2 and buffer addresses only
 };
 
 struct MemoryState {
-    uint64_t free_bytes = 0;  ///< what can still be allocated: budget, on CPU devices MemAvailable, on unified memory the
-                              ///< smaller of both
+    uint64_t free_bytes = 0; ///< what can still be allocated: budget, on CPU devices MemAvailable, on unified
+                             ///< memory the smaller of both
     uint64_t total_bytes = 0;
 };
 
@@ -32,8 +33,9 @@ struct Timing {
     double microseconds = 0;
 };
 
-/// A logical device with one compute queue and one timeline. Must outlive everything created from it, and not its
-/// Instance. create/destroy of buffers and pipelines is thread-safe; submit and wait belong to one thread.
+/// A logical device with one compute queue and one timeline. Must outlive everything created from it, and not
+/// its Instance. create/destroy of buffers and pipelines is thread-safe; submit and wait belong to one
+/// thread.
 class Device {
 public:
     /// Errors: unsupported (below Vulkan 1.2 with bufferDeviceAddress and timeline semaphores: says what is

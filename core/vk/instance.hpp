@@ -1,13 +1,13 @@
 #pragma once
 
+#include "core/base/result.hpp"
+#include "core/vk/profile.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "core/base/result.hpp"
-#include "core/vk/profile.hpp"
 
 namespace etna::vk {
 
@@ -18,17 +18,18 @@ enum class Validation : uint8_t {
 
 /// A device as the loader lists it, with what it lacks.
 struct PhysicalDevice {
-    uint32_t index = 0;         ///< place in Instance::devices(), for `--device N`
-    DeviceProfile profile;      ///< features that could be enabled
-    std::string missing;        ///< why etna cannot use it; empty when it can
-    void* handle = nullptr;     ///< VkPhysicalDevice
+    uint32_t index = 0;     ///< place in Instance::devices(), for `--device N`
+    DeviceProfile profile;  ///< features that could be enabled
+    std::string missing;    ///< why etna cannot use it; empty when it can
+    void* handle = nullptr; ///< VkPhysicalDevice
 };
 
-/// The Vulkan loader and an instance. The loader is opened at run time, so that etna starts, and can say what is
-/// missing, where there is none.
+/// The Vulkan loader and an instance. The loader is opened at run time, so that etna starts, and can say what
+/// is missing, where there is none.
 class Instance {
 public:
-    /// Errors: no_device (no loader, or no driver; the hint names the packages), unsupported (no validation layer).
+    /// Errors: no_device (no loader, or no driver; the hint names the packages), unsupported (no validation
+    /// layer).
     static Result<std::unique_ptr<Instance>> create(Validation validation);
     Instance(const Instance&) = delete;
     Instance& operator=(const Instance&) = delete;
@@ -47,10 +48,10 @@ private:
     std::unique_ptr<Content> content_;
 };
 
-/// The device to use: usable ones only; discrete before integrated before virtual before cpu, then most memory, then
-/// listing order. `wish` is empty, an index, a UUID (hex, dashes optional) or a part of a name (case ignored); a wish
-/// must match exactly one device. Errors: no_device (none usable; says what each lacks), not_found / invalid_argument (the
-/// wish matches none / several; lists them).
+/// The device to use: usable ones only; discrete before integrated before virtual before cpu, then most
+/// memory, then listing order. `wish` is empty, an index, a UUID (hex, dashes optional) or a part of a name
+/// (case ignored); a wish must match exactly one device. Errors: no_device (none usable; says what each
+/// lacks), not_found / invalid_argument (the wish matches none / several; lists them).
 Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::string_view wish);
 
 } // namespace etna::vk

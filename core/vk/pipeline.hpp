@@ -1,23 +1,24 @@
 #pragma once
 
+#include "core/base/result.hpp"
+
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "core/base/result.hpp"
-
 namespace etna::vk {
 
 class Device;
 
 struct PipelineOptions {
-    std::string_view label;                   ///< for captures, profiles and errors
-    std::span<const uint32_t> code;           ///< SPIR-V, entry point "main"
-    std::span<const uint32_t> specialization; ///< constant ids 0, 1, 2, ... in order
-    uint32_t push_constant_bytes = 0;         ///< at most 128
-    uint32_t required_subgroup_size = 0;      ///< 0: the driver's choice; needs DeviceProfile::subgroup_size_control
+    std::string_view label = {};                   ///< for captures, profiles and errors
+    std::span<const uint32_t> code = {};           ///< SPIR-V, entry point "main"
+    std::span<const uint32_t> specialization = {}; ///< constant ids 0, 1, 2, ... in order
+    uint32_t push_constant_bytes = 0;              ///< at most 128
+    /// 0: the driver's choice; needs DeviceProfile::subgroup_size_control.
+    uint32_t required_subgroup_size = 0;
 };
 
 /// A compute pipeline. Move-only; creation blocks while the driver compiles and may run on any thread.

@@ -9,28 +9,29 @@ namespace etna::vk {
 enum class DeviceType : uint8_t { discrete, integrated, virtual_gpu, cpu, other };
 enum class Vendor : uint8_t { nvidia, amd, intel, lavapipe, other };
 
-/// Everything that policy may know of a device: read once, then a plain value, so that kernel choice is a pure function
-/// that is tested without a device. Feature flags are true only where the feature is usable and enabled.
+/// Everything that policy may know of a device: read once, then a plain value, so that kernel choice is a
+/// pure function that is tested without a device. Feature flags are true only where the feature is usable and
+/// enabled.
 struct DeviceProfile {
     std::string name;
-    std::string driver;         ///< driver name and version, for people
+    std::string driver; ///< driver name and version, for people
     std::array<uint8_t, 16> uuid{};
     DeviceType type = DeviceType::other;
     Vendor vendor = Vendor::other;
     uint32_t driver_version = 0;
-    uint32_t api_version = 0;   ///< as Vulkan encodes it
+    uint32_t api_version = 0; ///< as Vulkan encodes it
 
     bool storage_8bit = false;
     bool storage_16bit = false;
     bool shader_float16 = false;
     bool shader_int8 = false;
     bool shader_int64 = false;
-    bool integer_dot_product = false;    ///< 4x8 bit signed, and accelerated
-    bool subgroup_arithmetic = false;    ///< in compute shaders
-    bool subgroup_size_control = false;  ///< with full subgroups
-    bool cooperative_matrix = false;     ///< VK_KHR_cooperative_matrix
+    bool integer_dot_product = false;   ///< 4x8 bit signed, and accelerated
+    bool subgroup_arithmetic = false;   ///< in compute shaders
+    bool subgroup_size_control = false; ///< with full subgroups
+    bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix
     bool memory_budget = false;
-    bool unified_memory = false;         ///< all device-local memory is host-visible
+    bool unified_memory = false; ///< all device-local memory is host-visible
 
     uint32_t subgroup_size = 1;
     uint32_t subgroup_size_min = 1;
@@ -38,9 +39,9 @@ struct DeviceProfile {
     uint32_t workgroup_invocations_max = 128;
     std::array<uint32_t, 3> workgroup_count_max{65535, 65535, 65535};
     uint32_t shared_bytes = 16384;
-    uint64_t allocation_bytes_max = 0;   ///< an allocation must stay strictly below this
-    uint64_t memory_bytes = 0;           ///< size of the largest device-local heap
-    double timestamp_period_ns = 0;      ///< 0: no timestamps
+    uint64_t allocation_bytes_max = 0; ///< an allocation must stay strictly below this
+    uint64_t memory_bytes = 0;         ///< size of the largest device-local heap
+    double timestamp_period_ns = 0;    ///< 0: no timestamps
 };
 
 } // namespace etna::vk

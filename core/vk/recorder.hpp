@@ -1,17 +1,17 @@
 #pragma once
 
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/pipeline.hpp"
+#include "core/vk/range.hpp"
+
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-
-#include "core/base/bytes.hpp"
-#include "core/base/result.hpp"
-#include "core/vk/buffer.hpp"
-#include "core/vk/pipeline.hpp"
-#include "core/vk/range.hpp"
 
 namespace etna::vk {
 
@@ -21,10 +21,10 @@ class Device;
 /// validation cannot see buffer addresses, so this declaration is what the hazard check works on.
 struct Dispatch {
     const Pipeline& pipeline;
-    ByteView push_constants;
+    ByteView push_constants = {};
     std::array<uint32_t, 3> groups{1, 1, 1};
-    std::span<const Range> reads;
-    std::span<const Range> writes;
+    std::span<const Range> reads = {};
+    std::span<const Range> writes = {};
 };
 
 /// Recorded, not yet submitted work. Consumed by Device::submit.
@@ -46,17 +46,19 @@ private:
 };
 
 struct RecorderOptions {
-    /// Leave out the barrier of this number (from 0), as if it had been forgotten: for tests of the hazard check.
-    std::optional<uint32_t> omitted_barrier;
+    /// Leave out the barrier of this number (from 0), as if it had been forgotten: for tests of the hazard
+    /// check.
+    std::optional<uint32_t> omitted_barrier = {};
     /// Take a timestamp around every dispatch; Device::timings() tells them after the submission completed.
     bool timestamps = false;
 };
 
-/// Records one command buffer. The first error sticks and is returned by finish(), so that a forward pass reads as a
-/// list of steps. The command buffer opens with a barrier that orders it after everything submitted before.
+/// Records one command buffer. The first error sticks and is returned by finish(), so that a forward pass
+/// reads as a list of steps. The command buffer opens with a barrier that orders it after everything
+/// submitted before.
 ///
-/// With ETNA_CHECKS, two accesses since the last barrier() whose ranges overlap and of which one writes are an error
-/// (internal) that names both labels and the ranges.
+/// With ETNA_CHECKS, two accesses since the last barrier() whose ranges overlap and of which one writes are
+/// an error (internal) that names both labels and the ranges.
 class Recorder {
 public:
     static Result<Recorder> create(Device& device, const RecorderOptions& options = {});

@@ -1,0 +1,120 @@
+// What happens to memory, pipelines and command buffers while the device is at work.
+#include "core/vk/device_content.hpp"
+#include "tests/vk/shaders.hpp"
+
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+/// A device of its own, so that its allocator holds nothing else.
+struct Fixture {
+    std::unique_ptr<vk::Device> device =
+        must(vk::Device::create(gpu().instance, gpu().physical, gpu().options));
+
+    [[nodiscard]] vk::Allocator& allocator() const { return *device->content().allocator; }
+    [[nodiscard]] vk::Buffer buffer(uint64_t bytes) const {
+        return must(vk::Buffer::create(*device, vk::Memory::device, bytes, "test"));
+    }
+};
+
+constexpr uint64_t work_bytes = 4 * mebibyte;
+
+/// Starts work on `buffer` that takes the device long enough to be observed.
+uint64_t start_long_work(vk::Device& device, const vk::Pipeline& pipeline, const vk::Range& range) {
+    auto recorder = must(vk::Recorder::create(device));
+    for (int i = 0; i < 100; ++i) {
+        add_one(recorder, pipeline, range, range, 20);
+        recorder.barrier();
+    }
+    return must(device.submit(must(recorder.finish())));
+}
+
+} // namespace
+
+TEST_CASE("memory is not given out again while the device may use it") {
+    const Fixture f;
+    const vk::Pipeline pipeline = make_add_one(*f.device);
+    const vk::Buffer keeper = f.buffer(256); // keeps the block
+    auto used = std::make_unique<vk::Buffer>(f.buffer(work_bytes));
+    const vk::Range range = used->range();
+    const uint64_t value = start_long_work(*f.device, pipeline, range);
+    used.reset();
+    const vk::Buffer meanwhile = f.buffer(work_bytes);
+    REQUIRE(f.device->completed() < value); // else this test shows nothing
+    CHECK_FALSE(meanwhile.range().overlaps(range));
+    must(f.device->wait(value));
+    const vk::Buffer afterwards = f.buffer(work_bytes);
+    CHECK(afterwards.range().address == range.address);
+}
+
+TEST_CASE("a pipeline may be destroyed while it runs") {
+    const Fixture f;
+    const vk::Buffer buffer = f.buffer(work_bytes);
+    write_words(*f.device, buffer, std::vector<uint32_t>(work_bytes / 4, 7));
+    uint64_t value = 0;
+    {
+        const vk::Pipeline pipeline = make_add_one(*f.device);
+        value = start_long_work(*f.device, pipeline, buffer.range());
+    }
+    CHECK(f.device->completed() < value);
+    CHECK(read_words(*f.device, buffer, work_bytes / 4) ==
+          std::vector<uint32_t>(work_bytes / 4, 7 + 100 * 20));
+}
+
+TEST_CASE("a device waits for its work before it goes") {
+    const Fixture f;
+    const vk::Pipeline pipeline = make_add_one(*f.device);
+    const vk::Buffer buffer = f.buffer(work_bytes);
+    start_long_work(*f.device, pipeline, buffer.range());
+    SUCCEED(); // the validation layer complains about what is destroyed in use
+}
+
+TEST_CASE("blocks are shared, recovered, and large buffers get allocations of their own") {
+    const Fixture f;
+    CHECK(f.allocator().block_count() == 0);
+    {
+        std::vector<vk::Buffer> many;
+        for (int i = 0; i < 100; ++i)
+            many.push_back(f.buffer(100000));
+        CHECK(f.allocator().block_count() == 1);
+        const vk::Buffer large = f.buffer(40 * mebibyte);
+        CHECK(f.allocator().block_count() == 2);
+        CHECK(f.allocator().device_local_bytes() >= 56 * mebibyte);
+    }
+    CHECK(f.allocator().block_count() == 1); // one empty block is kept
+    CHECK(f.allocator().device_local_bytes() == 16 * mebibyte);
+    std::vector<vk::Buffer> several;
+    for (int i = 0; i < 8; ++i)
+        several.push_back(f.buffer(7 * mebibyte));
+    CHECK(f.allocator().block_count() >= 3);
+    several.clear();
+    CHECK(f.allocator().block_count() == 1);
+}
+
+TEST_CASE("a steady stream of submissions makes no new command buffers") {
+    const Fixture f;
+    const vk::Pipeline pipeline = make_add_one(*f.device);
+    const vk::Buffer buffer = f.buffer(4000);
+    uint64_t previous = 0;
+    for (int step = 0; step < 40; ++step) { // two in flight, as an executor does it
+        auto recorder = must(vk::Recorder::create(*f.device));
+        add_one(recorder, pipeline, buffer.range(), buffer.range());
+        const uint64_t value = must(f.device->submit(must(recorder.finish())));
+        if (previous != 0)
+            must(f.device->wait(previous));
+        previous = value;
+    }
+    must(f.device->wait(previous));
+    CHECK(f.device->content().slots->size() <= 3);
+    {
+        auto abandoned = must(vk::Recorder::create(*f.device));
+    }
+    {
+        auto recorder = must(vk::Recorder::create(*f.device));
+        const auto unsubmitted = must(recorder.finish());
+    }
+    CHECK(f.device->content().slots->size() <= 3);
+}

@@ -1,0 +1,85 @@
+// How a machine without loader, driver or validation layer looks, shown by child processes of this
+// executable.
+#include "core/vk/instance.hpp"
+#include "tests/support/catch.hpp"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <unistd.h>
+
+using namespace etna;
+
+// Hidden: run by the test cases below only.
+TEST_CASE("child: opens Vulkan", "[.child]") {
+    const auto validation =
+        std::getenv("ETNA_CHILD_VALIDATION") == nullptr ? vk::Validation::off : vk::Validation::on;
+    const auto instance = vk::Instance::create(validation);
+    if (instance)
+        std::printf("opened %zu devices\n", (*instance)->devices().size());
+    else
+        std::printf("%s: %s (%s)\n", std::string(to_string(instance.error().kind)).c_str(),
+                    instance.error().message.c_str(), instance.error().hint.c_str());
+    SUCCEED();
+}
+
+namespace {
+
+/// Output of the child above, run with `environment` ("NAME=value ...").
+std::string output_of_child(const std::string& environment) {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    const std::string command = "env " + environment + " '" + self + "' 'child: opens Vulkan' 2>/dev/null";
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    REQUIRE(pipe != nullptr);
+    std::string output;
+    std::array<char, 256> chunk{};
+    while (std::fgets(chunk.data(), chunk.size(), pipe.get()) != nullptr)
+        output += chunk.data();
+    return output;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("the child opens Vulkan where everything is there") {
+    const std::string output = output_of_child("ETNA_CHILD_VALIDATION=1");
+    CAPTURE(output);
+    CHECK(contains(output, "opened "));
+}
+
+TEST_CASE("no driver is an error that says what to install") {
+    const std::string output = output_of_child("VK_DRIVER_FILES=/dev/null VK_ICD_FILENAMES=/dev/null");
+    CAPTURE(output);
+    CHECK(contains(output, "no_device: no Vulkan driver"));
+    CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
+}
+
+TEST_CASE("no loader is an error that says what to install") {
+    // A library search path on which the loader's names lead to files that are no libraries.
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("etna-no-loader-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    for (const char* name : {"libvulkan.so.1", "libvulkan.so"})
+        std::ofstream(folder / name) << "this is not a library, and long enough to hold the header of one"
+                                     << std::string(64, ' ');
+    const std::string output = output_of_child("LD_LIBRARY_PATH='" + folder.string() + "'");
+    std::filesystem::remove_all(folder);
+    CAPTURE(output);
+    CHECK(contains(output, "no_device: the Vulkan loader (libvulkan.so.1) cannot be opened"));
+    CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
+}
+
+TEST_CASE("no validation layer is an error that says what to install") {
+    const std::string output = output_of_child("ETNA_CHILD_VALIDATION=1 VK_LAYER_PATH=/nonexistent");
+    CAPTURE(output);
+    CHECK(contains(output, "unsupported: the Vulkan validation layer is not installed"));
+    CHECK(contains(output, "apt install vulkan-validationlayers"));
+}
