@@ -20,8 +20,8 @@ Result<ReferenceModel> try_load(const test::Bytes& bytes) {
 
 ReferenceModel load(const test::RandomModelOptions& options) {
     auto model = try_load(test::random_model(options));
-    INFO((model.has_value() ? "" : model.error().message));
-    REQUIRE(model.has_value());
+    if (!model)
+        FAIL(model.error().message);
     return std::move(*model);
 }
 

@@ -30,8 +30,8 @@ ReferenceModel load(const std::string& name) {
     auto file = gguf::File::open(data_path(name));
     REQUIRE(file.has_value());
     auto model = ReferenceModel::load(*file);
-    INFO((model.has_value() ? "" : model.error().message));
-    REQUIRE(model.has_value());
+    if (!model)
+        FAIL(model.error().message);
     return std::move(*model);
 }
 

@@ -94,9 +94,9 @@ std::vector<Candidate> top_candidates(View logits, std::size_t count) {
     std::vector<Candidate> candidates;
     for (std::size_t i = 0; i < logits.size(); ++i)
         candidates.push_back({.token = static_cast<TokenId>(i), .logit = logits[i]});
-    // In order of ids now: a stable sort keeps that order among equals.
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.logit > b.logit; });
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return a.logit != b.logit ? a.logit > b.logit : a.token < b.token;
+    });
     candidates.resize(std::min(count, candidates.size()));
     return candidates;
 }

@@ -31,7 +31,7 @@ TEST_CASE("without filters the distribution is the softmax, most likely first") 
 }
 
 TEST_CASE("temperature zero is the one greedy choice, whatever the filters say") {
-    sampling::Parameters parameters{.temperature = 0, .top_k = 3, .top_p = 0.1F, .min_p = 1};
+    const sampling::Parameters parameters{.temperature = 0, .top_k = 3, .top_p = 0.1F, .min_p = 1};
     check_choices(distribution(Vector{1, 3, 3, 2}, parameters), {{1, 1.0}});
 }
 
