@@ -24,7 +24,8 @@ struct Frame {
 
 struct Shape {
     std::string_view family;
-    std::array<std::string_view, 2> markers; ///< a template of this family contains both (the empty text is in all)
+    std::array<std::string_view, 2>
+        markers; ///< a template of this family contains both (the empty text is in all)
     System system;
     Frame system_frame; ///< inside the user's frame when the system message has no turn of its own
     Frame user_frame;
@@ -131,7 +132,8 @@ std::string_view trimmed(std::string_view text) {
 
 std::string expanded(std::string_view piece, const SpecialText& special) {
     std::string result(piece);
-    for (const auto& [name, text] : {std::pair{std::string_view("{bos}"), special.bos}, {"{eos}", special.eos}})
+    for (const auto& [name, text] :
+         {std::pair{std::string_view("{bos}"), special.bos}, {"{eos}", special.eos}})
         if (const std::size_t at = result.find(name); at != std::string::npos)
             result.replace(at, name.size(), text);
     return result;
@@ -151,7 +153,8 @@ Status check_turns(const Shape& shape, std::span<const Message> turns) {
         if (turns[i].role == Role::system)
             return refused("a system message must be the first message");
         if (shape.turns == Turns::alternate && (turns[i].role == Role::user) != (i % 2 == 0))
-            return refused(fmt::format("{} models need user and assistant messages in turn, user first", shape.family));
+            return refused(
+                fmt::format("{} models need user and assistant messages in turn, user first", shape.family));
     }
     if (turns.empty() && shape.system != System::own_turn)
         return refused("there is no user message");
@@ -162,7 +165,9 @@ Status check_turns(const Shape& shape, std::span<const Message> turns) {
 
 Result<ChatTemplate> ChatTemplate::create(std::string_view template_text) {
     for (const Shape& shape : shapes) {
-        const auto lacks = [&](std::string_view marker) { return template_text.find(marker) == std::string_view::npos; };
+        const auto lacks = [&](std::string_view marker) {
+            return template_text.find(marker) == std::string_view::npos;
+        };
         if (std::any_of(shape.markers.begin(), shape.markers.end(), lacks))
             continue;
         // Llama 2 writes the begin token before every user turn, by its frame.
@@ -178,7 +183,8 @@ std::string_view ChatTemplate::family() const {
     return shape_->family;
 }
 
-Result<std::string> ChatTemplate::render(std::span<const Message> messages, const SpecialText& special) const {
+Result<std::string> ChatTemplate::render(std::span<const Message> messages,
+                                         const SpecialText& special) const {
     if (messages.empty())
         return refused("there are no messages");
     std::optional<std::string_view> system;
@@ -191,7 +197,8 @@ Result<std::string> ChatTemplate::render(std::span<const Message> messages, cons
     ETNA_CHECK(check_turns(*shape_, messages));
 
     const auto content_of = [&](std::string_view text, Role role) {
-        const bool trim = shape_->trim == Trim::all || (shape_->trim == Trim::assistant && role == Role::assistant);
+        const bool trim =
+            shape_->trim == Trim::all || (shape_->trim == Trim::assistant && role == Role::assistant);
         return trim ? trimmed(text) : text;
     };
     std::string prompt(starts_with_bos_ ? special.bos : std::string_view());
@@ -199,8 +206,9 @@ Result<std::string> ChatTemplate::render(std::span<const Message> messages, cons
         prompt += framed(shape_->system_frame, content_of(*system, Role::system), special);
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const Message& message = messages[i];
-        const bool carries_system = system && ((shape_->system == System::with_first_user && i == 0) ||
-                                               (shape_->system == System::with_last_user && i + 1 == messages.size()));
+        const bool carries_system =
+            system && ((shape_->system == System::with_first_user && i == 0) ||
+                       (shape_->system == System::with_last_user && i + 1 == messages.size()));
         std::string content(message.content);
         if (carries_system && message.role == Role::user)
             content = framed(shape_->system_frame, *system, special) + content;

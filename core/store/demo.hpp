@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string_view>
-
 #include "core/base/bytes.hpp"
+
+#include <string_view>
 
 namespace etna::store {
 

@@ -1,14 +1,14 @@
 #include "core/store/resolve.hpp"
 
+#include "core/store/demo.hpp"
+#include "core/store/similar.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include "core/store/demo.hpp"
-#include "core/store/similar.hpp"
 
 namespace etna::store {
 namespace {
@@ -21,7 +21,8 @@ bool is_there(const std::filesystem::path& path) {
     return std::filesystem::exists(path, ignored);
 }
 
-/// "NAME" of "NAME-00001-of-00003"; the whole stem of any other file; empty for the later parts of a split model.
+/// "NAME" of "NAME-00001-of-00003"; the whole stem of any other file; empty for the later parts of a split
+/// model.
 std::optional<std::string> name_of(const std::string& stem) {
     constexpr std::string_view pattern = "-ddddd-of-ddddd";
     if (stem.size() <= pattern.size())
@@ -59,12 +60,14 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     if (const auto near = similar(model, known); !near.empty())
         hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
     const std::size_t listed = std::min(known.size(), listed_names_max);
-    hint += fmt::format("models that exist: {}", fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));
+    hint += fmt::format("models that exist: {}",
+                        fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));
     if (listed < known.size())
         hint += fmt::format(" and {} more", known.size() - listed);
     hint += "; or give a path to a .gguf file";
     return {ErrorKind::not_found,
-            fmt::format("no model `{}`: no such file, and no {}", model, (folder / fmt::format("{}{}", model, extension)).string()),
+            fmt::format("no model `{}`: no such file, and no {}", model,
+                        (folder / fmt::format("{}{}", model, extension)).string()),
             hint};
 }
 

@@ -43,7 +43,8 @@ std::vector<std::string> similar(std::string_view wanted, std::span<const std::s
         if (name.size() > compared_bytes_max)
             continue;
         const uint32_t distance = edit_distance(wanted, name);
-        if (distance <= allowed || (wanted.size() > 1 && edit_distance(wanted, name.substr(0, wanted.size())) == 0))
+        if (distance <= allowed ||
+            (wanted.size() > 1 && edit_distance(wanted, name.substr(0, wanted.size())) == 0))
             near.emplace_back(distance, name);
     }
     std::sort(near.begin(), near.end());

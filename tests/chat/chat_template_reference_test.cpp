@@ -1,5 +1,8 @@
 // Genuine templates against what jinja2 renders, where the reference data is at hand (ETNA_REFERENCE_DATA).
 
+#include "core/chat/chat_template.hpp"
+#include "tests/support/catch.hpp"
+
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
@@ -7,9 +10,6 @@
 #include <vector>
 
 #include <nlohmann/json.hpp>
-
-#include "core/chat/chat_template.hpp"
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 using namespace etna::chat;
@@ -74,10 +74,12 @@ TEST_CASE("genuine templates render as the reference does") {
         CAPTURE(each.file);
         REQUIRE(chat.has_value());
         CHECK(chat->family() == each.family);
-        const auto expected = nlohmann::json::parse(content_of(root + "/templates-expected/" + each.file + ".json"));
+        const auto expected =
+            nlohmann::json::parse(content_of(root + "/templates-expected/" + each.file + ".json"));
         std::size_t compared = 0;
         for (const auto& scenario : scenarios) {
-            if (std::count(each.scenarios.begin(), each.scenarios.end(), scenario["name"].get<std::string>()) == 0)
+            if (std::count(each.scenarios.begin(), each.scenarios.end(),
+                           scenario["name"].get<std::string>()) == 0)
                 continue;
             for (const auto& wanted : expected["cases"]) {
                 if (wanted["scenario"] != scenario["name"])

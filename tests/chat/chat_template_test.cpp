@@ -1,17 +1,16 @@
 #include "core/chat/chat_template.hpp"
+#include "tests/support/catch.hpp"
 
 #include <vector>
-
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 using namespace etna::chat;
 
 namespace {
 
-// The conversation of the expectations, with <s> and </s> as begin and end tokens. The expected prompts of ChatML,
-// Llama 2, Llama 3 and Mistral V1 are what jinja2 makes of the templates in EricLBuehler/mistral.rs (MIT); the others
-// follow the formats as their makers publish them.
+// The conversation of the expectations, with <s> and </s> as begin and end tokens. The expected prompts of
+// ChatML, Llama 2, Llama 3 and Mistral V1 are what jinja2 makes of the templates in EricLBuehler/mistral.rs
+// (MIT); the others follow the formats as their makers publish them.
 const Message hello{Role::user, "Hello, how are you?"};
 const Message great{Role::assistant, "I'm doing great. How can I help you today?"};
 const Message sum{Role::user, "What is 2+2? Answer briefly."};
@@ -64,7 +63,8 @@ TEST_CASE("Mistral's spacings are told apart") {
             "I'm doing great. How can I help you today?</s>[INST]What is 2+2? Answer briefly.[/INST]");
 }
 
-TEST_CASE("Gemma names the assistant `model`; the system message goes with the first user turn, or is refused") {
+TEST_CASE(
+    "Gemma names the assistant `model`; the system message goes with the first user turn, or is refused") {
     REQUIRE(rendered("{{ bos_token }}<start_of_turn>", with_system) ==
             "<s><start_of_turn>user\nYou are a helpful assistant.\n\nHello, how are you?<end_of_turn>\n"
             "<start_of_turn>model\nI'm doing great. How can I help you today?<end_of_turn>\n"
@@ -92,7 +92,8 @@ TEST_CASE("an unknown template is refused with the way around") {
 TEST_CASE("conversations that a family cannot write are refused") {
     const Message second_system{Role::system, "x"};
     REQUIRE(rendered("<|im_start|>", {}) == "error: there are no messages");
-    REQUIRE(rendered("<|im_start|>", {hello, second_system}) == "error: a system message must be the first message");
+    REQUIRE(rendered("<|im_start|>", {hello, second_system}) ==
+            "error: a system message must be the first message");
     REQUIRE(rendered("[INST]", {hello, sum}) ==
             "error: Mistral Tekken models need user and assistant messages in turn, user first");
     REQUIRE(rendered("[INST]", {great}) ==

@@ -1,9 +1,8 @@
+#include "core/base/mapped_file.hpp"
 #include "core/store/demo.hpp"
+#include "tests/support/catch.hpp"
 
 #include <algorithm>
-
-#include "core/base/mapped_file.hpp"
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 

@@ -1,11 +1,10 @@
+#include "core/store/demo.hpp"
 #include "core/store/resolve.hpp"
+#include "tests/support/catch.hpp"
 
 #include <fstream>
 
 #include <unistd.h>
-
-#include "core/store/demo.hpp"
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 
@@ -13,7 +12,8 @@ namespace {
 
 /// A folder of models in the temporary directory that goes with the scope.
 struct ModelsFolder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() / ("etna-store-" + std::to_string(::getpid()));
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("etna-store-" + std::to_string(::getpid()));
     explicit ModelsFolder(const std::vector<std::string>& files) {
         std::filesystem::create_directories(path);
         for (const std::string& file : files)
@@ -54,7 +54,8 @@ TEST_CASE("a slash or .gguf makes a path") {
 }
 
 TEST_CASE("a name is found in the folder, split models by their first part") {
-    const ModelsFolder folder({"tiny.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "notes.txt"});
+    const ModelsFolder folder(
+        {"tiny.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "notes.txt"});
     REQUIRE(store::resolve("tiny", folder.path).value().path == folder.path / "tiny.gguf");
     REQUIRE(store::resolve("big", folder.path).value().path == folder.path / "big-00001-of-00002.gguf");
     REQUIRE(store::model_names(folder.path) == std::vector<std::string>{"big", "tiny"});
@@ -73,6 +74,7 @@ TEST_CASE("an unknown name says what was tried, what exists and what was perhaps
 TEST_CASE("a missing folder and odd names are plain errors") {
     REQUIRE(store::resolve("x", "/nonexistent/models").error().kind == ErrorKind::not_found);
     REQUIRE(store::resolve("", "/nonexistent").error().kind == ErrorKind::invalid_argument);
-    REQUIRE(store::resolve(std::string_view("a\0b", 3), "/nonexistent").error().kind == ErrorKind::invalid_argument);
+    REQUIRE(store::resolve(std::string_view("a\0b", 3), "/nonexistent").error().kind ==
+            ErrorKind::invalid_argument);
     REQUIRE(store::resolve(std::string(5000, 'x'), "/nonexistent").error().kind == ErrorKind::not_found);
 }

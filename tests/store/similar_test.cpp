@@ -1,5 +1,4 @@
 #include "core/store/similar.hpp"
-
 #include "tests/support/catch.hpp"
 
 using namespace etna::store;

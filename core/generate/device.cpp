@@ -1,0 +1,52 @@
+#include "core/generate/device.hpp"
+
+#include "core/engine/device_executor.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/device.hpp"
+#include "core/vk/instance.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace etna::generate {
+namespace {
+
+/// A device and the loader's instance under it.
+struct OpenDevice {
+    std::unique_ptr<vk::Instance> instance;
+    std::unique_ptr<vk::Device> device; // after the instance: destroyed before it
+};
+
+Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& options) {
+    engine::DeviceExecutorOptions wanted;
+    wanted.context_tokens = options.context_tokens;
+    wanted.kv_memory_bytes = options.kv_memory_bytes;
+    wanted.cache_format =
+        options.kv_type == KvType::f32 ? kernels::CacheFormat::f32 : kernels::CacheFormat::f16;
+    wanted.sequences_max = options.sequences_max;
+    wanted.progress = options.progress;
+    if (!options.plan_as.empty()) {
+        wanted.plan_as = kernels::plan_family_named(options.plan_as);
+        if (!wanted.plan_as)
+            return Error{ErrorKind::invalid_argument, "there are no plans for devices of " + options.plan_as};
+    }
+    return wanted;
+}
+
+} // namespace
+
+Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOptions& options) {
+    ETNA_TRY(const auto wanted, executor_options(options));
+    auto open = std::make_shared<OpenDevice>();
+    ETNA_TRY(open->instance, vk::Instance::create(vk::Validation::off));
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
+    ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen));
+    ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, wanted));
+    const vk::DeviceProfile& profile = open->device->profile();
+    return LoadedExecutor{.device = open,
+                          .executor = std::move(executor),
+                          .device_name = profile.name,
+                          .on_cpu = profile.type == vk::DeviceType::cpu};
+}
+
+} // namespace etna::generate

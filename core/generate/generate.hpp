@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+#include "core/chat/message.hpp"
+#include "core/generate/defaults.hpp"
+#include "core/generate/model.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace etna::generate {
+
+/// One answer that somebody wants.
+struct Request {
+    /// Text that goes to the model as it is, or a conversation that is rendered through the model's chat
+    /// template.
+    std::variant<std::string, std::vector<chat::Message>> prompt;
+    std::optional<uint32_t> max_tokens; ///< at least 1; empty: until the model ends or the context is full
+    SamplingWishes sampling;
+    std::optional<uint32_t> seed;  ///< empty: a random one, reported in Finished
+    std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
+};
+
+/// The next piece of the answer: whole UTF-8 characters, never part of a stop string that is still possible.
+struct TextDelta {
+    std::string text;
+};
+
+enum class FinishReason : uint8_t {
+    stop,      ///< the model ended, or a stop string appeared
+    length,    ///< max_tokens, the context or the cache's memory is used up
+    cancelled, ///< the sink or the caller asked for the end
+};
+
+/// "stop", "length", "cancelled": as JSON has it.
+std::string_view to_string(FinishReason reason);
+
+/// Durations by the steady clock; a phase that was not reached is 0.
+struct Timings {
+    double queue_ms = 0;      ///< submission to admission
+    double prompt_ms = 0;     ///< admission to the first token
+    double generation_ms = 0; ///< first token to the end
+};
+
+/// The last event.
+struct Finished {
+    FinishReason finish_reason = FinishReason::stop;
+    std::vector<TokenId> tokens; ///< generated; the end token is not among them
+    uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
+    uint32_t seed = 0;           ///< the one that was used
+    Timings timings;
+};
+
+using Event = std::variant<TextDelta, Finished>;
+
+enum class Flow : uint8_t { go_on, stop };
+
+/// Where events go, on the caller's thread. Flow::stop ends the generation; Finished is still delivered,
+/// once.
+using Sink = std::function<Flow(const Event&)>;
+
+/// Asked now and then, also while no event comes; true ends the generation with FinishReason::cancelled.
+using StopRequested = std::function<bool()>;
+
+/// Runs one request to its end: render, tokenize, generate, detokenize, find stop strings. Blocking; many
+/// threads may call it with one model. Same model, request and seed: same text. Errors: invalid_argument
+/// (empty prompt, prompt longer than the context, a conversation for a base model, an empty stop string,
+/// parameters out of range), unsupported (unknown chat template), busy, out_of_memory, device_lost. After an
+/// error no Finished is delivered; text that was delivered before stands.
+Status generate(const Model& model, const Request& request, const Sink& sink,
+                const StopRequested& stop_requested = {});
+
+} // namespace etna::generate

@@ -1,0 +1,50 @@
+#include "core/generate/model.hpp"
+
+#include "core/generate/defaults.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+namespace {
+
+Result<gguf::File> open(const store::ModelSource& source) {
+    if (source.path.empty())
+        return gguf::File::parse(source.bytes, source.name);
+    return gguf::File::open(source.path);
+}
+
+uint64_t trained_context(const gguf::File& file) {
+    const auto architecture = file.text("general.architecture");
+    if (!architecture)
+        return 0;
+    return file.unsigned_integer(fmt::format("{}.context_length", *architecture)).value_or(0);
+}
+
+} // namespace
+
+Result<Model> Model::load(const store::ModelSource& source, const ExecutorOptions& options,
+                          const ExecutorFactory& factory) {
+    const auto start = std::chrono::steady_clock::now();
+    ETNA_TRY(const gguf::File file, open(source));
+    ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(LoadedExecutor loaded, factory(file, options));
+
+    Model model(std::move(tokenizer));
+    model.name_ = source.name;
+    if (const auto text = file.text("tokenizer.chat_template"); text && !text->empty())
+        model.chat_template_ = std::string(*text);
+    model.sampling_ = generate::sampling_defaults(file);
+    model.trained_context_tokens_ = trained_context(file);
+    model.device_name_ = std::move(loaded.device_name);
+    model.on_cpu_ = loaded.on_cpu;
+    model.device_ = std::move(loaded.device);
+    ETNA_TRY(model.engine_, engine::Engine::create(std::move(loaded.executor)));
+    model.load_ms_ =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return model;
+}
+
+} // namespace etna::generate

@@ -1,0 +1,85 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/engine.hpp"
+#include "core/gguf/file.hpp"
+#include "core/sampling/parameters.hpp"
+#include "core/store/resolve.hpp"
+#include "core/text/tokenizer.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace etna::generate {
+
+enum class KvType : uint8_t { f16, f32 };
+
+/// How a model is put on a device.
+struct ExecutorOptions {
+    uint32_t context_tokens = 0;  ///< 0: the model's, capped by memory
+    KvType kv_type = KvType::f16; ///< element type of the cache
+    uint64_t kv_memory_bytes = 0; ///< 0: what the context needs
+    uint32_t sequences_max = 1;   ///< requests that run at a time
+    std::string device;           ///< empty: the best one; else an index, UUID or part of a name
+    std::string plan_as;          ///< empty: the device's own; else the vendor to choose kernels for
+    /// Called while weights are uploaded, on the loading thread; may be empty.
+    std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
+};
+
+/// An executor and what it stands on.
+struct LoadedExecutor {
+    std::shared_ptr<void> device; ///< keeps alive what the executor borrows; released after it
+    std::unique_ptr<engine::Executor> executor;
+    std::string device_name; ///< for people
+    bool on_cpu = false;     ///< a software device, for want of a GPU
+};
+
+/// Makes an executor for the model in the file. The file is needed only during the call.
+using ExecutorFactory = std::function<Result<LoadedExecutor>(const gguf::File&, const ExecutorOptions&)>;
+
+/// A model that is ready to generate: all that requests share. Thread-safe for generate() once loaded.
+class Model {
+public:
+    /// Opens and validates the file, builds the tokenizer, puts the weights on a device and starts the
+    /// engine. Blocking. Errors: those of gguf::File::open, text::Tokenizer::create, the factory and
+    /// engine::Engine::create.
+    static Result<Model> load(const store::ModelSource& source, const ExecutorOptions& options,
+                              const ExecutorFactory& factory);
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const text::Tokenizer& tokenizer() const { return tokenizer_; }
+    [[nodiscard]] engine::Engine& engine() const { return *engine_; }
+
+    /// Text of `tokenizer.chat_template`; empty for a base model.
+    [[nodiscard]] const std::optional<std::string>& chat_template() const { return chat_template_; }
+
+    /// What to sample with where a caller asks for nothing.
+    [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
+
+    /// Tokens that a sequence may hold, and what the model was trained for (0 where the file does not say).
+    [[nodiscard]] uint32_t context_tokens() const { return engine_->limits().context_tokens; }
+    [[nodiscard]] uint64_t trained_context_tokens() const { return trained_context_tokens_; }
+
+    [[nodiscard]] const std::string& device_name() const { return device_name_; }
+    [[nodiscard]] bool on_cpu() const { return on_cpu_; }
+    [[nodiscard]] double load_ms() const { return load_ms_; }
+
+private:
+    explicit Model(text::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+    std::string name_;
+    text::Tokenizer tokenizer_;
+    std::optional<std::string> chat_template_;
+    sampling::Parameters sampling_;
+    uint64_t trained_context_tokens_ = 0;
+    std::string device_name_;
+    bool on_cpu_ = false;
+    double load_ms_ = 0;
+    std::shared_ptr<void> device_; // before the engine: released after it
+    std::unique_ptr<engine::Engine> engine_;
+};
+
+} // namespace etna::generate

@@ -1,0 +1,67 @@
+#include "core/generate/defaults.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/gguf_writer.hpp"
+
+#include <limits>
+#include <set>
+
+using namespace etna;
+
+namespace {
+
+sampling::Parameters defaults_with(const std::function<void(test::GgufWriter&)>& fill) {
+    test::GgufWriter writer;
+    writer.add("general.architecture", "llama");
+    fill(writer);
+    const test::Bytes bytes = writer.bytes();
+    return generate::sampling_defaults(gguf::File::parse(bytes, "test").value());
+}
+
+} // namespace
+
+TEST_CASE("without advice from the model, etna's defaults hold") {
+    const auto parameters = defaults_with([](auto&) {});
+    REQUIRE(parameters.temperature == 0.8F);
+    REQUIRE(parameters.top_k == 40);
+    REQUIRE(parameters.top_p == 0.95F);
+    REQUIRE(parameters.min_p == 0.05F);
+}
+
+TEST_CASE("the model's advice counts where it makes sense") {
+    const auto parameters = defaults_with([](auto& writer) {
+        writer.add("general.sampling.temp", 0.6F);
+        writer.add("general.sampling.top_k", int32_t{20});
+        writer.add("general.sampling.top_p", 0.9F);
+        writer.add("general.sampling.min_p", 0.0F);
+    });
+    REQUIRE(parameters.temperature == 0.6F);
+    REQUIRE(parameters.top_k == 20);
+    REQUIRE(parameters.top_p == 0.9F);
+    REQUIRE(parameters.min_p == 0.0F);
+
+    const auto nonsense = defaults_with([](auto& writer) {
+        writer.add("general.sampling.temp", std::numeric_limits<float>::quiet_NaN());
+        writer.add("general.sampling.top_k", int32_t{-1});
+        writer.add("general.sampling.top_p", 0.0F);
+        writer.add("general.sampling.min_p", 1.5F);
+    });
+    REQUIRE(nonsense.temperature == 0.8F);
+    REQUIRE(nonsense.top_k == 40);
+    REQUIRE(nonsense.top_p == 0.95F);
+    REQUIRE(nonsense.min_p == 0.05F);
+}
+
+TEST_CASE("wishes come before advice") {
+    const auto parameters =
+        generate::with_wishes({.temperature = 0.6F, .top_k = 20}, {.temperature = 0, .min_p = 0.1F});
+    REQUIRE(parameters.temperature == 0);
+    REQUIRE(parameters.top_k == 20);
+    REQUIRE(parameters.min_p == 0.1F);
+}
+
+TEST_CASE("random seeds differ") {
+    std::set<uint32_t> seeds;
+    for (int i = 0; i < 16; ++i)
+        seeds.insert(generate::random_seed());
+    REQUIRE(seeds.size() > 8);
+}
