@@ -73,8 +73,8 @@ struct Matrix {
     Layout layout;
     uint32_t rows = 0;
     uint32_t columns = 0;
-    vk::Range weights;
-    vk::Range scales; ///< empty for formats without scales
+    vk::Range weights = {};
+    vk::Range scales = {}; ///< empty for formats without scales
 };
 
 /// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that

@@ -28,18 +28,18 @@ static_assert(sizeof(RowInfo) == 16);
 
 /// A run of rows of the batch: RowInfo [count].
 struct Rows {
-    vk::Range infos;    ///< infos of exactly these rows
-    uint32_t first = 0; ///< their first row in the batch's activations
+    vk::Range infos = {}; ///< infos of exactly these rows
+    uint32_t first = 0;   ///< their first row in the batch's activations
     uint32_t count = 0;
 };
 
 /// x[row] = table[token(row)] for rows given by id or by slot; ids at or above the vocabulary are clamped.
 struct Embed {
     Rows rows;
-    vk::Range slots;    ///< u32 [slots]
-    Matrix table;       ///< [vocabulary, width]
-    Activations output; ///< [rows of the batch, width]; rows.first is applied
-    float scale = 1;    ///< Gemma multiplies by sqrt(width)
+    vk::Range slots = {}; ///< u32 [slots]
+    Matrix table;         ///< [vocabulary, width]
+    Activations output;   ///< [rows of the batch, width]; rows.first is applied
+    float scale = 1;      ///< Gemma multiplies by sqrt(width)
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 
@@ -48,11 +48,11 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 struct RmsNorm {
     Activations input;
     Activations output;
-    vk::Range weight; ///< f32 [columns]
+    vk::Range weight = {}; ///< f32 [columns]
     uint32_t input_first = 0;
     uint32_t output_first = 0;
     uint32_t count = 0;
-    std::optional<vk::Range> indices; ///< u32 [count], rows of `input`
+    std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
     float epsilon = 1e-5F;
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
@@ -89,8 +89,8 @@ struct LayerCache {
     uint32_t kv_heads = 0;
     uint32_t head_dim = 0; ///< even, at most head_dim_max
     uint32_t pages = 0;
-    vk::Range keys;
-    vk::Range values;
+    vk::Range keys = {};
+    vk::Range values = {};
 };
 constexpr uint32_t head_dim_max = 512;
 uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads,
@@ -98,7 +98,7 @@ uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads
 
 /// Page tables of one cache group: u32 words that RowInfo::table points into.
 struct PageTables {
-    vk::Range range;
+    vk::Range range = {};
 };
 
 /// Which elements of a head rotate together.
@@ -111,10 +111,10 @@ enum class RotaryPairs : uint8_t {
 /// v into the cache at the row's place. Angles come from the host as cos and sin, exact for any position.
 struct RotaryStore {
     Rows rows;
-    Activations q;    ///< [rows, q_heads * head_dim], rotated in place
-    Activations k;    ///< [rows, kv_heads * head_dim], read
-    Activations v;    ///< [rows, kv_heads * head_dim], read
-    vk::Range angles; ///< f32 pairs (cos, sin), [rows of the batch][rotated / 2]; rows.first is applied
+    Activations q;         ///< [rows, q_heads * head_dim], rotated in place
+    Activations k;         ///< [rows, kv_heads * head_dim], read
+    Activations v;         ///< [rows, kv_heads * head_dim], read
+    vk::Range angles = {}; ///< f32 pairs (cos, sin), [rows of the batch][rotated / 2]; rows.first is applied
     LayerCache cache;
     PageTables tables;
     uint32_t q_heads = 0;
@@ -140,8 +140,8 @@ struct Attention {
     float scale = 0;
     uint32_t window = 0; ///< 0: all keys
     RowPath path = RowPath::generation;
-    uint32_t longest = 0; ///< largest index + 1 among the rows
-    vk::Range partials;   ///< scratch of attention_partial_bytes(); untouched when one run suffices
+    uint32_t longest = 0;    ///< largest index + 1 among the rows
+    vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched when one run suffices
 };
 /// Keys in one run of the generation path; depends on the target alone.
 uint32_t attention_run_tokens(const PlanTarget& target);
@@ -199,10 +199,10 @@ struct Sample {
     Activations logits; ///< [count, vocabulary]
     uint32_t count = 0;
     uint32_t candidates = 1; ///< largest number that any row needs (top_k or candidates), 1..candidates_max
-    vk::Range infos;         ///< SampleInfo [count]
-    vk::Range slots;         ///< u32 [slots]
-    vk::Range partials;      ///< scratch of sample_partial_bytes()
-    vk::Range results;       ///< SampleResult [count]
+    vk::Range infos = {};    ///< SampleInfo [count]
+    vk::Range slots = {};    ///< u32 [slots]
+    vk::Range partials = {}; ///< scratch of sample_partial_bytes()
+    vk::Range results = {};  ///< SampleResult [count]
 };
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
 void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation);

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/kernels/operations.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/vulkan.hpp"
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace etna::test {
+
+/// Buffers and one recording on the test device, for one kernel under one plan family. Every failure of the
+/// rooms below fails the test with its message.
+class DeviceCase {
+public:
+    explicit DeviceCase(kernels::PlanFamily family);
+
+    [[nodiscard]] kernels::Library& library() { return library_; }
+
+    /// Memory with this content, followed by a guard that read-out checks for being untouched.
+    vk::Range upload_bytes(ByteView content);
+    template <class T>
+    vk::Range upload(std::span<const T> content) {
+        return upload_bytes(std::as_bytes(content));
+    }
+    template <class T>
+    vk::Range upload(const std::vector<T>& content) {
+        return upload_bytes(std::as_bytes(std::span(content)));
+    }
+
+    /// [rows][stride] with zeros behind the columns; `content` is [rows][columns].
+    kernels::Activations upload_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns);
+
+    /// Records, submits and waits. May be called repeatedly.
+    void run(const std::function<void(kernels::Library&, vk::Recorder&)>& record);
+
+    /// The content of a range that upload gave out; checks its guard.
+    std::vector<std::byte> download_bytes(vk::Range range);
+    template <class T>
+    std::vector<T> download(vk::Range range) {
+        const std::vector<std::byte> bytes = download_bytes(range);
+        std::vector<T> content(bytes.size() / sizeof(T));
+        std::memcpy(content.data(), bytes.data(), content.size() * sizeof(T));
+        return content;
+    }
+    /// [rows][columns]; checks that the padding columns are still zero.
+    std::vector<float> download_rows(const kernels::Activations& activations);
+
+private:
+    struct Memory {
+        vk::Buffer buffer;
+        uint64_t bytes = 0; ///< without the guard
+    };
+
+    kernels::Library library_;
+    std::vector<Memory> memories_;
+};
+
+/// Every family; what a device cannot run as (lanes on narrow subgroups) plans itself back to what it can.
+std::vector<kernels::PlanFamily> all_families();
+
+/// Numbers in [-1, 1) with a definition of our own, the same with every standard library.
+std::vector<float> random_floats(std::mt19937& random, std::size_t count);
+
+} // namespace etna::test

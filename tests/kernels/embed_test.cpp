@@ -1,0 +1,50 @@
+#include "tests/kernels/weight_source.hpp"
+
+using namespace etna;
+using namespace etna::test;
+
+TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what is out of range") {
+    std::mt19937 random(3);
+    for (const auto family : all_families())
+        for (const auto format : all_formats)
+            for (const uint32_t columns : {32U, 96U, 160U}) {
+                DeviceCase device(family);
+                const uint32_t width = format == kernels::Format::q8 ? columns : columns - 3;
+                const WeightSource source = random_weight(random, format, 21, width);
+                const kernels::Layout layout{format,
+                                             kernels::preferred_arrangement(device.library().target())};
+                const kernels::Matrix table = upload_weight(device, source, layout);
+                const std::vector<uint32_t> slots{4, 20, 1000};
+                constexpr uint32_t slot = kernels::RowInfo::input_is_slot;
+                const std::vector<uint32_t> inputs{0, 20, 7, slot | 0, slot | 1, 21, slot | 2, slot | 99};
+                const std::vector<uint32_t> expected{0, 20, 7, 4, 20, 20, 20, 20};
+                std::vector<kernels::RowInfo> infos;
+                for (const uint32_t input : inputs)
+                    infos.push_back({.input = input});
+                const auto count = static_cast<uint32_t>(infos.size());
+                const auto output =
+                    device.upload_rows(std::vector<float>(std::size_t{count + 1} * width), count + 1, width);
+                const vk::Range slot_range = device.upload(slots);
+                const vk::Range info_range = device.upload(infos);
+                device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                    embed(library, recorder,
+                          {.rows = {.infos = info_range, .first = 1, .count = count},
+                           .slots = slot_range,
+                           .table = table,
+                           .output = output,
+                           .scale = 0.5F});
+                });
+                const std::vector<float> y = device.download_rows(output);
+                for (uint32_t row = 0; row < count; ++row)
+                    for (uint32_t k = 0; k < width; ++k) {
+                        INFO(to_string(family)
+                             << " " << to_string(format) << " row " << row << " element " << k);
+                        // q8 values are products of a 24-bit and an 8-bit number, rounded once
+                        REQUIRE(
+                            y[std::size_t{row + 1} * width + k] ==
+                            Approx(0.5 * source.values.row(expected[row])[k]).epsilon(1e-6).margin(1e-12));
+                    }
+                for (uint32_t k = 0; k < width; ++k)
+                    REQUIRE(y[k] == 0);
+            }
+}

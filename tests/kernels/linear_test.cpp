@@ -1,0 +1,173 @@
+#include "tests/kernels/weight_source.hpp"
+#include "tests/reference/operations.hpp"
+
+#include <cmath>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+struct Case {
+    kernels::PlanFamily family;
+    kernels::Format format;
+    kernels::RowPath path;
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t count;
+    kernels::Store store = kernels::Store::replace;
+    bool bias = false;
+    uint32_t first = 0;
+};
+
+std::string describe(const Case& one) {
+    return std::string(to_string(one.family)) + " " + std::string(to_string(one.format)) +
+           (one.path == kernels::RowPath::prompt ? " prompt" : " generation") + " W[" +
+           std::to_string(one.rows) + "," + std::to_string(one.columns) + "] x[" + std::to_string(one.count) +
+           "] first " + std::to_string(one.first) + (one.store == kernels::Store::add ? " add" : "") +
+           (one.bias ? " bias" : "");
+}
+
+/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products|.
+double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+    double magnitudes = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k)
+        magnitudes += std::abs(weight.row(row)[k] * x[k]);
+    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
+}
+
+void check(const Case& one, uint32_t seed) {
+    std::mt19937 random(seed);
+    DeviceCase device(one.family);
+    const uint32_t all = one.first + one.count;
+    const WeightSource source = random_weight(random, one.format, one.rows, one.columns);
+    const kernels::Layout layout{one.format, kernels::preferred_arrangement(device.library().target())};
+    const kernels::Matrix weight = upload_weight(device, source, layout);
+    const std::vector<float> x = random_floats(random, std::size_t{all} * one.columns);
+    const std::vector<float> before = random_floats(random, std::size_t{all} * one.rows);
+    const std::vector<float> bias = random_floats(random, one.rows);
+    const auto input = device.upload_rows(x, all, one.columns);
+    const auto output = device.upload_rows(before, all, one.rows);
+    kernels::Linear operation{.weight = weight,
+                              .input = input,
+                              .output = output,
+                              .first = one.first,
+                              .count = one.count,
+                              .path = one.path,
+                              .store = one.store};
+    if (one.bias)
+        operation.bias = device.upload(bias);
+    device.run(
+        [&](kernels::Library& library, vk::Recorder& recorder) { linear(library, recorder, operation); });
+
+    const std::vector<float> y = device.download_rows(output);
+    for (uint32_t c = 0; c < all; ++c) {
+        const std::vector<double> column(x.begin() + std::size_t{c} * one.columns,
+                                         x.begin() + std::size_t{c + 1} * one.columns);
+        const reference::Vector exact = reference::linear(source.values, column);
+        for (uint32_t m = 0; m < one.rows; ++m) {
+            const std::size_t at = std::size_t{c} * one.rows + m;
+            double expected = before[at];
+            double tolerance = 0;
+            if (c >= one.first) {
+                expected =
+                    exact[m] + (one.bias ? bias[m] : 0) + (one.store == kernels::Store::add ? before[at] : 0);
+                tolerance = bound(source.values, m, column);
+            }
+            if (!(std::abs(y[at] - expected) <= tolerance))
+                FAIL(describe(one) << ": y[" << c << "][" << m << "] = " << y[at] << ", expected " << expected
+                                   << " within " << tolerance);
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and both paths") {
+    uint32_t seed = 1;
+    for (const auto family : all_families())
+        for (const auto format : all_formats)
+            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+                for (const auto [rows, columns, count] : {std::array{1U, 32U, 1U},
+                                                          {7U, 96U, 3U},
+                                                          {65U, 160U, 33U},
+                                                          {130U, 64U, 9U},
+                                                          {33U, 544U, 2U}}) {
+                    const uint32_t odd = format == kernels::Format::q8 ? columns : columns - 5;
+                    check({family, format, path, rows, odd, count}, seed++);
+                }
+}
+
+TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone") {
+    for (const auto family : all_families())
+        for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+            check({family, kernels::Format::q8, path, 40, 64, 5, kernels::Store::add, false, 3}, 77);
+            check({family, kernels::Format::f16, path, 40, 70, 5, kernels::Store::replace, true, 1}, 78);
+            check({family, kernels::Format::f32, path, 41, 33, 2, kernels::Store::add, true, 0}, 79);
+        }
+}
+
+TEST_CASE("linear over more weight rows than one dimension of a grid may have") {
+    check({kernels::PlanFamily::intel, kernels::Format::f16, kernels::RowPath::generation, 65537 * 4, 2, 1},
+          80);
+}
+
+TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
+    std::mt19937 random(5);
+    for (const auto family : all_families())
+        for (const auto format : all_formats)
+            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+                DeviceCase device(family);
+                const WeightSource source = random_weight(random, format, 70, 320);
+                const kernels::Layout layout{format,
+                                             kernels::preferred_arrangement(device.library().target())};
+                const kernels::Matrix weight = upload_weight(device, source, layout);
+                const std::vector<float> x = random_floats(random, std::size_t{19} * 320);
+                const auto input = device.upload_rows(x, 19, 320);
+                std::vector<std::vector<float>> results;
+                for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and among others
+                    const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);
+                    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                        linear(library, recorder,
+                               {.weight = weight,
+                                .input = input,
+                                .output = output,
+                                .first = 19 - count,
+                                .count = count,
+                                .path = path});
+                    });
+                    const std::vector<float> y = device.download_rows(output);
+                    results.emplace_back(y.end() - 70, y.end());
+                }
+                for (const auto& result : results)
+                    REQUIRE(result == results.front());
+            }
+}
+
+TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffer") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    std::mt19937 random(1);
+    const WeightSource source = random_weight(random, kernels::Format::f32, 8, 32);
+    kernels::Matrix weight =
+        upload_weight(device, source, {kernels::Format::f32, kernels::Arrangement::rows});
+    const auto input = device.upload_rows(std::vector<float>(32), 1, 32);
+    const auto output = device.upload_rows(std::vector<float>(8), 1, 8);
+    const auto refused = [&](const kernels::Linear& operation) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        linear(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    const kernels::Linear sound{.weight = weight, .input = input, .output = output, .count = 1};
+    REQUIRE_FALSE(refused(sound));
+    kernels::Linear wide = sound;
+    wide.weight.columns = 64;
+    REQUIRE(refused(wide));
+    kernels::Linear tall = sound;
+    tall.weight.rows = 9;
+    REQUIRE(refused(tall));
+    kernels::Linear short_bias = sound;
+    short_bias.bias = vk::Range{input.range.address, 16};
+    REQUIRE(refused(short_bias));
+}

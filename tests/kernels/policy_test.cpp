@@ -1,0 +1,73 @@
+#include "core/kernels/policy.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace etna;
+using namespace etna::kernels;
+
+namespace {
+
+PlanTarget target(PlanFamily family, uint32_t subgroup, bool arithmetic = true) {
+    vk::DeviceProfile profile;
+    profile.subgroup_arithmetic = arithmetic;
+    profile.subgroup_size = profile.subgroup_size_min = profile.subgroup_size_max = subgroup;
+    return {.family = family, .profile = profile};
+}
+
+} // namespace
+
+TEST_CASE("a family has a name that leads back to it") {
+    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe})
+        REQUIRE(plan_family_named(to_string(family)) == family);
+    REQUIRE_FALSE(plan_family_named("voodoo").has_value());
+}
+
+TEST_CASE("lavapipe kernels need subgroups of eight; a poorer CPU device gets the plain ones") {
+    vk::DeviceProfile profile;
+    profile.type = vk::DeviceType::cpu;
+    profile.vendor = vk::Vendor::lavapipe;
+    profile.subgroup_arithmetic = true;
+    profile.subgroup_size = profile.subgroup_size_min = profile.subgroup_size_max = 8;
+    REQUIRE(natural_family(profile) == PlanFamily::lavapipe);
+    profile.subgroup_size = profile.subgroup_size_min = 4;
+    REQUIRE(natural_family(profile) == PlanFamily::nvidia);
+    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}) == Arrangement::rows);
+}
+
+TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under every family") {
+    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
+        const ReducePlan plan = reduce_plan(target(family, 32, false));
+        REQUIRE(plan.reduce == shaders::Reduce::shared);
+        REQUIRE((plan.workgroup & (plan.workgroup - 1)) == 0); // the tree halves it
+        REQUIRE(plan.one_subgroup == 0);
+    }
+}
+
+TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of rows") {
+    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
+        const PlanTarget plan_target = target(family, 8);
+        const Layout layout{Format::q8, preferred_arrangement(plan_target)};
+        for (const auto path : {RowPath::prompt, RowPath::generation}) {
+            const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
+            for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {
+                const LinearPlan many = linear_plan(plan_target, layout, 4096, path, count).value();
+                REQUIRE(many.kernel == one.kernel);
+                REQUIRE(many.reduce == one.reduce);
+            }
+        }
+    }
+}
+
+TEST_CASE("weights in lanes arrangement are refused where no kernel can read them") {
+    const auto plan = linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64,
+                                  RowPath::generation, 1);
+    REQUIRE(plan.error().kind == ErrorKind::unsupported);
+}
+
+TEST_CASE("attention serves a divisor of the group and keeps its queries within 8 KiB") {
+    for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 7U, 8U, 16U})
+        for (const uint32_t head_dim : {2U, 64U, 80U, 128U, 256U, 512U}) {
+            const AttentionPlan plan = attention_plan(target(PlanFamily::amd, 64), group * 4, 4, head_dim);
+            REQUIRE(group % plan.heads == 0);
+            REQUIRE(plan.heads * head_dim <= 2048);
+        }
+}

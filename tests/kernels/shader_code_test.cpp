@@ -1,0 +1,48 @@
+#include "shaders/variants.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+
+using namespace etna;
+
+namespace {
+
+constexpr uint32_t spirv_magic = 0x07230203;
+constexpr uint32_t header_words = 5;
+constexpr uint32_t op_capability = 17;
+
+/// Operands of every OpCapability, SPIR-V specification 2.3 (word count in the high half, opcode in the low).
+std::vector<uint32_t> capabilities(std::span<const uint32_t> words) {
+    std::vector<uint32_t> found;
+    for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16)
+        if ((words[at] & 0xFFFF) == op_capability)
+            found.push_back(words[at + 1]);
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("every variant is SPIR-V and asks for nothing that the poorest device lacks unless it says so") {
+    constexpr std::array poor{1U, 61U, 62U, 63U, 64U, 65U, 66U, 67U, 68U, 5345U, 5347U};
+    // Shader; GroupNonUniform, Vote, Arithmetic, Ballot, Shuffle, ...; PhysicalStorageBufferAddresses = 5347
+    constexpr uint32_t int64 = 11;
+    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
+        const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));
+        INFO(code.name);
+        if (code.words.empty()) {
+            REQUIRE(code.required != 0); // only an optional variant may be left out
+            continue;
+        }
+        REQUIRE(code.words[0] == spirv_magic);
+        const auto asked = capabilities(code.words);
+        REQUIRE_FALSE(asked.empty());
+        REQUIRE(std::find(asked.begin(), asked.end(), int64) == asked.end());
+        for (const uint32_t capability : asked) {
+            INFO("capability " << capability);
+            const bool subgroup = capability >= 61 && capability <= 68;
+            REQUIRE(std::find(poor.begin(), poor.end(), capability) != poor.end());
+            if (subgroup)
+                REQUIRE(code.required != 0);
+        }
+    }
+}
