@@ -41,7 +41,7 @@ struct Row {
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
     uint32_t candidates = 0;            ///< how many, for Want::candidates; at most Limits::candidates_max
     uint32_t output_slot = 0;           ///< slot that receives the sampled id, for Want::sampled
-    sampling::Parameters sampling;      ///< for Want::sampled; the draw is uniform(sampling.seed, index)
+    sampling::Parameters sampling = {}; ///< for Want::sampled; the draw is uniform(sampling.seed, index)
 };
 
 /// A sequence's pages, one table for each cache group: entry i holds places [i * page_tokens, (i + 1) *

@@ -13,11 +13,11 @@ namespace etna::engine {
 
 /// One continuation that somebody wants: token ids in, tokens out.
 struct Request {
-    std::vector<TokenId> prompt;        ///< at least one token, fewer than Limits::context_tokens
-    sampling::Parameters sampling;      ///< the draw for the token at place i has the position i - 1
-    std::optional<uint32_t> max_tokens; ///< at least 1; until the context is full when empty
-    std::vector<TokenId> end_tokens;    ///< any of these ends the generation; empty never stops
-    uint64_t cache_salt = 0;            ///< requests share cached pages only with requests of the same salt
+    std::vector<TokenId> prompt = {};        ///< at least one token, fewer than Limits::context_tokens
+    sampling::Parameters sampling = {};      ///< the draw for the token at place i has the position i - 1
+    std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
+    std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
+    uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 
 /// One generated token. Its log-probability before any filter is logit - log_sum_exp.

@@ -1,1 +1,132 @@
 #include "tests/support/catch.hpp"
+#include "tests/support/fake_executor.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace etna::test {
+namespace {
+
+using engine::Batch;
+using engine::PageId;
+using engine::Want;
+
+const std::vector<PageId> table = {4, 9};
+
+/// Two rows of one sequence, the second sampled.
+Batch valid_batch() {
+    Batch batch;
+    batch.sequences = {{.pages = {table}}};
+    batch.rows.resize(2);
+    batch.rows[1].index = 1;
+    batch.rows[1].want = Want::sampled;
+    batch.rows[1].sampling.top_k = 16;
+    return batch;
+}
+
+struct Fault {
+    const char* message; ///< part of it
+    std::function<void(Batch&)> make;
+};
+
+const std::vector<PageId> wild_table = {4, 128};
+
+TEST_CASE("check names each rule that a batch breaks") {
+    REQUIRE(check(valid_batch(), fake_limits()));
+    const std::vector<Fault> faults = {
+        {"no rows", [](Batch& b) { b.rows.clear(); }},
+        {"17 rows", [](Batch& b) { b.rows.resize(17); }},
+        {"5 sequences", [](Batch& b) { b.sequences.resize(5, b.sequences[0]); }},
+        {"cache group 1", [](Batch& b) { b.copies = {{1, 2, 3}}; }},
+        {"to page 128", [](Batch& b) { b.copies = {{0, 2, 128}}; }},
+        {"from page 3 to page 3", [](Batch& b) { b.copies = {{0, 3, 3}}; }},
+        {"copies 0 and 1", [](Batch& b) { b.copies = {{0, 2, 3}, {0, 3, 5}}; }},
+        {"copies 0 and 1", [](Batch& b) { b.copies = {{0, 2, 3}, {0, 1, 3}}; }},
+        {"0 page tables", [](Batch& b) { b.sequences[0].pages.clear(); }},
+        {"page 128", [](Batch& b) { b.sequences[0].pages = {wild_table}; }},
+        {"row 0: token 64", [](Batch& b) { b.rows[0].value = 64; }},
+        {"row 1: slot 8",
+         [](Batch& b) {
+             b.rows[1].input = engine::RowInput::slot;
+             b.rows[1].value = 8;
+         }},
+        {"sequence 1 of 1", [](Batch& b) { b.rows[0].sequence = 1; }},
+        {"context of 256", [](Batch& b) { b.rows[0].index = 256; }},
+        {"no page holds place 8", [](Batch& b) { b.rows[0].index = 8; }},
+        {"place 2 of sequence 0 follows place 0", [](Batch& b) { b.rows[1].index = 2; }},
+        {"place 0 of sequence 0 follows place 0", [](Batch& b) { b.rows[1].index = 0; }},
+        {"output slot 8", [](Batch& b) { b.rows[1].output_slot = 8; }},
+        {"written twice", [](Batch& b) { b.rows[0] = b.rows[1], b.rows[0].index = 0; }},
+        {"top_k 0", [](Batch& b) { b.rows[1].sampling.top_k = 0; }},
+        {"top_k 17", [](Batch& b) { b.rows[1].sampling.top_k = 17; }},
+        {"min_p", [](Batch& b) { b.rows[1].sampling.min_p = 2; }},
+        {"0 candidates", [](Batch& b) { b.rows[0].want = Want::candidates; }},
+    };
+    for (const Fault& fault : faults) {
+        Batch batch = valid_batch();
+        fault.make(batch);
+        const Status status = check(batch, fake_limits());
+        INFO(fault.message);
+        REQUIRE(!status);
+        CHECK(status.error().kind == ErrorKind::invalid_argument);
+        INFO(status.error().message);
+        CHECK(status.error().message.find(fault.message) != std::string::npos);
+    }
+    Batch many = valid_batch();
+    many.rows.resize(6);
+    for (uint32_t i = 0; i < 6; ++i) {
+        many.rows[i].index = i;
+        many.rows[i].want = Want::logits;
+    }
+    CHECK(check(many, fake_limits()).error().message.find("6 rows want") == 0);
+    many = valid_batch();
+    many.rows[1].sampling = {.temperature = 0, .top_k = 0};
+    CHECK(check(many, fake_limits())); // greedy needs no top_k
+}
+
+TEST_CASE("the fake executor keeps the delay of a real one") {
+    FakeExecutor executor;
+    const auto first = executor.submit(valid_batch());
+    const auto second = executor.submit(valid_batch());
+    REQUIRE(first);
+    REQUIRE(second);
+    CHECK(executor.submit(valid_batch()).error().kind == ErrorKind::busy);
+    CHECK(executor.wait(*second).error().kind == ErrorKind::invalid_argument); // not its turn
+    CHECK(executor.wait(*first));
+    CHECK(executor.wait(*first).error().kind == ErrorKind::invalid_argument); // read once
+    CHECK(executor.wait(*second));
+}
+
+TEST_CASE("the fake executor notices slots and places that are wrong") {
+    FakeExecutor executor;
+    Batch unfilled = valid_batch();
+    unfilled.rows[0].input = engine::RowInput::slot;
+    CHECK(executor.wait(*executor.submit(unfilled)).error().message == "slot 0 was never filled");
+    Batch clash = valid_batch();
+    clash.sequences.push_back(clash.sequences[0]);
+    clash.rows[1].sequence = 1;
+    clash.rows[1].index = 0;
+    CHECK(executor.wait(*executor.submit(clash)).error().kind == ErrorKind::internal);
+}
+
+TEST_CASE("the fake executor's answers depend on what the page tables lead to") {
+    const std::vector<PageId> other = {4, 8};
+    const auto last_logits = [](const std::vector<PageId>& second_table) {
+        FakeExecutor executor;
+        Batch batch;
+        batch.sequences = {{.pages = {table}}};
+        for (uint32_t i = 0; i < 5; ++i)
+            batch.rows.push_back({.value = i, .index = i});
+        REQUIRE(executor.wait(*executor.submit(batch)));
+        batch.sequences = {{.pages = {second_table}}};
+        batch.rows = {{.want = Want::logits, .value = 9, .index = 5}};
+        return executor.wait(*executor.submit(batch)).value().rows.at(0).logits;
+    };
+    CHECK(last_logits(table) == last_logits(table));
+    CHECK(last_logits(table) != last_logits(other));
+}
+
+} // namespace
+} // namespace etna::test

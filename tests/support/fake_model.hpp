@@ -22,8 +22,8 @@ struct FakePlace {
 /// The model says `continuation` after `prompt`, and then repeats the last token of `continuation` for ever
 /// (let it be an end token). The prompt is what was computed as prompt rows.
 struct FakeScript {
-    std::optional<std::vector<TokenId>> prompt; ///< any prompt when empty
-    std::vector<TokenId> continuation;
+    std::optional<std::vector<TokenId>> prompt = {}; ///< any prompt when empty
+    std::vector<TokenId> continuation = {};
 };
 
 /// Logits that are a pure function of everything the row attends to.

@@ -1,0 +1,231 @@
+#include "core/engine/engine.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace etna::test {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Engine;
+using engine::Finished;
+using engine::FinishReason;
+using engine::Stream;
+using engine::TokenEvent;
+
+std::unique_ptr<Engine> make_engine(FakeOptions options, const engine::EngineOptions& engine_options = {}) {
+    return Engine::create(std::make_unique<FakeExecutor>(std::move(options)), engine_options).value();
+}
+
+engine::Request request(uint32_t number, std::optional<uint32_t> max_tokens) {
+    engine::Request one{
+        .prompt = {}, .sampling = {.seed = number}, .max_tokens = max_tokens, .end_tokens = {}};
+    one.sampling.temperature = number % 2 == 0 ? 0.0F : 0.8F;
+    one.sampling.top_k = number % 3 == 0 ? 0 : 8;
+    for (uint32_t i = 0; i < 5 + number % 40; ++i)
+        one.prompt.push_back((i * 3 + number % 4) % 64);
+    return one;
+}
+
+struct Answer {
+    std::vector<TokenId> tokens;
+    Finished finished;
+};
+
+Answer read_all(Stream& stream) {
+    Answer answer;
+    while (true) {
+        engine::Event event = stream.next();
+        if (const auto* token = std::get_if<TokenEvent>(&event)) {
+            answer.tokens.push_back(token->token);
+            continue;
+        }
+        answer.finished = std::get<Finished>(std::move(event));
+        return answer;
+    }
+}
+
+TEST_CASE("one request is answered and timed") {
+    FakeOptions options{.step_delay = 200us};
+    const auto engine = make_engine(options);
+    CHECK(engine->limits().vocabulary == 64);
+    auto stream = engine->submit(request(2, 20));
+    REQUIRE(stream);
+    const Answer answer = read_all(*stream);
+    CHECK(answer.tokens == simulate(options, request(2, 20)).tokens);
+    CHECK(answer.finished.reason == FinishReason::length);
+    CHECK(answer.finished.prompt_tokens == 7);
+    CHECK(answer.finished.completion_tokens == 20);
+    CHECK(answer.finished.timings.queue_ms >= 0);
+    CHECK(answer.finished.timings.prompt_ms >= 0.2);
+    CHECK(answer.finished.timings.generation_ms >= 19 * 0.2 - 0.2);    // the pipeline hides at most one step
+    CHECK(std::get<Finished>(stream->next()).completion_tokens == 20); // for ever
+}
+
+TEST_CASE("log-probabilities of greedy tokens are those of the largest logit") {
+    const auto engine = make_engine({.scripts = {{.prompt = {}, .continuation = {3}}}});
+    auto stream = engine->submit(request(2, 1));
+    const auto token = std::get<TokenEvent>(stream->next());
+    CHECK(token.token == 3);
+    CHECK(token.logit == 60); // what the fake gives a scripted token
+    CHECK(token.log_sum_exp == Approx(60));
+}
+
+TEST_CASE("many clients at once each get their own answer") {
+    FakeOptions options;
+    options.limits.groups = {{.page_count = 60}};
+    const auto engine = make_engine(options);
+    std::vector<std::vector<Answer>> answers(8);
+    std::vector<std::thread> clients;
+    for (uint32_t client = 0; client < 8; ++client) {
+        clients.emplace_back([&, client] {
+            for (uint32_t i = 0; i < 12; ++i) {
+                auto stream = engine->submit(request(client * 12 + i, 1 + i * 5));
+                if (i % 4 == 3)
+                    stream->cancel();
+                answers[client].push_back(read_all(*stream));
+            }
+        });
+    }
+    for (std::thread& client : clients)
+        client.join();
+    for (uint32_t client = 0; client < 8; ++client) {
+        for (uint32_t i = 0; i < 12; ++i) {
+            INFO("client " << client << ", request " << i);
+            const Expected expected = simulate(options, request(client * 12 + i, 1 + i * 5));
+            const Answer& answer = answers[client][i];
+            CHECK(answer.finished.completion_tokens == answer.tokens.size());
+            if (answer.finished.reason == FinishReason::cancelled) {
+                CHECK(i % 4 == 3);
+                CHECK(std::equal(answer.tokens.begin(), answer.tokens.end(), expected.tokens.begin()));
+            } else {
+                CHECK(answer.tokens == expected.tokens);
+            }
+        }
+    }
+}
+
+TEST_CASE("cancelling ends a stream within a step, from any thread") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    const auto engine = make_engine(options);
+    auto stream = engine->submit(request(2, {}));
+    auto neighbour = engine->submit(request(4, 40));
+    CHECK(std::holds_alternative<TokenEvent>(stream->next()));
+    std::thread([&] { stream->cancel(); }).join();
+    const Answer answer = read_all(*stream);
+    CHECK(answer.finished.reason == FinishReason::cancelled);
+    CHECK(answer.tokens.size() < 1000);
+    CHECK(read_all(*neighbour).tokens == simulate(options, request(4, 40)).tokens);
+}
+
+TEST_CASE("a dropped stream frees its place for others") {
+    FakeOptions options;
+    options.limits.context_tokens = 100000;
+    options.limits.sequences_max = 1;
+    options.limits.groups = {{.page_count = 25000}};
+    const auto engine = make_engine(options);
+    for (uint32_t i = 0; i < 3; ++i) {
+        auto endless = engine->submit(request(2, {}));
+        CHECK(std::holds_alternative<TokenEvent>(endless->next()));
+        *endless = std::move(engine->submit(request(2, {}))).value(); // assignment drops the first as well
+        CHECK(std::holds_alternative<TokenEvent>(endless->next()));
+    }
+    auto last = engine->submit(request(4, 3));
+    CHECK(read_all(*last).finished.reason == FinishReason::length);
+}
+
+TEST_CASE("a slow reader holds nobody up") {
+    const auto engine = make_engine({});
+    auto unread = engine->submit(request(2, 200));
+    auto other = engine->submit(request(4, 200));
+    CHECK(read_all(*other).tokens.size() == 200);
+    CHECK(read_all(*unread).tokens.size() == 200);
+}
+
+TEST_CASE("next_for gives up after its timeout") {
+    const auto engine = make_engine({.step_delay = 300ms});
+    auto stream = engine->submit(request(2, 1));
+    CHECK(!stream->next_for(1ms));
+    CHECK(stream->next_for(10s));
+}
+
+TEST_CASE("a full queue answers busy, and accepts again later") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.sequences_max = 1;
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    const auto engine = make_engine(options, {.queue_max = 2});
+    auto running = engine->submit(request(2, {}));
+    CHECK(std::holds_alternative<TokenEvent>(running->next()));
+    auto first = engine->submit(request(2, 2));
+    auto second = engine->submit(request(2, 2));
+    REQUIRE(first);
+    REQUIRE(second);
+    const auto refused = engine->submit(request(2, 2));
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::busy);
+    running->cancel();
+    CHECK(read_all(*second).finished.reason == FinishReason::length);
+    CHECK(engine->submit(request(2, 2)));
+}
+
+TEST_CASE("a lost device ends every stream and every later request with its error") {
+    const auto engine = make_engine({.lost_at_step = 5});
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < 6; ++i) {
+        auto stream = engine->submit(request(2, {}));
+        if (stream)
+            streams.push_back(std::move(*stream));
+    }
+    REQUIRE(!streams.empty());
+    for (Stream& stream : streams) {
+        const Answer answer = read_all(stream);
+        CHECK(answer.finished.reason == FinishReason::error);
+        CHECK(answer.finished.prompt_tokens == 7);
+        REQUIRE(answer.finished.error.has_value());
+        CHECK(answer.finished.error->kind == ErrorKind::device_lost);
+    }
+    // The streams are told before the door is closed; the door closes at once after.
+    for (int i = 0; i < 1000 && engine->submit(request(2, 1)); ++i)
+        std::this_thread::sleep_for(1ms);
+    const auto late = engine->submit(request(2, 1));
+    REQUIRE(!late);
+    CHECK(late.error().kind == ErrorKind::device_lost);
+}
+
+TEST_CASE("destruction ends running and waiting requests, and streams outlive it") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    auto engine = make_engine(options);
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < 20; ++i)
+        streams.push_back(std::move(engine->submit(request(2, {}))).value());
+    std::thread reader([&] { CHECK_NOTHROW(read_all(streams[0])); });
+    std::this_thread::sleep_for(5ms);
+    engine.reset();
+    reader.join();
+    for (Stream& stream : streams)
+        CHECK(read_all(stream).finished.reason == FinishReason::cancelled);
+}
+
+TEST_CASE("an engine is refused for limits that contradict themselves") {
+    FakeOptions options;
+    options.limits.slots = 0;
+    const auto result = Engine::create(std::make_unique<FakeExecutor>(options));
+    REQUIRE(!result);
+    CHECK(result.error().message.find("slots") != std::string::npos);
+    CHECK(!Engine::create(std::make_unique<FakeExecutor>(), {.queue_max = 0}));
+}
+
+} // namespace
+} // namespace etna::test
