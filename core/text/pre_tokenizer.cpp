@@ -55,6 +55,11 @@ constexpr std::array falcon_names = std::to_array<std::string_view>({"falcon"});
 constexpr std::array falcon_expressions =
     std::to_array<std::string_view>({R"([\p{P}$+<=>^~|`]+)", gpt2_words, "[0-9][0-9][0-9]"});
 
+constexpr std::array deepseek_coder_names = std::to_array<std::string_view>({"deepseek-coder"});
+constexpr std::array deepseek_coder_expressions = std::to_array<std::string_view>(
+    {"[\\r\\n]", R"(\s?\p{L}+)", R"(\s?\p{P}+)", R"([\x{4E00}-\x{9FA5}\x{0800}-\x{4E00}\x{AC00}-\x{D7FF}]+)",
+     R"(\p{N})"});
+
 constexpr std::array gpt4o_names = std::to_array<std::string_view>({"gpt-4o", "llama4", "kanana2", "talkie"});
 constexpr std::array gpt4o_expressions = std::to_array<std::string_view>({cased_words});
 
@@ -69,6 +74,7 @@ constexpr std::array rows = std::to_array<PreTokenizerRow>({
     {.names = qwen2_names, .expressions = qwen2_expressions},
     {.names = digit_names, .expressions = digit_expressions},
     {.names = falcon_names, .expressions = falcon_expressions},
+    {.names = deepseek_coder_names, .expressions = deepseek_coder_expressions},
     {.names = gpt4o_names, .expressions = gpt4o_expressions},
 });
 

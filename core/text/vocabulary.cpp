@@ -141,9 +141,14 @@ void collect_end_tokens(Vocabulary& vocabulary) {
         const auto token = vocabulary.find(name);
         if (!token || (messages_end && name == "<|end|>"))
             continue;
-        // Such a name is no text, though some files type it so: it must be found whole and not be shown.
-        if (vocabulary.types[*token] == TokenType::normal)
-            vocabulary.types[*token] = TokenType::control;
+        // Some files type "<|im_end|>" as text, which it never is: it must be found whole and not be shown.
+        // The other names may well be text ("</s>" closes an HTML element) and count only where the file says
+        // they are not.
+        TokenType& type = vocabulary.types[*token];
+        if (type == TokenType::normal && name.starts_with("<|"))
+            type = TokenType::control;
+        if (type != TokenType::control && type != TokenType::user_defined)
+            continue;
         ends.push_back(*token);
     }
     std::sort(ends.begin(), ends.end());

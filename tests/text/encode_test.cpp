@@ -1,0 +1,189 @@
+#include "core/text/tokenizer.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/text/small_vocabularies.hpp"
+#include "tests/text/vocabularies.hpp"
+
+#include <random>
+
+#include <fmt/format.h>
+
+namespace etna::test {
+namespace {
+
+using text::AddBos;
+using text::EncodeOptions;
+using text::SpecialTokens;
+using text::TokenType;
+using Ids = std::vector<TokenId>;
+
+text::Tokenizer require(const SmallVocabulary& vocabulary) {
+    auto tokenizer = build(vocabulary);
+    if (!tokenizer)
+        FAIL(tokenizer.error().message);
+    return std::move(tokenizer).value();
+}
+
+Ids encode(const text::Tokenizer& tokenizer, std::string_view text, EncodeOptions options = {}) {
+    auto tokens = tokenizer.encode(text, options);
+    if (!tokens)
+        FAIL(tokens.error().message);
+    return std::move(tokens).value();
+}
+
+std::string joined(const text::Tokenizer& tokenizer, const Ids& tokens) {
+    std::string bytes;
+    for (const TokenId token : tokens)
+        bytes += tokenizer.bytes(token);
+    return bytes;
+}
+
+constexpr EncodeOptions literal = {.special = SpecialTokens::literal};
+
+} // namespace
+
+TEST_CASE("merges are made in the order of the list") {
+    const auto tokenizer = require(small_bpe());
+    const auto id = [&](std::string_view name) { return tokenizer.find(name).value(); };
+    CHECK(encode(tokenizer, "the the") == Ids{id("the"), id("\u0120the")});
+    CHECK(encode(tokenizer, "aaaaaaa") == Ids{id("aaaa"), id("aa"), 'a'});
+    CHECK(encode(tokenizer, "thx") == Ids{id("th"), 'x'});
+    CHECK(encode(tokenizer, "").empty());
+}
+
+TEST_CASE("control tokens are text in literal mode, user-defined ones never") {
+    const auto tokenizer = require(small_bpe());
+    const TokenId end = tokenizer.find("<|im_end|>").value();
+    const TokenId think = tokenizer.find("<think>").value();
+    CHECK(encode(tokenizer, "a<|im_end|>b<think>") == Ids{'a', end, 'b', think});
+    const Ids plain = encode(tokenizer, "a<|im_end|>b<think>", literal);
+    CHECK(plain == Ids{'a', '<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|', '>', 'b', think});
+    CHECK(tokenizer.type(end) == TokenType::control);
+    CHECK(tokenizer.type(think) == TokenType::user_defined);
+    CHECK(tokenizer.type('a') == TokenType::normal);
+}
+
+TEST_CASE("no merge makes a control token out of text") {
+    auto vocabulary = small_bpe();
+    vocabulary.add("x<");
+    vocabulary.add("x<y", TokenType::control);
+    vocabulary.merges.insert(vocabulary.merges.end(), {"x <", "x< y"});
+    const auto bpe = require(vocabulary);
+    CHECK(joined(bpe, encode(bpe, "x<y", literal)) == "x<y");
+    for (const TokenId token : encode(bpe, "x<y", literal))
+        CHECK(bpe.type(token) == TokenType::normal);
+
+    auto pieces = small_sentencepiece();
+    pieces.add("</", TokenType::normal, -0.5F);
+    pieces.add("</s", TokenType::normal, -0.4F);
+    const auto spm = require(pieces);
+    CHECK(encode(spm, "</s>", {.special = SpecialTokens::literal, .bos = AddBos::never}) ==
+          Ids{spm.find("\u2581").value(), spm.find("</s").value(), spm.find(">").value()});
+    CHECK(encode(spm, "</s>", {.bos = AddBos::never}) == Ids{spm.eos().value()});
+}
+
+TEST_CASE("BOS and EOS are added as the file says, or never") {
+    auto vocabulary = small_bpe();
+    vocabulary.ids.emplace_back("bos", 7);
+    CHECK(encode(require(vocabulary), "x") ==
+          Ids{'x'}); // BPE: not unless the file or the pre-tokenizer says so
+    vocabulary.flags = {{"add_bos_token", true}, {"add_eos_token", true}};
+    const auto both = require(vocabulary);
+    CHECK(encode(both, "x") == Ids{7, 'x', both.eos().value()});
+    CHECK(encode(both, "x", {.bos = AddBos::never}) == Ids{'x'});
+    CHECK(encode(both, "") == Ids{7, both.eos().value()});
+    vocabulary.flags = {};
+    vocabulary.pre = "llama-bpe";
+    CHECK(encode(require(vocabulary), "x") == Ids{7, 'x'});
+    vocabulary.flags = {{"add_bos_token", false}};
+    CHECK(encode(require(vocabulary), "x") == Ids{'x'});
+
+    auto pieces = small_sentencepiece();
+    CHECK(encode(require(pieces), "").front() == 1);
+    pieces.flags = {{"add_bos_token", false}};
+    CHECK(encode(require(pieces), "").empty());
+}
+
+TEST_CASE("a pre-tokenizer that ignores merges takes whole words from the vocabulary") {
+    auto vocabulary = small_bpe();
+    const TokenId word = vocabulary.add("thea"); // no merge leads here
+    CHECK(encode(require(vocabulary), "thea").size() == 2);
+    vocabulary.pre = "llama3";
+    CHECK(encode(require(vocabulary), "thea") == Ids{word});
+}
+
+TEST_CASE("merges through pieces that the vocabulary lacks go on, and end in bytes") {
+    auto vocabulary = small_bpe();
+    vocabulary.merges = {"x y", "xy z"}; // "xy" is no token
+    const TokenId whole = vocabulary.add("xyz");
+    const auto tokenizer = require(vocabulary);
+    CHECK(encode(tokenizer, "xyz") == Ids{whole});
+    CHECK(encode(tokenizer, "xya") == Ids{'x', 'y', 'a'});
+}
+
+TEST_CASE("SentencePiece puts a space before text, once per stretch between special tokens") {
+    const auto tokenizer = require(small_sentencepiece());
+    const auto id = [&](std::string_view name) { return tokenizer.find(name).value(); };
+    CHECK(tokenizer.strips_leading_space());
+    CHECK(encode(tokenizer, "the the") == Ids{1, id("\u2581the"), id("\u2581the")});
+    CHECK(encode(tokenizer, "the</s>the") == Ids{1, id("\u2581the"), 2, id("\u2581the")});
+    auto without = small_sentencepiece();
+    without.flags = {{"add_space_prefix", false}, {"add_bos_token", false}};
+    const auto bare = require(without);
+    CHECK_FALSE(bare.strips_leading_space());
+    CHECK(encode(bare, "the the") == Ids{id("the"), id("\u2581the")});
+}
+
+TEST_CASE("SentencePiece spells what it has no piece for in bytes, or with the unknown token") {
+    auto vocabulary = small_sentencepiece();
+    vocabulary.flags = {{"add_space_prefix", false}, {"add_bos_token", false}};
+    const auto tokenizer = require(vocabulary);
+    CHECK(encode(tokenizer, "\u20ac\xFF") == Ids{3 + 0xE2, 3 + 0x82, 3 + 0xAC, 3 + 0xFF});
+    CHECK(encode(tokenizer, "\u00e9") == Ids{tokenizer.find("\u00e9").value()});
+    vocabulary.tokens[3 + 0xFF] = "gone";
+    vocabulary.types[3 + 0xFF] = static_cast<int32_t>(TokenType::normal);
+    CHECK(encode(require(vocabulary), "\xFF") == Ids{0});
+    vocabulary.ids.erase(vocabulary.ids.begin());
+    const auto without_unknown = require(vocabulary);
+    const auto failed = without_unknown.encode("\xFF", {});
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().kind == ErrorKind::invalid_argument);
+    CHECK(failed.error().message.find("0xFF") != std::string::npos);
+}
+
+TEST_CASE("user-defined tokens of SentencePiece match spaces and space marks alike") {
+    auto vocabulary = small_sentencepiece();
+    vocabulary.flags = {{"add_space_prefix", false}, {"add_bos_token", false}};
+    const TokenId three = vocabulary.add("\u2581\u2581\u2581", TokenType::user_defined, 0);
+    const auto tokenizer = require(vocabulary);
+    CHECK(encode(tokenizer, "a   a", literal) ==
+          Ids{tokenizer.find("a").value(), three, tokenizer.find("a").value()});
+    CHECK(encode(tokenizer, "\u2581\u2581\u2581", literal) == Ids{three});
+    CHECK(tokenizer.bytes(three) == "   ");
+}
+
+TEST_CASE("a byte that a real vocabulary lacks is named") {
+    const auto tokenizer =
+        bundled_vocabulary("smollm2"); // 14 bytes have no token; none occurs in valid UTF-8
+    const auto failed = tokenizer.encode("a\xFE", {});
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().kind == ErrorKind::invalid_argument);
+    CHECK(failed.error().message.find("0xFE") != std::string::npos);
+}
+
+TEST_CASE("real byte-level vocabularies carry any bytes there and back") {
+    const std::string name = GENERATE("gpt-2", "qwen3");
+    const auto tokenizer = bundled_vocabulary(name);
+    std::mt19937 random(5);
+    for (int round = 0; round < 500; ++round) {
+        std::string bytes(random() % 200, '\0');
+        for (char& byte : bytes)
+            byte = static_cast<char>(random() % (round % 2 == 0 ? 256 : 128));
+        for (const SpecialTokens special : {SpecialTokens::parse, SpecialTokens::literal}) {
+            const Ids tokens = encode(tokenizer, bytes, {.special = special, .bos = AddBos::never});
+            INFO(fmt::format("{}, round {}, {:?}", name, round, bytes));
+            REQUIRE(joined(tokenizer, tokens) == bytes);
+        }
+    }
+}
+
+} // namespace etna::test

@@ -1,0 +1,80 @@
+#include "tests/text/small_vocabularies.hpp"
+
+#include "core/text/byte_alphabet.hpp"
+#include "tests/support/gguf_writer.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::test {
+
+using text::TokenType;
+
+TokenId SmallVocabulary::add(std::string token, TokenType type, float score) {
+    tokens.push_back(std::move(token));
+    types.push_back(static_cast<int32_t>(type));
+    if (model == "llama")
+        scores.push_back(score);
+    return static_cast<TokenId>(tokens.size() - 1);
+}
+
+SmallVocabulary small_bpe() {
+    SmallVocabulary vocabulary{.model = "gpt2", .pre = "gpt-2", .tokens = {}, .types = {}};
+    for (unsigned byte = 0; byte < 256; ++byte)
+        vocabulary.add(std::string(text::character_of_byte(static_cast<uint8_t>(byte))));
+    const std::string space(text::character_of_byte(' '));
+    const std::vector<std::pair<std::string, std::string>> merges = {{"t", "h"},
+                                                                     {"th", "e"},
+                                                                     {space, "the"},
+                                                                     {"a", "a"},
+                                                                     {"aa", "aa"},
+                                                                     {space, space},
+                                                                     {space + space, space + space}};
+    for (const auto& [left, right] : merges) {
+        vocabulary.add(left + right);
+        vocabulary.merges.push_back(left + " " + right);
+    }
+    vocabulary.ids.emplace_back("eos", vocabulary.add("<|im_end|>", TokenType::control));
+    vocabulary.add("<think>", TokenType::user_defined);
+    return vocabulary;
+}
+
+SmallVocabulary small_sentencepiece() {
+    SmallVocabulary vocabulary{.model = "llama", .tokens = {}, .types = {}};
+    vocabulary.ids = {{"unknown", vocabulary.add("<unk>", TokenType::unknown)},
+                      {"bos", vocabulary.add("<s>", TokenType::control)},
+                      {"eos", vocabulary.add("</s>", TokenType::control)}};
+    for (unsigned byte = 0; byte < 256; ++byte)
+        vocabulary.add(fmt::format("<0x{:02X}>", byte), TokenType::byte);
+    float score = -1;
+    for (const char* piece : {"\u2581", "t", "h", "e", "a", "s", "<", ">", "/", "th", "the", "\u2581the",
+                              "aa", "aaaa", "\u2581\u2581", "\u2581\u2581\u2581\u2581", "\u00e9"})
+        vocabulary.add(piece, TokenType::normal, score -= 1);
+    return vocabulary;
+}
+
+Result<text::Tokenizer> build(const SmallVocabulary& vocabulary) {
+    GgufWriter writer;
+    if (!vocabulary.model.empty())
+        writer.add("tokenizer.ggml.model", vocabulary.model);
+    if (!vocabulary.pre.empty())
+        writer.add("tokenizer.ggml.pre", vocabulary.pre);
+    if (!vocabulary.tokens.empty())
+        writer.add_array("tokenizer.ggml.tokens", vocabulary.tokens);
+    if (!vocabulary.types.empty())
+        writer.add_array("tokenizer.ggml.token_type", vocabulary.types);
+    if (!vocabulary.scores.empty())
+        writer.add_array("tokenizer.ggml.scores", vocabulary.scores);
+    if (!vocabulary.merges.empty())
+        writer.add_array("tokenizer.ggml.merges", vocabulary.merges);
+    for (const auto& [name, id] : vocabulary.ids)
+        writer.add(fmt::format("tokenizer.ggml.{}_token_id", name), id);
+    for (const auto& [name, flag] : vocabulary.flags)
+        writer.add(fmt::format("tokenizer.ggml.{}", name), flag);
+    const Bytes bytes = writer.bytes();
+    auto file = gguf::File::parse(bytes, "small.gguf");
+    if (!file)
+        return std::move(file).error();
+    return text::Tokenizer::create(*file);
+}
+
+} // namespace etna::test

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/text/tokenizer.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace etna::test {
+
+/// A vocabulary as a file would hold it, to be changed before it is written. Empty lists and texts are left
+/// out.
+struct SmallVocabulary {
+    std::string model;
+    std::string pre = {};
+    std::vector<std::string> tokens;
+    std::vector<int32_t> types;
+    std::vector<float> scores = {};
+    std::vector<std::string> merges = {};
+    std::vector<std::pair<std::string, uint32_t>> ids = {}; ///< {"bos", 1}: tokenizer.ggml.bos_token_id
+    std::vector<std::pair<std::string, bool>> flags = {};   ///< {"add_bos_token", true}
+
+    TokenId add(std::string token, text::TokenType type = text::TokenType::normal, float score = 0);
+};
+
+/// 256 bytes (token b stands for byte b), then merges of "the", " the", runs of 'a' and of spaces, <|im_end|>
+/// (control) and <think> (user-defined). Pre-tokenizer gpt-2; neither BOS nor EOS is added.
+SmallVocabulary small_bpe();
+
+/// <unk> <s> </s>, the byte tokens (byte b is token 3 + b), "\u2581", some letters, "th", "the", "\u2581the",
+/// runs of 'a' and of "\u2581". Adds BOS and the space prefix, as files that say nothing do.
+SmallVocabulary small_sentencepiece();
+
+/// Writes the file in memory and reads it.
+Result<text::Tokenizer> build(const SmallVocabulary& vocabulary);
+
+} // namespace etna::test
