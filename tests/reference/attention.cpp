@@ -27,9 +27,9 @@ Vector attention(const AttentionShape& shape, View query, View keys, View values
         }
         const Vector weights = softmax(scores);
         for (std::size_t entry = first; entry <= index; ++entry) {
+            const View value = values.subspan(entry * entry_length + kv_start, length);
             for (std::size_t i = 0; i < length; ++i)
-                output[head * length + i] +=
-                    weights[entry - first] * values[entry * entry_length + kv_start + i];
+                output[head * length + i] += weights[entry - first] * value[i];
         }
     }
     return output;

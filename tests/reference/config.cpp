@@ -72,9 +72,10 @@ Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
 Status check(const Config& config) {
     if (config.heads % config.kv_heads != 0)
         return Error{.kind = ErrorKind::corrupt, .message = "kv heads do not divide heads"};
-    if (config.rotary.rotated % 2 != 0 || config.rotary.rotated > config.head_length)
+    if (config.rotary.rotated % 2 != 0 || config.rotary.rotated > config.head_length) {
         return Error{.kind = ErrorKind::corrupt,
                      .message = "rotated elements are odd or more than a head has"};
+    }
     if (config.rotary.base <= 1)
         return Error{.kind = ErrorKind::corrupt, .message = "the rotary base is not above 1"};
     return {};
@@ -100,9 +101,10 @@ Result<Config> read_config(const gguf::File& file) {
     ETNA_TRY(config.kv_heads, keys.size("attention.head_count_kv", config.heads));
     ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
     ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
-    if (value_length != config.head_length)
+    if (value_length != config.head_length) {
         return Error{.kind = ErrorKind::unsupported,
                      .message = file.name() + ": values and keys differ in length"};
+    }
     ETNA_TRY(config.epsilon, keys.number("attention.layer_norm_rms_epsilon"));
     ETNA_TRY(config.rotary.rotated, keys.size("rope.dimension_count", config.head_length));
     ETNA_TRY(config.rotary.base, keys.number("rope.freq_base", config.rotary.base));

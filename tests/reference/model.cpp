@@ -114,6 +114,7 @@ Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t positi
 std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElement element) const {
     Cache cache = make_cache(element);
     std::vector<Vector> logits;
+    logits.reserve(tokens.size());
     for (std::size_t i = 0; i < tokens.size(); ++i)
         logits.push_back(forward(tokens[i], i, static_cast<uint32_t>(i), cache));
     return logits;

@@ -92,6 +92,7 @@ Vector softmax(View x) {
 
 std::vector<Candidate> top_candidates(View logits, std::size_t count) {
     std::vector<Candidate> candidates;
+    candidates.reserve(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i)
         candidates.push_back({.token = static_cast<TokenId>(i), .logit = logits[i]});
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
