@@ -1,0 +1,100 @@
+#include "cli/diagnostics.hpp"
+#include "cli/documents.hpp"
+#include "cli/environment.hpp"
+#include "cli/folders.hpp"
+#include "cli/option_values.hpp"
+#include "cli/output.hpp"
+#include "cli/run_command.hpp"
+#include "core/store/similar.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+ExitCode refuse(const Environment& environment, const Error& error) {
+    Diagnostics(environment).error(error);
+    return ExitCode::usage;
+}
+
+ExitCode print(const Environment& environment, const std::string& text) {
+    return Output(environment.output).write(text) == OutputState::failed ? ExitCode::failed : ExitCode::done;
+}
+
+Error unknown_command(const std::string& typed) {
+    std::vector<std::string> known;
+    for (const Command& command : commands())
+        if (command.visibility == Visibility::shown)
+            known.emplace_back(command.name);
+    std::string hint = "try `etna --help`";
+    if (const auto near = store::similar(typed, known); !near.empty())
+        hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
+    std::string message = typed.starts_with('-') ? fmt::format("unknown option `{}` before a command", typed)
+                                                 : fmt::format("unknown command `{}`", typed);
+    return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+bool is_option(const std::string& argument, std::string_view name) {
+    for (const Option& option : global_options())
+        if (option.name == name &&
+            (argument == fmt::format("--{}", name) ||
+             (option.short_name != 0 && argument == fmt::format("-{}", option.short_name))))
+            return true;
+    return false;
+}
+
+ExitCode generate_documents(const TypedArguments& typed, const Environment& environment) {
+    if (typed.positionals.empty())
+        return refuse(environment, document("").error());
+    const auto text = document(typed.positionals[0]);
+    return text ? print(environment, *text) : refuse(environment, text.error());
+}
+
+/// Command line, environment and configuration file together; the earlier come first.
+Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
+                                     const Environment& environment) {
+    ETNA_TRY(TypedArguments typed, parse(command, arguments));
+    if (typed.options.contains("help"))
+        return typed;
+    add_environment(command, environment.variables, typed);
+    ETNA_CHECK(add_config_file(command, config_file(environment.variables), typed));
+    return typed;
+}
+
+ExitCode run_named(const Command& command, std::span<const std::string> arguments,
+                   const Environment& environment) {
+    const auto typed = all_arguments(command, arguments, environment);
+    if (!typed)
+        return refuse(environment, typed.error());
+    if (typed->options.contains("help"))
+        return print(environment, help(command));
+    if (command.name == "generate-docs")
+        return generate_documents(*typed, environment);
+    const auto options = validate_run(command, *typed);
+    return options ? run_command(*options, environment) : refuse(environment, options.error());
+}
+
+} // namespace
+
+ExitCode run(std::span<const std::string> arguments, const Environment& environment) {
+    if (arguments.empty())
+        return refuse(environment, {ErrorKind::invalid_argument, "no command is given",
+                                    "try `etna run demo \"Once upon a time\"`, or `etna --help`"});
+    const std::string& first = arguments[0];
+    if (is_option(first, "help") || first == "help") {
+        const Command* command = arguments.size() > 1 ? find_command(arguments[1]) : nullptr;
+        return print(environment, command == nullptr ? help() : help(*command));
+    }
+    if (is_option(first, "version"))
+        return print(environment, "etna " ETNA_VERSION "\n");
+    const Command* command = find_command(first);
+    if (command == nullptr)
+        return refuse(environment, unknown_command(first));
+    return run_named(*command, arguments.subspan(1), environment);
+}
+
+} // namespace etna::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "cli/option_table.hpp"
+#include "core/base/result.hpp"
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::cli {
+
+/// A value as it was typed, and where: "--temp", "ETNA_TEMP" or "config.toml: temp".
+struct TypedValue {
+    std::string text;
+    std::string origin;
+};
+
+/// A command line as it was typed: not yet checked for kinds and ranges.
+struct TypedArguments {
+    std::map<std::string, std::vector<TypedValue>, std::less<>>
+        options; ///< by long name; flags are "true", "false"
+    std::vector<std::string> positionals;
+};
+
+/// First stage: arguments after the command's name, by the table. Errors: invalid_argument (unknown option,
+/// with near misses; missing value; too many arguments).
+Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments);
+
+/// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent.
+void add_environment(const Command& command, const Variables& variables, TypedArguments& arguments);
+
+/// Adds the configuration file's values for the options that are absent: keys are long names, at the top or
+/// under [COMMAND]. A missing file is none. Errors: io, invalid_argument (a key that is not an option, or
+/// malformed).
+Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments);
+
+} // namespace etna::cli

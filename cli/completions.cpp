@@ -1,0 +1,186 @@
+#include "cli/documents.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+std::vector<const Command*> shown_commands() {
+    std::vector<const Command*> shown;
+    for (const Command& command : commands())
+        if (command.visibility == Visibility::shown)
+            shown.push_back(&command);
+    return shown;
+}
+
+std::vector<const Option*> shown_options(std::span<const Option> options) {
+    std::vector<const Option*> shown;
+    for (const Option& option : options)
+        if (option.visibility == Visibility::shown)
+            shown.push_back(&option);
+    return shown;
+}
+
+std::string words(std::span<const Option> options) {
+    std::vector<std::string> result;
+    for (const Option* option : shown_options(options)) {
+        if (option->short_name != 0)
+            result.push_back(fmt::format("-{}", option->short_name));
+        result.push_back(fmt::format("--{}", option->name));
+    }
+    return fmt::format("{}", fmt::join(result, " "));
+}
+
+/// For text between single quotes of a shell.
+std::string quoted(std::string_view text) {
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+/// For a description inside a zsh specification, where brackets and colons have a meaning.
+std::string zsh_text(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '[' || c == ']' || c == ':' || c == '\\')
+            result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+std::string names(const Option& option) {
+    return option.short_name == 0 ? fmt::format("--{}", option.name)
+                                  : fmt::format("-{}|--{}", option.short_name, option.name);
+}
+
+constexpr std::string_view models_folder = "\"${XDG_DATA_HOME:-$HOME/.local/share}/etna/models\"";
+
+} // namespace
+
+std::string bash_completion() {
+    std::string script = "# bash completion for etna, made by `etna generate-docs bash`\n"
+                         "_etna() {\n"
+                         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+                         "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
+    std::vector<std::string_view> command_names;
+    for (const Command* command : shown_commands())
+        command_names.push_back(command->name);
+    script +=
+        fmt::format("        COMPREPLY=($(compgen -W \"{} {}\" -- \"$current\"))\n        return\n    fi\n",
+                    fmt::join(command_names, " "), words(global_options()));
+    script += "    case ${COMP_WORDS[1]} in\n";
+    for (const Command* command : shown_commands()) {
+        script += fmt::format("    {})\n        case $previous in\n", command->name);
+        for (const Option* option : shown_options(command->options))
+            if (option->kind == Kind::choice)
+                script +=
+                    fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
+                                names(*option), fmt::join(option->choices, " "));
+            else if (option->kind != Kind::flag)
+                script += fmt::format("        {}) return ;;\n", names(*option));
+        script +=
+            fmt::format("        esac\n        case $current in\n"
+                        "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n"
+                        "            local models=$(cd {} 2>/dev/null && ls -- *.gguf 2>/dev/null)\n"
+                        "            COMPREPLY=($(compgen -W \"demo ${{models//.gguf/}}\" -- \"$current\")"
+                        " $(compgen -f -- \"$current\"))\n            ;;\n        esac\n        ;;\n",
+                        words(command->options), models_folder);
+    }
+    script += "    esac\n}\ncomplete -o filenames -F _etna etna\n";
+    return script;
+}
+
+std::string zsh_completion() {
+    std::string script = "#compdef etna\n# zsh completion for etna, made by `etna generate-docs zsh`\n"
+                         "_etna_models() {\n    local -a models\n";
+    script += fmt::format("    models=({}/*.gguf(N:t:r))\n    _alternative \"models:model:(demo $models)\" "
+                          "'files:file:_files -g \"*.gguf\"'\n}}\n",
+                          models_folder);
+    script += "_etna() {\n    if (( CURRENT == 2 )); then\n        local -a commands\n        commands=(\n";
+    for (const Command* command : shown_commands())
+        script += fmt::format("            {}\n",
+                              quoted(fmt::format("{}:{}", command->name, zsh_text(command->summary))));
+    script += "        )\n        _describe command commands\n";
+    script += fmt::format("        compadd -- {}\n        return\n    fi\n", words(global_options()));
+    script += "    case $words[2] in\n";
+    for (const Command* command : shown_commands()) {
+        script +=
+            fmt::format("    {})\n        shift words; (( CURRENT-- ))\n        _arguments", command->name);
+        for (const Option* option : shown_options(command->options)) {
+            std::string value;
+            if (option->kind == Kind::choice)
+                value = fmt::format(":{}:({})", option->value, fmt::join(option->choices, " "));
+            else if (option->kind != Kind::flag)
+                value = fmt::format(":{}:", option->value);
+            const std::string_view repeated = option->repeat == Repeat::collect ? "*" : "";
+            const std::string description = zsh_text(option->description);
+            for (const std::string& name :
+                 {option->short_name == 0 ? std::string() : fmt::format("-{}", option->short_name),
+                  fmt::format("--{}", option->name)})
+                if (!name.empty())
+                    script +=
+                        fmt::format(" \\\n            {}",
+                                    quoted(fmt::format("{}{}[{}]{}", repeated, name, description, value)));
+        }
+        for (const Positional& positional : command->positionals)
+            script += fmt::format(
+                " \\\n            {}",
+                quoted(fmt::format(":{}:{}", positional.name,
+                                   positional.completion == Completion::models ? "_etna_models" : "")));
+        script += "\n        ;;\n";
+    }
+    script += "    esac\n}\n_etna \"$@\"\n";
+    return script;
+}
+
+std::string fish_completion() {
+    std::string script =
+        "# fish completion for etna, made by `etna generate-docs fish`\n"
+        "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
+        "    test -n \"$data\"; or set data ~/.local/share\n"
+        "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end\nend\n";
+    for (const Option* option : shown_options(global_options()))
+        script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
+                              option->short_name, option->name, quoted(option->description));
+    for (const Command* command : shown_commands()) {
+        script += fmt::format("complete -c etna -n __fish_use_subcommand -a {} -d {}\n", command->name,
+                              quoted(command->summary));
+        const std::string condition = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
+        script += fmt::format("complete -c etna -n {} -a '(__etna_models)'\n", condition);
+        for (const Option* option : shown_options(command->options)) {
+            script += fmt::format("complete -c etna -n {} -l {}", condition, option->name);
+            if (option->short_name != 0)
+                script += fmt::format(" -s {}", option->short_name);
+            if (option->kind == Kind::choice)
+                script +=
+                    fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option->choices, " "))));
+            else if (option->kind != Kind::flag)
+                script += " -x";
+            script += fmt::format(" -d {}\n", quoted(option->description));
+        }
+    }
+    return script;
+}
+
+Result<std::string> document(std::string_view name) {
+    if (name == "etna.1")
+        return man_page();
+    for (const Command* command : shown_commands())
+        if (name == fmt::format("etna-{}.1", command->name))
+            return man_page(*command);
+    if (name == "bash")
+        return bash_completion();
+    if (name == "zsh")
+        return zsh_completion();
+    if (name == "fish")
+        return fish_completion();
+    return Error{ErrorKind::invalid_argument, fmt::format("there is no document `{}`", name),
+                 "documents are etna.1, etna-run.1, bash, zsh and fish"};
+}
+
+} // namespace etna::cli

@@ -1,0 +1,73 @@
+#include "cli/diagnostics.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+// SGR sequences of ECMA-48.
+constexpr std::string_view red = "\x1b[1;31m";
+constexpr std::string_view yellow = "\x1b[1;33m";
+constexpr std::string_view cyan = "\x1b[1;36m";
+constexpr std::string_view plain = "\x1b[0m";
+constexpr std::string_view clear_line = "\r\x1b[K";
+
+bool wants_colour(const Environment& environment) {
+    const auto no_color = environment.variables.find("NO_COLOR");
+    const bool refused = no_color != environment.variables.end() && !no_color->second.empty();
+    return environment.error_is_terminal && !refused;
+}
+
+/// Names and paths may hold anything; control characters would write on the user's terminal.
+std::string printable(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < ' ' || byte == 0x7f)
+            result += fmt::format("\\x{:02x}", byte);
+        else
+            result += c;
+    }
+    return result;
+}
+
+} // namespace
+
+Diagnostics::Diagnostics(const Environment& environment)
+    : output_(environment.error), is_terminal_(environment.error_is_terminal),
+      in_colour_(wants_colour(environment)) {}
+
+void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text) {
+    line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, printable(text))
+                    : fmt::format("{}: {}", label, printable(text)));
+}
+
+void Diagnostics::error(const Error& error) {
+    labelled(red, "error", error.message);
+    if (!error.hint.empty())
+        labelled(cyan, "hint", error.hint);
+}
+
+void Diagnostics::note(std::string_view text) {
+    labelled(cyan, "note", text);
+}
+
+void Diagnostics::warning(std::string_view text) {
+    labelled(yellow, "warning", text);
+}
+
+void Diagnostics::line(std::string_view text) {
+    status({});
+    output_.write(fmt::format("{}\n", text));
+}
+
+void Diagnostics::status(std::string_view text) {
+    if (!is_terminal_ || (text.empty() && !has_status_))
+        return;
+    output_.write(fmt::format("{}{}", clear_line, text));
+    has_status_ = !text.empty();
+}
+
+} // namespace etna::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "cli/output.hpp"
+#include "core/base/error.hpp"
+
+#include <string_view>
+
+namespace etna::cli {
+
+/// Messages for people, on standard error. In colour on a terminal, unless NO_COLOR is set (no-color.org).
+class Diagnostics {
+public:
+    explicit Diagnostics(const Environment& environment);
+
+    void error(const Error& error); ///< "error: ...", and "hint: ..." where there is one
+    void note(std::string_view text);
+    void warning(std::string_view text);
+    void line(std::string_view text); ///< without a label
+
+    /// Replaces the terminal's current line, without a newline; nothing unless it is a terminal. Empty clears
+    /// it.
+    void status(std::string_view text);
+
+private:
+    void labelled(std::string_view colour, std::string_view label, std::string_view text);
+
+    Output output_;
+    bool is_terminal_;
+    bool in_colour_;
+    bool has_status_ = false;
+};
+
+} // namespace etna::cli

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "core/generate/generate.hpp"
+#include "core/generate/model.hpp"
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+
+namespace etna::cli {
+
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// Everything that a command touches outside itself, so that tests can put something else in its place.
+struct Environment {
+    int input = 0; ///< file descriptors, borrowed
+    int output = 1;
+    int error = 2;
+    bool output_is_terminal = false;
+    bool error_is_terminal = false;
+    Variables variables;
+    generate::ExecutorFactory executor_factory;
+    /// From the call on, Ctrl-C no longer ends the program but is told by the returned function.
+    std::function<generate::StopRequested()> watch_interrupts;
+};
+
+enum class ExitCode : int { done = 0, failed = 1, usage = 2, interrupted = 130 };
+
+/// `etna` with these arguments (without the program's name). Blocking.
+ExitCode run(std::span<const std::string> arguments, const Environment& environment);
+
+} // namespace etna::cli

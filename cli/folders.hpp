@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/environment.hpp"
+
+#include <filesystem>
+
+namespace etna::cli {
+
+/// $XDG_DATA_HOME/etna/models and $XDG_CONFIG_HOME/etna/config.toml, with the defaults below $HOME that the
+/// XDG Base Directory Specification names. Relative values are ignored, as it demands.
+std::filesystem::path models_folder(const Variables& variables);
+std::filesystem::path config_file(const Variables& variables);
+
+} // namespace etna::cli

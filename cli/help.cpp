@@ -1,0 +1,144 @@
+#include "cli/documents.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::size_t columns = 80;
+constexpr std::size_t option_column = 26; ///< where descriptions begin
+
+/// Appends `text` broken into lines, each after `indent` spaces; the cursor already stands at that column.
+void append_wrapped(std::string& page, std::string_view text, std::size_t indent) {
+    std::size_t column = indent;
+    bool first = true;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string_view word = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (!first && column + 1 + word.size() > columns) {
+            page += fmt::format("\n{}", std::string(indent, ' '));
+            column = indent;
+        } else if (!first) {
+            page += ' ';
+            ++column;
+        }
+        page += word;
+        column += word.size();
+        first = false;
+    }
+    page += '\n';
+}
+
+/// One row of two columns: "  left    description".
+void append_row(std::string& page, std::string_view left, std::string_view description) {
+    std::string start = fmt::format("  {}", left);
+    if (start.size() + 2 > option_column)
+        start += '\n' + std::string(option_column, ' ');
+    else
+        start.resize(option_column, ' ');
+    page += start;
+    append_wrapped(page, description, option_column);
+}
+
+void append_options(std::string& page, std::span<const Option> options) {
+    for (const Category category :
+         {Category::generation, Category::sampling, Category::device, Category::output, Category::help}) {
+        bool has_title = false;
+        for (const Option& option : options) {
+            if (option.category != category || option.visibility == Visibility::hidden)
+                continue;
+            if (!has_title)
+                page += fmt::format("\n{}:\n", title(category));
+            has_title = true;
+            append_row(page, option.short_name == 0 ? "    " + signature(option) : signature(option),
+                       fmt::format("{}{}", option.description, details(option)));
+        }
+    }
+}
+
+void append_paragraphs(std::string& page, std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = text.find("\n\n");
+        append_wrapped(page, text.substr(0, end), 0);
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
+        page += text.empty() ? "" : "\n";
+    }
+}
+
+void append_exit_codes(std::string& page) {
+    page += "\nExit codes:\n";
+    for (const ExitCodeText& code : exit_codes())
+        append_row(page, fmt::format("{}", code.code), code.description);
+}
+
+} // namespace
+
+std::string signature(const Option& option) {
+    std::string result = option.short_name == 0 ? "" : fmt::format("-{}, ", option.short_name);
+    result += fmt::format("--{}", option.name);
+    return option.value.empty() ? result : fmt::format("{} {}", result, option.value);
+}
+
+std::string details(const Option& option) {
+    std::string result;
+    if (option.kind == Kind::choice)
+        result += fmt::format(": {}", fmt::join(option.choices, " or "));
+    if (const std::string range = describe(option.range, option.kind); !range.empty())
+        result += fmt::format(" ({})", range);
+    if (!option.default_text.empty())
+        result += fmt::format(" [default: {}]", option.default_text);
+    return result;
+}
+
+std::string synopsis(const Command& command) {
+    std::string result = fmt::format("etna {} [OPTION]...", command.name);
+    for (const Positional& positional : command.positionals)
+        result += positional.presence == Presence::required ? fmt::format(" {}", positional.name)
+                                                            : fmt::format(" [{}]", positional.name);
+    return result;
+}
+
+std::string help() {
+    std::string page =
+        "etna " ETNA_VERSION ": runs language models (GGUF files) on any GPU through Vulkan\n\n"
+        "Usage: etna COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
+    for (const Command& command : commands())
+        if (command.visibility == Visibility::shown)
+            append_row(page, command.name, command.summary);
+    append_options(page, global_options());
+    append_exit_codes(page);
+    page += "\n`etna COMMAND --help` tells more about a command.\n"
+            "A story to begin with: etna run demo \"Once upon a time\"\n";
+    return page;
+}
+
+std::string help(const Command& command) {
+    std::string page =
+        fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
+    append_paragraphs(page, command.description);
+    page += "\nArguments:\n";
+    for (const Positional& positional : command.positionals)
+        append_row(page, positional.name, positional.description);
+    append_options(page, command.options);
+    page += "\nSettings:\n";
+    append_row(
+        page, "ETNA_*",
+        "environment twins of the options: ETNA_MAX_TOKENS=32 is --max-tokens 32, ETNA_RAW=1 is --raw");
+    append_row(
+        page, "config.toml",
+        "in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as temp = 0.5; the command line comes "
+        "before the environment, and both before this file");
+    append_exit_codes(page);
+    if (!command.examples.empty())
+        page += "\nExamples:\n";
+    for (const Example& example : command.examples)
+        page += fmt::format("  {}\n      {}\n", example.command, example.description);
+    return page;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,260 @@
+#include "cli/option_table.hpp"
+
+#include <array>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr double int32_max = std::numeric_limits<int32_t>::max();
+constexpr double uint32_max = std::numeric_limits<uint32_t>::max();
+constexpr double temperature_max = 100;
+constexpr double size_min_bytes = 1 << 16;
+constexpr double size_max_bytes = 1ULL << 50;
+
+constexpr std::array<std::string_view, 2> kv_types = {"f16", "f32"};
+constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
+
+constexpr Option help_option = {
+    .name = "help", .short_name = 'h', .description = "print this help and exit", .category = Category::help};
+
+constexpr std::array global = {
+    help_option,
+    Option{.name = "version",
+           .short_name = 'V',
+           .description = "print the version and exit",
+           .category = Category::help},
+};
+
+constexpr std::array run_positionals = {
+    Positional{.name = "MODEL",
+               .description =
+                   "`demo` (a tiny story teller that is built in), a path to a .gguf file, or a name: "
+                   "$XDG_DATA_HOME/etna/models/NAME.gguf",
+               .completion = Completion::models},
+    Positional{.name = "PROMPT",
+               .description =
+                   "the prompt; text that comes through a pipe or from a file on standard input is used "
+                   "too, after a blank line when both are given",
+               .presence = Presence::optional},
+};
+
+constexpr std::array run_options = {
+    Option{.name = "max-tokens",
+           .short_name = 'n',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "until the model ends or the context is full",
+           .description = "stop after N tokens"},
+    Option{.name = "stop",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "stop before TEXT would be written; may be given several times",
+           .repeat = Repeat::collect},
+    Option{.name = "raw",
+           .description = "give the prompt to the model as it is, without the model's chat template"},
+    Option{.name = "temp",
+           .value = "T",
+           .kind = Kind::number,
+           .range = {0, temperature_max},
+           .default_text = "the model's own, else 0.8",
+           .description = "temperature: 0 always takes the likeliest token, higher is more varied",
+           .category = Category::sampling},
+    Option{.name = "top-k",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "the model's own, else 40",
+           .description = "draw from the N likeliest tokens only; 0 draws from all",
+           .category = Category::sampling},
+    Option{.name = "top-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1, LowerBound::exclusive},
+           .default_text = "the model's own, else 0.95",
+           .description = "draw from the likeliest tokens that together have probability P; 1 draws from all",
+           .category = Category::sampling},
+    Option{.name = "min-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0.05",
+           .description = "leave out tokens less likely than P times the likeliest",
+           .category = Category::sampling},
+    Option{.name = "seed",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, uint32_max},
+           .default_text = "random",
+           .description = "random state: the same seed and request give the same text",
+           .category = Category::sampling},
+    Option{.name = "device",
+           .value = "DEVICE",
+           .kind = Kind::text,
+           .default_text = "the best GPU, else the CPU",
+           .description = "Vulkan device: its number, its UUID or a part of its name",
+           .category = Category::device},
+    Option{.name = "ctx-size",
+           .short_name = 'c',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "the model's own, as far as memory allows",
+           .description = "tokens that prompt and answer may have together",
+           .category = Category::device},
+    Option{.name = "kv-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "f16",
+           .description = "number format of the key-value cache",
+           .category = Category::device},
+    Option{.name = "kv-memory",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {size_min_bytes, size_max_bytes},
+           .default_text = "what the context needs",
+           .description = "memory for the key-value cache in bytes, or with K, M, G or T (powers of 1024)",
+           .category = Category::device},
+    Option{.name = "plan-as",
+           .value = "VENDOR",
+           .kind = Kind::choice,
+           .choices = vendors,
+           .description = "choose kernels as for a device of VENDOR",
+           .category = Category::device,
+           .visibility = Visibility::hidden},
+    Option{.name = "json",
+           .description = "write one JSON object at the end instead of text",
+           .category = Category::output},
+    Option{.name = "verbose",
+           .short_name = 'v',
+           .description = "say on standard error which device is used and how long everything took",
+           .category = Category::output},
+    help_option,
+};
+
+constexpr std::array run_examples = {
+    Example{"etna run demo \"Once upon a time\"", "a story from the model that is built in"},
+    Example{"etna run ./model.gguf \"Write a haiku about rain\"", "ask a model in a file"},
+    Example{"cat notes.txt | etna run ./model.gguf \"Summarise these notes:\"", "argument, blank line, file"},
+    Example{"etna run demo --raw -n 32 --temp 0 < prompt.txt",
+            "the likeliest continuation, the same every time"},
+};
+
+constexpr std::array docs_positionals = {
+    Positional{.name = "DOCUMENT", .description = "etna.1, etna-run.1, bash, zsh or fish"},
+};
+constexpr std::array docs_options = {help_option};
+
+constexpr std::array all_commands = {
+    Command{
+        .name = "run",
+        .summary = "let a model write text after a prompt",
+        .description = "Runs a model on one prompt and writes its text to standard output as it is made; "
+                       "everything else goes "
+                       "to standard error. The text is written as the model makes it; when it does not end "
+                       "in a newline, one is "
+                       "added at the end, on a terminal and in a pipe alike, so that the output is whole "
+                       "lines. --json carries "
+                       "the text without the addition.\n\n"
+                       "If the model carries a chat template and --raw is absent, the prompt is sent as a "
+                       "user's message; "
+                       "otherwise the model continues the prompt. One newline at the end of standard input "
+                       "is not part of the "
+                       "prompt.\n\n"
+                       "Ctrl-C ends the generation and keeps what was written; a second one ends the program "
+                       "at once. When the "
+                       "reader of a pipe goes away, the generation ends quietly.",
+        .positionals = run_positionals,
+        .options = run_options,
+        .examples = run_examples,
+    },
+    Command{
+        .name = "generate-docs",
+        .summary = "print a man page or a shell's completion script",
+        .description = "Prints a document that is made from the table of options.",
+        .positionals = docs_positionals,
+        .options = docs_options,
+        .examples = {},
+        .visibility = Visibility::hidden,
+    },
+};
+
+constexpr std::array codes = {
+    ExitCodeText{0, "done, also when the reader of a pipe went away"},
+    ExitCodeText{1, "failed: the model, the device or the output"},
+    ExitCodeText{2, "usage: the command line, the environment or the configuration file is wrong"},
+    ExitCodeText{130, "interrupted with Ctrl-C"},
+};
+
+} // namespace
+
+std::string_view title(Category category) {
+    switch (category) {
+    case Category::generation:
+        return "Generation";
+    case Category::sampling:
+        return "Sampling";
+    case Category::device:
+        return "Device and memory";
+    case Category::output:
+        return "Output";
+    case Category::help:
+        return "Help";
+    }
+    return "";
+}
+
+std::span<const Command> commands() {
+    return all_commands;
+}
+
+std::span<const Option> global_options() {
+    return global;
+}
+
+std::span<const ExitCodeText> exit_codes() {
+    return codes;
+}
+
+const Command* find_command(std::string_view name) {
+    for (const Command& command : all_commands)
+        if (command.name == name)
+            return &command;
+    return nullptr;
+}
+
+const Option* find_option(const Command& command, std::string_view name) {
+    for (const Option& option : command.options)
+        if (option.name == name)
+            return &option;
+    return nullptr;
+}
+
+std::string environment_name(const Option& option) {
+    std::string name = "ETNA_";
+    for (const char c : option.name)
+        name += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+    return name;
+}
+
+bool has_environment_name(const Option& option) {
+    return option.category != Category::help;
+}
+
+std::string describe(const Range& range, Kind kind) {
+    if (kind != Kind::integer && kind != Kind::number && kind != Kind::size)
+        return {};
+    if (kind == Kind::size)
+        return fmt::format("at least {}K", static_cast<uint64_t>(range.min) / 1024);
+    if (range.lower == LowerBound::exclusive)
+        return fmt::format("more than {}, up to {}", range.min, range.max);
+    if (range.max == int32_max)
+        return fmt::format("at least {}", range.min);
+    return fmt::format("{:.0f} to {:.0f}", range.min, range.max);
+}
+
+} // namespace etna::cli

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace etna::cli {
+
+// The one description of the command line. Parsing, --help, the man pages, shell completion, the ETNA_*
+// variables and the configuration file all come from it.
+
+enum class Kind : uint8_t {
+    flag,    ///< takes no value
+    integer, ///< decimal digits
+    number,  ///< decimal number
+    size,    ///< bytes: digits and an optional K, M, G or T (powers of 1024)
+    text,    ///< anything
+    choice,  ///< one of Option::choices
+};
+enum class Repeat : uint8_t {
+    last_counts, ///< given twice, the last one counts
+    collect,     ///< every one counts
+};
+enum class Visibility : uint8_t { shown, hidden };
+enum class Category : uint8_t { generation, sampling, device, output, help };
+enum class LowerBound : uint8_t { inclusive, exclusive };
+
+/// Heading of a category in help and man pages.
+std::string_view title(Category category);
+
+/// Bounds of integers, numbers and sizes; the upper one is inclusive.
+struct Range {
+    double min = 0;
+    double max = std::numeric_limits<double>::max();
+    LowerBound lower = LowerBound::inclusive;
+};
+
+struct Option {
+    std::string_view name;       ///< long name, without dashes
+    char short_name = 0;         ///< 0: none
+    std::string_view value = {}; ///< what stands for the value in help; empty for flags
+    Kind kind = Kind::flag;
+    Range range = {};
+    std::span<const std::string_view> choices = {};
+    std::string_view default_text = {}; ///< what holds when it is absent, for people; empty: nothing to say
+    std::string_view description;       ///< a clause without a period
+    Category category = Category::generation;
+    Repeat repeat = Repeat::last_counts;
+    Visibility visibility = Visibility::shown;
+};
+
+enum class Presence : uint8_t { required, optional };
+enum class Completion : uint8_t { none, models };
+
+/// An argument that is recognised by its place.
+struct Positional {
+    std::string_view name; ///< in capitals
+    std::string_view description;
+    Presence presence = Presence::required;
+    Completion completion = Completion::none;
+};
+
+struct Example {
+    std::string_view command;
+    std::string_view description;
+};
+
+struct Command {
+    std::string_view name;
+    std::string_view summary; ///< a clause, for lists
+    std::string_view
+        description; ///< sentences, for help and the man page; paragraphs are separated by a blank line
+    std::span<const Positional> positionals;
+    std::span<const Option> options;
+    std::span<const Example> examples;
+    Visibility visibility = Visibility::shown;
+};
+
+/// All commands, in the order in which help lists them.
+std::span<const Command> commands();
+
+/// Options of `etna` itself, before any command.
+std::span<const Option> global_options();
+
+/// Null when there is no such command or option.
+const Command* find_command(std::string_view name);
+const Option* find_option(const Command& command, std::string_view name);
+
+struct ExitCodeText {
+    int code;
+    std::string_view description;
+};
+std::span<const ExitCodeText> exit_codes();
+
+/// The option's twin in the environment: ETNA_MAX_TOKENS of max-tokens. Help options have none.
+std::string environment_name(const Option& option);
+bool has_environment_name(const Option& option);
+
+/// "0 to 1", "more than 0, up to 1", "at least 1"; empty where anything goes.
+std::string describe(const Range& range, Kind kind);
+
+} // namespace etna::cli

@@ -1,0 +1,140 @@
+#include "cli/option_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <charconv>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+/// The whole text as a number; empty when anything is left over or it does not fit.
+template <class Number>
+std::optional<Number> parsed(std::string_view text) {
+    Number number{};
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
+std::optional<uint64_t> parsed_size(std::string_view text) {
+    constexpr std::string_view units = "KMGT";
+    constexpr uint32_t unit_bits = 10;
+    for (const std::string_view ending : {"iB", "B"})
+        if (text.ends_with(ending)) {
+            text.remove_suffix(ending.size());
+            break;
+        }
+    uint32_t shift = 0;
+    if (!text.empty()) {
+        const char last = text.back() >= 'a' ? static_cast<char>(text.back() - 'a' + 'A') : text.back();
+        if (const std::size_t unit = units.find(last); unit != std::string_view::npos) {
+            shift = unit_bits * (static_cast<uint32_t>(unit) + 1);
+            text.remove_suffix(1);
+        }
+    }
+    const auto count = parsed<uint64_t>(text);
+    if (!count || *count > (std::numeric_limits<uint64_t>::max() >> shift))
+        return std::nullopt;
+    return *count << shift;
+}
+
+bool contains(const Range& range, double value) {
+    return (range.lower == LowerBound::exclusive ? value > range.min : value >= range.min) &&
+           value <= range.max;
+}
+
+Error refused(const TypedValue& value, std::string_view allowed) {
+    return {ErrorKind::invalid_argument,
+            fmt::format("{}: `{}` is not {}", value.origin, value.text, allowed)};
+}
+
+/// Describes a refused number: "a number (0 to 1)".
+Error refused(const TypedValue& value, std::string_view what, const Option& option) {
+    return refused(value, fmt::format("{} ({})", what, describe(option.range, option.kind)));
+}
+
+} // namespace
+
+const Option& OptionValues::option(std::string_view name) const {
+    const Option* found = find_option(*command_, name);
+    assert(found != nullptr);
+    return *found;
+}
+
+const TypedValue* OptionValues::find(std::string_view name) const {
+    assert(find_option(*command_, name) != nullptr);
+    const auto found = arguments_->options.find(name);
+    return found == arguments_->options.end() || found->second.empty() ? nullptr : &found->second.back();
+}
+
+Result<std::optional<uint32_t>> OptionValues::integer(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<uint32_t>();
+    const auto number = parsed<uint64_t>(value->text);
+    if (!number || !contains(option(name).range, static_cast<double>(*number)))
+        return refused(*value, "a whole number", option(name));
+    return std::optional(static_cast<uint32_t>(*number)); // every integer range ends within 32 bits
+}
+
+Result<std::optional<float>> OptionValues::number(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<float>();
+    const auto number = parsed<double>(value->text);
+    if (!number || !std::isfinite(*number) || !contains(option(name).range, *number) ||
+        !contains(option(name).range, static_cast<float>(*number)))
+        return refused(*value, "a number", option(name));
+    return std::optional(static_cast<float>(*number));
+}
+
+Result<std::optional<uint64_t>> OptionValues::size_bytes(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<uint64_t>();
+    const auto bytes = parsed_size(value->text);
+    if (!bytes || !contains(option(name).range, static_cast<double>(*bytes)))
+        return refused(*value, "a size such as 512M or 2G", option(name));
+    return bytes;
+}
+
+Result<std::optional<std::string>> OptionValues::choice(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<std::string>();
+    const auto& choices = option(name).choices;
+    if (std::find(choices.begin(), choices.end(), value->text) == choices.end())
+        return refused(*value, fmt::format("one of {}", fmt::join(choices, ", ")));
+    return std::optional(value->text);
+}
+
+std::optional<std::string> OptionValues::text(std::string_view name) const {
+    const TypedValue* value = find(name);
+    return value == nullptr ? std::nullopt : std::optional(value->text);
+}
+
+std::vector<TypedValue> OptionValues::texts(std::string_view name) const {
+    const auto found = arguments_->options.find(name);
+    return found == arguments_->options.end() ? std::vector<TypedValue>() : found->second;
+}
+
+Result<bool> OptionValues::flag(std::string_view name) const {
+    constexpr std::array<std::string_view, 4> yes = {"true", "1", "yes", "on"};
+    constexpr std::array<std::string_view, 4> no = {"false", "0", "no", "off"};
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return false;
+    if (std::find(yes.begin(), yes.end(), value->text) != yes.end())
+        return true;
+    if (std::find(no.begin(), no.end(), value->text) != no.end())
+        return false;
+    return refused(*value, "true or false");
+}
+
+} // namespace etna::cli

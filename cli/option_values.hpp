@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cli/command_line.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::cli {
+
+/// Second stage: typed values become checked ones. Every error is invalid_argument and names where the value
+/// stood, the value and what is allowed.
+class OptionValues {
+public:
+    /// Both are borrowed.
+    OptionValues(const Command& command, const TypedArguments& arguments)
+        : command_(&command), arguments_(&arguments) {}
+
+    /// Empty when the option is absent. Preconditions: the command has the option, of that kind.
+    [[nodiscard]] Result<std::optional<uint32_t>> integer(std::string_view name) const;
+    [[nodiscard]] Result<std::optional<float>> number(std::string_view name) const;
+    [[nodiscard]] Result<std::optional<uint64_t>> size_bytes(std::string_view name) const;
+    [[nodiscard]] Result<std::optional<std::string>> choice(std::string_view name) const;
+    [[nodiscard]] std::optional<std::string> text(std::string_view name) const;
+    [[nodiscard]] std::vector<TypedValue> texts(std::string_view name) const;
+
+    /// False when absent.
+    [[nodiscard]] Result<bool> flag(std::string_view name) const;
+
+private:
+    [[nodiscard]] const TypedValue* find(std::string_view name) const;
+    [[nodiscard]] const Option& option(std::string_view name) const;
+
+    const Command* command_;
+    const TypedArguments* arguments_;
+};
+
+} // namespace etna::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string_view>
+
+namespace etna::cli {
+
+enum class OutputState {
+    open,
+    closed, ///< the reader of the pipe went away: nothing more is wanted
+    failed, ///< the system refused; see Output::error_number()
+};
+
+/// Standard output: every piece goes out at once. Once closed or failed, it drops everything.
+class Output {
+public:
+    /// Borrows the descriptor. SIGPIPE must be ignored.
+    explicit Output(int descriptor) : descriptor_(descriptor) {}
+
+    /// Blocks until everything is written or the output is no longer open.
+    OutputState write(std::string_view text);
+
+    [[nodiscard]] OutputState state() const { return state_; }
+    [[nodiscard]] int error_number() const { return error_number_; } ///< errno of the failure
+
+private:
+    int descriptor_;
+    OutputState state_ = OutputState::open;
+    int error_number_ = 0;
+};
+
+} // namespace etna::cli

@@ -1,0 +1,60 @@
+#include "cli/process_environment.hpp"
+
+#include "core/generate/device.hpp"
+
+#include <csignal>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace etna::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+extern "C" void note_interrupt(int) {
+    interrupted = 1;
+}
+
+generate::StopRequested watch_interrupts() {
+    struct sigaction action{};
+    action.sa_handler = note_interrupt;
+    action.sa_flags = SA_RESETHAND | SA_RESTART; // the second Ctrl-C finds the default action: the end
+    sigaction(SIGINT, &action, nullptr);
+    return [] { return interrupted != 0; };
+}
+
+void open_standard_streams() {
+    for (const int descriptor : {0, 1, 2})
+        if (::fcntl(descriptor, F_GETFD) == -1)
+            (void)::open("/dev/null",
+                         O_RDONLY); // takes the lowest free number; writing there fails, as it should
+}
+
+Variables variables() {
+    Variables result;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        if (const std::size_t equals = text.find('='); equals != std::string::npos)
+            result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return result;
+}
+
+} // namespace
+
+Environment process_environment() {
+    open_standard_streams();
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    Environment environment;
+    environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
+    environment.variables = variables();
+    environment.executor_factory = generate::device_executor;
+    environment.watch_interrupts = watch_interrupts;
+    return environment;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,66 @@
+#include "cli/prompt.hpp"
+
+#include "core/base/bytes.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::size_t input_bytes_max = 64 * mebibyte;
+constexpr std::size_t block_bytes = 64 * kibibyte;
+
+void drop_newline(std::string& text) {
+    if (text.ends_with("\r\n"))
+        text.resize(text.size() - 2);
+    else if (text.ends_with('\n'))
+        text.pop_back();
+}
+
+} // namespace
+
+Result<std::optional<std::string>> read_input(int descriptor) {
+    struct stat status{};
+    if (::fstat(descriptor, &status) != 0)
+        return std::optional<std::string>();
+    if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode) && !S_ISREG(status.st_mode))
+        return std::optional<std::string>();
+    std::string text;
+    std::array<char, block_bytes> block;
+    while (true) {
+        const ssize_t count = ::read(descriptor, block.data(), block.size());
+        if (count == 0)
+            break;
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return Error{ErrorKind::io, fmt::format("cannot read standard input: {}", std::strerror(errno))};
+        text.append(block.data(), static_cast<std::size_t>(count));
+        if (text.size() > input_bytes_max)
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("standard input is longer than {} MiB", input_bytes_max / mebibyte)};
+    }
+    drop_newline(text);
+    return std::optional(std::move(text));
+}
+
+Result<std::string> assemble_prompt(const std::optional<std::string>& argument,
+                                    const std::optional<std::string>& input) {
+    const bool has_input = input && !input->empty();
+    if (argument && has_input)
+        return *argument + "\n\n" + *input;
+    if (argument)
+        return *argument;
+    if (has_input)
+        return *input;
+    return Error{ErrorKind::invalid_argument, "there is no prompt",
+                 "give it as an argument, `etna run MODEL \"Once upon a time\"`, or through a pipe"};
+}
+
+} // namespace etna::cli

@@ -1,0 +1,141 @@
+#include "cli/run_command.hpp"
+
+#include "cli/diagnostics.hpp"
+#include "cli/folders.hpp"
+#include "cli/loading_bar.hpp"
+#include "cli/output.hpp"
+#include "cli/prompt.hpp"
+#include "cli/run_report.hpp"
+#include "core/base/log.hpp"
+#include "core/generate/generate.hpp"
+#include "core/store/resolve.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+/// Core's messages go to the diagnostics while this lives.
+class LogToDiagnostics {
+public:
+    LogToDiagnostics(Diagnostics& diagnostics, Verbosity verbosity) {
+        set_log_sink([&diagnostics, verbosity](LogLevel level, std::string_view message) {
+            if (level == LogLevel::warning)
+                diagnostics.warning(message);
+            else if (verbosity == Verbosity::verbose)
+                diagnostics.line(message);
+        });
+    }
+    LogToDiagnostics(const LogToDiagnostics&) = delete;
+    LogToDiagnostics& operator=(const LogToDiagnostics&) = delete;
+    ~LogToDiagnostics() { set_log_sink({}); }
+};
+
+Result<generate::Model> load(const RunOptions& options, const Environment& environment,
+                             Diagnostics& diagnostics) {
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    LoadingBar bar(diagnostics);
+    generate::ExecutorOptions executor = options.executor;
+    executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
+        bar.show(done_bytes, total_bytes);
+    };
+    return generate::Model::load(source, executor, environment.executor_factory);
+}
+
+void tell_about(const generate::Model& model, const RunOptions& options, Diagnostics& diagnostics) {
+    if (model.on_cpu() && options.executor.device.empty())
+        diagnostics.note(fmt::format("no GPU was found: running on the CPU ({})", model.device_name()));
+    const bool is_capped = model.context_tokens() < model.trained_context_tokens();
+    if (options.executor.context_tokens == 0 && is_capped)
+        diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
+                                     model.context_tokens(), model.trained_context_tokens()));
+}
+
+generate::Request request_of(const RunOptions& options, const generate::Model& model, std::string prompt) {
+    generate::Request request;
+    if (options.prompt_form == PromptForm::raw || !model.chat_template())
+        request.prompt = std::move(prompt);
+    else
+        request.prompt = std::vector<chat::Message>{{chat::Role::user, std::move(prompt)}};
+    request.max_tokens = options.max_tokens;
+    request.sampling = options.sampling;
+    request.seed = options.seed;
+    request.stop = options.stop;
+    return request;
+}
+
+/// Streams the text, or keeps it for JSON.
+struct Receiver {
+    Output output;
+    OutputForm form;
+    std::string text;
+    generate::Finished finished;
+
+    generate::Flow receive(const generate::Event& event) {
+        if (const auto* last = std::get_if<generate::Finished>(&event)) {
+            finished = *last;
+            return generate::Flow::go_on;
+        }
+        const std::string& piece = std::get<generate::TextDelta>(event).text;
+        text += piece;
+        if (form == OutputForm::text)
+            output.write(piece);
+        return output.state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+    }
+
+    /// The newline that makes whole lines of the text; also after an error, before its message.
+    void finish_line() {
+        if (form == OutputForm::text && !text.empty() && !text.ends_with('\n'))
+            output.write("\n");
+    }
+};
+
+ExitCode exit_code(const Receiver& receiver, Diagnostics& diagnostics) {
+    if (receiver.output.state() == OutputState::failed) {
+        diagnostics.error({ErrorKind::io, fmt::format("cannot write to standard output: {}",
+                                                      std::strerror(receiver.output.error_number()))});
+        return ExitCode::failed;
+    }
+    if (receiver.output.state() == OutputState::closed)
+        return ExitCode::done;
+    return receiver.finished.finish_reason == generate::FinishReason::cancelled ? ExitCode::interrupted
+                                                                                : ExitCode::done;
+}
+
+} // namespace
+
+ExitCode run_command(const RunOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const LogToDiagnostics log(diagnostics, options.verbosity);
+    const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
+
+    const auto input = read_input(environment.input);
+    if (!input)
+        return fail(input.error(), ExitCode::failed);
+    auto prompt = assemble_prompt(options.prompt, *input);
+    if (!prompt)
+        return fail(prompt.error(), ExitCode::usage);
+    const auto model = load(options, environment, diagnostics);
+    if (!model)
+        return fail(model.error(), ExitCode::failed);
+    tell_about(*model, options, diagnostics);
+
+    Receiver receiver{Output(environment.output), options.output_form, {}, {}};
+    const auto stop_requested = environment.watch_interrupts();
+    const Status status = generate::generate(
+        *model, request_of(options, *model, std::move(*prompt)),
+        [&](const generate::Event& event) { return receiver.receive(event); }, stop_requested);
+    receiver.finish_line();
+    if (!status)
+        return fail(status.error(), ExitCode::failed);
+    if (options.output_form == OutputForm::json)
+        receiver.output.write(json_report(*model, receiver.finished, receiver.text));
+    if (options.verbosity == Verbosity::verbose)
+        verbose_report(diagnostics, *model, receiver.finished);
+    return exit_code(receiver, diagnostics);
+}
+
+} // namespace etna::cli

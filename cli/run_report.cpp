@@ -1,0 +1,60 @@
+#include "cli/run_report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace etna::cli {
+namespace {
+
+constexpr double ms_per_second = 1000;
+
+/// 0 where there was no time to measure.
+double per_second(double count, double ms) {
+    return ms > 0 ? count * ms_per_second / ms : 0;
+}
+
+/// The first token comes with the prompt phase; the others are what the generation phase made.
+double generation_per_second(const generate::Finished& finished) {
+    if (finished.tokens.size() < 2)
+        return 0;
+    return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
+}
+
+} // namespace
+
+std::string json_report(const generate::Model& model, const generate::Finished& finished,
+                        const std::string& text) {
+    nlohmann::ordered_json report;
+    report["model"] = model.name();
+    report["text"] = text;
+    report["tokens"] = finished.tokens;
+    report["finish_reason"] = generate::to_string(finished.finish_reason);
+    report["seed"] = finished.seed;
+    report["usage"] = {{"prompt_tokens", finished.prompt_tokens},
+                       {"completion_tokens", finished.tokens.size()},
+                       {"total_tokens", finished.prompt_tokens + finished.tokens.size()}};
+    report["timings"] = {
+        {"load_ms", model.load_ms()},
+        {"prompt_ms", finished.timings.prompt_ms},
+        {"generation_ms", finished.timings.generation_ms},
+        {"prompt_tokens_per_second", per_second(finished.prompt_tokens, finished.timings.prompt_ms)},
+        {"generation_tokens_per_second", generation_per_second(finished)}};
+    return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
+                    const generate::Finished& finished) {
+    diagnostics.line(fmt::format("device      {}", model.device_name()));
+    diagnostics.line(fmt::format("load        {:.2f} s, context {} tokens", model.load_ms() / ms_per_second,
+                                 model.context_tokens()));
+    diagnostics.line(fmt::format("prompt      {} tokens in {:.2f} s, {:.1f} tok/s", finished.prompt_tokens,
+                                 finished.timings.prompt_ms / ms_per_second,
+                                 per_second(finished.prompt_tokens, finished.timings.prompt_ms)));
+    diagnostics.line(fmt::format("generation  {} tokens in {:.2f} s, {:.1f} tok/s", finished.tokens.size(),
+                                 finished.timings.generation_ms / ms_per_second,
+                                 generation_per_second(finished)));
+    diagnostics.line(
+        fmt::format("end         {}, seed {}", generate::to_string(finished.finish_reason), finished.seed));
+}
+
+} // namespace etna::cli

@@ -1,0 +1,195 @@
+// The first stage: what was typed, in which order the sources count, and what is refused.
+
+#include "cli/command_line.hpp"
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <fmt/format.h>
+
+using namespace etna;
+using namespace etna::cli;
+
+namespace {
+
+const Command& run_options_table() {
+    return *find_command("run");
+}
+
+/// A value that is allowed for the option.
+std::string sample_of(const Option& option) {
+    switch (option.kind) {
+    case Kind::flag:
+        return "";
+    case Kind::integer:
+        return "7";
+    case Kind::number:
+        return "0.5";
+    case Kind::size:
+        return "64M";
+    case Kind::text:
+        return "some text";
+    case Kind::choice:
+        return std::string(option.choices.back());
+    }
+    return "";
+}
+
+std::string text_of(const TypedArguments& typed, std::string_view name) {
+    const auto found = typed.options.find(name);
+    return found == typed.options.end() ? "(absent)" : found->second.back().text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE(
+    "every option is understood as --x v, --x=v and by its short name, before and after the arguments") {
+    for (const Option& option : run_options_table().options) {
+        const std::string name = fmt::format("--{}", option.name);
+        const std::string value = sample_of(option);
+        CAPTURE(name);
+        std::vector<std::vector<std::string>> forms;
+        if (option.kind == Kind::flag) {
+            forms = {{name}};
+        } else {
+            forms = {{name, value}, {fmt::format("{}={}", name, value)}};
+        }
+        if (option.short_name != 0 && option.kind == Kind::flag)
+            forms.push_back({fmt::format("-{}", option.short_name)});
+        if (option.short_name != 0 && option.kind != Kind::flag) {
+            forms.push_back({fmt::format("-{}", option.short_name), value});
+            forms.push_back({fmt::format("-{}{}", option.short_name, value)});
+        }
+        for (const auto& form : forms) {
+            std::vector<std::string> before = form;
+            before.insert(before.end(), {"demo", "a prompt"});
+            std::vector<std::string> after = {"demo", "a prompt"};
+            after.insert(after.end(), form.begin(), form.end());
+            for (const auto& arguments : {before, after}) {
+                CAPTURE(arguments);
+                const auto typed = parse(run_options_table(), arguments);
+                REQUIRE(typed.has_value());
+                CHECK(typed->positionals == std::vector<std::string>{"demo", "a prompt"});
+                CHECK(text_of(*typed, option.name) == (option.kind == Kind::flag ? "true" : value));
+                CHECK(typed->options.size() == 1);
+            }
+        }
+    }
+}
+
+TEST_CASE("given twice, the last one counts; repeatable options collect") {
+    for (const Option& option : run_options_table().options) {
+        if (option.kind == Kind::flag)
+            continue;
+        const std::string name = fmt::format("--{}", option.name);
+        const auto typed = parse(run_options_table(), std::vector<std::string>{name, "1", "demo", name, "2"});
+        CAPTURE(name);
+        REQUIRE(typed.has_value());
+        const auto& values = typed->options.find(option.name)->second;
+        CHECK(values.back().text == "2");
+        CHECK(values.size() == (option.repeat == Repeat::collect ? 2 : 1));
+    }
+    const auto flags = parse(run_options_table(), std::vector<std::string>{"--raw", "demo", "--raw=false"});
+    REQUIRE(flags.has_value());
+    REQUIRE(text_of(*flags, "raw") == "false");
+}
+
+TEST_CASE("values keep dashes, brackets, commas and emptiness") {
+    for (const char* value : {"-1", "--", "[a,b]", "a,b", "", "\"x\"", "a\nb"}) {
+        const auto typed =
+            parse(run_options_table(), std::vector<std::string>{"demo", std::string("--stop=") + value});
+        CAPTURE(value);
+        if (std::string(value).empty())
+            continue; // `--stop=` is CLI11's business; `--stop ""` is below
+        REQUIRE(typed.has_value());
+        CHECK(text_of(*typed, "stop") == value);
+    }
+    REQUIRE(
+        text_of(parse(run_options_table(), std::vector<std::string>{"demo", "--stop", ""}).value(), "stop")
+            .empty());
+    REQUIRE(text_of(parse(run_options_table(), std::vector<std::string>{"--temp", "-1", "demo"}).value(),
+                    "temp") == "-1");
+    const auto prompt = parse(run_options_table(), std::vector<std::string>{"demo", "[a,b]"});
+    REQUIRE(prompt->positionals == std::vector<std::string>{"demo", "[a,b]"});
+}
+
+TEST_CASE("unknown options, missing values and surplus arguments are usage errors with a hint") {
+    etna::test::Harness etna;
+    const auto refused = [&](std::vector<std::string> arguments, const std::string& part) {
+        arguments.insert(arguments.begin(), "run");
+        const auto outcome = etna.run(arguments);
+        CAPTURE(arguments, outcome.error);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.output.empty());
+        CHECK(outcome.error.starts_with("error: "));
+        CHECK(contains(outcome.error, "\nhint: "));
+        CHECK(contains(outcome.error, part));
+    };
+    refused({"demo", "x", "--tmep", "1"}, "unknown option `--tmep`\nhint: did you mean `--temp`?");
+    refused({"demo", "x", "--max-token=5"}, "did you mean `--max-tokens`?");
+    refused({"demo", "x", "--frobnicate"}, "unknown option `--frobnicate`\nhint: try `etna run --help`");
+    refused({"demo", "x", "-q"}, "unknown option `-q`");
+    refused({"demo", "x", "--temp"}, "--temp");
+    refused({"demo", "Once", "upon"},
+            "unexpected argument `upon`\nhint: put a prompt of several words in quotes");
+    refused({}, "no model is named");
+}
+
+TEST_CASE("unknown commands and none at all") {
+    etna::test::Harness etna;
+    REQUIRE(etna.run({}).code == 2);
+    REQUIRE(
+        contains(etna.run({"rum"}).error, "error: unknown command `rum`\nhint: did you mean `etna run`?"));
+    REQUIRE(etna.run({"rum"}).code == 2);
+    REQUIRE(contains(etna.run({"--frob"}).error, "unknown option `--frob` before a command"));
+}
+
+TEST_CASE("every option has a twin in the environment; the command line comes first") {
+    for (const Option& option : run_options_table().options) {
+        if (!has_environment_name(option))
+            continue;
+        const Variables variables = {{environment_name(option), "from environment"}};
+        CAPTURE(environment_name(option));
+        TypedArguments typed;
+        add_environment(run_options_table(), variables, typed);
+        CHECK(text_of(typed, option.name) == "from environment");
+        CHECK(typed.options.begin()->second.back().origin == environment_name(option));
+        typed.options[std::string(option.name)] = {{"typed", ""}};
+        add_environment(run_options_table(), variables, typed);
+        CHECK(text_of(typed, option.name) == "typed");
+    }
+    REQUIRE(environment_name(*find_option(run_options_table(), "max-tokens")) == "ETNA_MAX_TOKENS");
+    TypedArguments typed;
+    add_environment(run_options_table(), {{"ETNA_TEMP", ""}, {"ETNA_HELP", "1"}}, typed);
+    REQUIRE(typed.options.empty());
+}
+
+TEST_CASE("the configuration file comes last, and its mistakes are named") {
+    etna::test::Harness etna;
+    etna.write(".config/etna/config.toml", "# my settings\ntemp = 0.25\nseed = 9\nstop = [\"a\", "
+                                           "\"b\"]\n[run]\nraw = true\n[serve]\nport = 80\n");
+    TypedArguments typed;
+    typed.options["seed"] = {{"1", "--seed"}};
+    const std::filesystem::path file =
+        std::filesystem::path(etna.variables["HOME"]) / ".config/etna/config.toml";
+    REQUIRE(add_config_file(run_options_table(), file, typed).has_value());
+    REQUIRE(text_of(typed, "temp") == "0.25");
+    REQUIRE(text_of(typed, "seed") == "1");
+    REQUIRE(text_of(typed, "raw") == "true");
+    REQUIRE(typed.options["stop"].size() == 2);
+
+    etna.write(".config/etna/config.toml", "temprature = 1\n");
+    const auto unknown = etna.run({"run", "demo", "x"});
+    REQUIRE(unknown.code == 2);
+    REQUIRE(contains(unknown.error, "config.toml: unknown key `temprature`"));
+    REQUIRE(etna.run({"run", "--help"}).code == 0);
+
+    etna.write(".config/etna/config.toml", "temp = warm\n");
+    REQUIRE(
+        contains(etna.run({"run", "demo", "x"}).error, "error: config.toml: temp: `warm` is not a number"));
+    REQUIRE(etna.run({"run", "demo", "x", "--temp", "1"}).code == 0);
+    REQUIRE(add_config_file(run_options_table(), "/nonexistent/config.toml", typed).has_value());
+}

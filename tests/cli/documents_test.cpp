@@ -1,0 +1,114 @@
+// Help, man pages and completions say what the table says.
+
+#include "cli/documents.hpp"
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+using namespace etna;
+using namespace etna::cli;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::string unescaped(const std::string& roff) {
+    std::string result;
+    for (std::size_t i = 0; i < roff.size(); ++i)
+        if (roff[i] != '\\' || i + 1 >= roff.size() || roff[i + 1] != '-')
+            result += roff[i];
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("names in the table are unique and described") {
+    for (const Command& command : commands()) {
+        std::set<std::string_view> names;
+        std::set<char> short_names;
+        for (const Option& option : command.options) {
+            CAPTURE(option.name);
+            CHECK(names.insert(option.name).second);
+            CHECK((option.short_name == 0 || short_names.insert(option.short_name).second));
+            CHECK(!option.description.empty());
+            CHECK(option.description.back() != '.');
+            CHECK(option.value.empty() == (option.kind == Kind::flag));
+            CHECK(option.choices.empty() == (option.kind != Kind::choice));
+        }
+    }
+}
+
+TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
+    const Command& run = *find_command("run");
+    const std::string help_text = help(run);
+    const std::string man_text = unescaped(man_page(run));
+    const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
+    for (const Option& option : run.options) {
+        const bool shown = option.visibility == Visibility::shown;
+        const std::string name(option.name);
+        CAPTURE(name);
+        CHECK(contains(help_text, "--" + name) == shown);
+        CHECK(contains(man_text, signature(option)) == shown);
+        CHECK(contains(scripts[0], "--" + name) == shown);
+        CHECK(contains(scripts[1], "--" + name) == shown);
+        CHECK(contains(scripts[2], "-l " + name) == shown);
+        if (shown && has_environment_name(option))
+            CHECK(contains(man_text, environment_name(option)));
+    }
+    for (const ExitCodeText& code : exit_codes()) {
+        CHECK(contains(help_text, fmt::format("\n  {} ", code.code)));
+        CHECK(contains(man_text, fmt::format("\\fB{}\\fR", code.code)));
+    }
+    CHECK(!contains(help(), "generate-docs"));
+}
+
+TEST_CASE("help lines fit a terminal of 80 columns") {
+    for (const std::string& page : {help(), help(*find_command("run"))}) {
+        std::size_t start = 0;
+        while (start < page.size()) {
+            const std::size_t end = page.find('\n', start);
+            const std::string line = page.substr(start, end - start);
+            CAPTURE(line);
+            CHECK(line.size() <= 80);
+            CHECK((line.empty() || line.back() != ' '));
+            start = end + 1;
+        }
+    }
+}
+
+TEST_CASE("the man pages that are checked in are those of the table") {
+    for (const std::string name : {"etna.1", "etna-run.1"}) {
+        std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
+        const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
+        INFO("renew it with: etna generate-docs " << name << " > man/" << name);
+        CHECK(checked_in == document(name).value());
+    }
+}
+
+TEST_CASE("help, version and documents are printed to standard output with code 0") {
+    etna::test::Harness etna;
+    const auto printed = [&](const std::vector<std::string>& arguments) {
+        const auto outcome = etna.run(arguments);
+        CHECK(outcome.code == 0);
+        CHECK(outcome.error.empty());
+        return outcome.output;
+    };
+    const Command& run = *find_command("run");
+    CHECK(printed({"--help"}) == help());
+    CHECK(printed({"-h"}) == help());
+    CHECK(printed({"help", "run"}) == help(run));
+    CHECK(printed({"run", "--help"}) == help(run));
+    CHECK(printed({"run", "demo", "x", "-h", "-n", "0"}) ==
+          help(run)); // help comes before what else is wrong
+    CHECK(printed({"--version"}) == "etna " ETNA_VERSION "\n");
+    CHECK(printed({"generate-docs", "bash"}) == bash_completion());
+    CHECK(etna.run({"generate-docs", "cobol"}).code == 2);
+}

@@ -1,0 +1,170 @@
+#include "tests/cli/harness.hpp"
+
+#include "core/gguf/file.hpp"
+#include "core/store/demo.hpp"
+#include "core/text/tokenizer.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/gguf_writer.hpp"
+
+#include <array>
+#include <atomic>
+#include <fstream>
+#include <memory>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace etna::test {
+namespace {
+
+/// A file in memory, closed with the scope.
+struct MemoryFile {
+    int descriptor = ::memfd_create("etna-test", 0);
+    MemoryFile() = default;
+    MemoryFile(const MemoryFile&) = delete;
+    MemoryFile& operator=(const MemoryFile&) = delete;
+    ~MemoryFile() { ::close(descriptor); }
+
+    [[nodiscard]] std::string content() const {
+        std::string text(static_cast<std::size_t>(::lseek(descriptor, 0, SEEK_END)), '\0');
+        REQUIRE(::pread(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+        return text;
+    }
+};
+
+/// A descriptor to read `text` from.
+int open_input(InputKind kind, const std::string& text) {
+    if (kind == InputKind::none)
+        return ::open("/dev/null", O_RDONLY);
+    if (kind == InputKind::file) {
+        const int file = ::memfd_create("etna-test-input", 0);
+        REQUIRE(::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+        ::lseek(file, 0, SEEK_SET);
+        return file;
+    }
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size())); // fits the pipe
+    ::close(ends[1]);
+    return ends[0];
+}
+
+template <class Item>
+void add_value(GgufWriter& writer, const std::string& key, const Item& item) {
+    if constexpr (std::is_same_v<Item, std::string_view>) {
+        writer.add(key, std::string(item));
+    } else if constexpr (std::is_same_v<Item, gguf::Array>) {
+        std::visit(
+            [&](const auto& items) {
+                using Element = typename std::decay_t<decltype(items)>::value_type;
+                if constexpr (std::is_same_v<Element, std::string_view>)
+                    writer.add_array(key, std::vector<std::string>(items.begin(), items.end()));
+                else if constexpr (!std::is_same_v<Element, gguf::Array>)
+                    writer.add_array(key, items);
+            },
+            item.items);
+    } else {
+        writer.add(key, item);
+    }
+}
+
+} // namespace
+
+Harness::Harness() {
+    static std::atomic<int> count = 0;
+    home_ = std::filesystem::temp_directory_path() /
+            ("etna-cli-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
+    std::filesystem::create_directories(home_);
+    variables["HOME"] = home_.string();
+}
+
+Harness::~Harness() {
+    std::filesystem::remove_all(home_);
+}
+
+std::filesystem::path Harness::write(const std::string& path, const std::string& content) const {
+    const auto file = home_ / path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file, std::ios::binary) << content;
+    return file;
+}
+
+void Harness::install_model(const std::string& name,
+                            const std::vector<std::pair<std::string, std::string>>& texts,
+                            const std::vector<std::pair<std::string, float>>& numbers) const {
+    const auto demo = gguf::File::parse(store::demo_model(), "demo");
+    REQUIRE(demo.has_value());
+    GgufWriter writer;
+    for (const gguf::KeyValue& entry : demo->metadata())
+        std::visit([&](const auto& item) { add_value(writer, std::string(entry.key), item); }, entry.value);
+    for (const auto& [key, text] : texts)
+        writer.add(key, text);
+    for (const auto& [key, number] : numbers)
+        writer.add(key, number);
+    const Bytes bytes = writer.bytes();
+    write(".local/share/etna/models/" + name + ".gguf",
+          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
+                                                        const generate::ExecutorOptions& options) {
+    asked = options;
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    FakeOptions fake;
+    fake.limits.vocabulary = tokenizer.size();
+    fake.limits.context_tokens = options.context_tokens == 0 ? context_tokens : options.context_tokens;
+    fake.limits.candidates_max = 64;
+    fake.limits.groups = {{.page_count = 512}};
+    fake.step_delay = step_delay;
+    fake.lost_at_step = lost_at_step;
+    fake.on_submit = [this](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows)
+            if (row.kind == engine::RowKind::prompt)
+                prompt_tokens_.push_back(row.value);
+    };
+    if (answer) {
+        // SentencePiece writes a space before a text of its own, so the answer's first space is left to it.
+        ETNA_TRY(auto tokens, tokenizer.encode(answer->starts_with(' ') ? answer->substr(1) : *answer,
+                                               {.bos = text::AddBos::never}));
+        tokens.push_back(tokenizer.eos().value());
+        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
+    }
+    return generate::LoadedExecutor{.device = nullptr,
+                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                                    .device_name = "fake device",
+                                    .on_cpu = on_cpu};
+}
+
+Outcome Harness::run(const std::vector<std::string>& arguments) {
+    const MemoryFile output;
+    Outcome outcome = run_into(output.descriptor, arguments);
+    outcome.output = output.content();
+    return outcome;
+}
+
+Outcome Harness::run_into(int output, const std::vector<std::string>& arguments) {
+    const MemoryFile error;
+    prompt_tokens_.clear();
+    cli::Environment environment;
+    environment.input = open_input(input_kind, input);
+    environment.output = output;
+    environment.error = error.descriptor;
+    environment.error_is_terminal = error_is_terminal;
+    environment.variables = variables;
+    environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {
+        return make_executor(file, options);
+    };
+    environment.watch_interrupts = [this] { return [this] { return interrupted.load(); }; };
+    const cli::ExitCode code = cli::run(arguments, environment);
+    ::close(environment.input);
+
+    prompt.clear();
+    const auto demo = gguf::File::parse(store::demo_model(), "demo");
+    const auto tokenizer = text::Tokenizer::create(*demo);
+    for (const TokenId token : prompt_tokens_)
+        prompt += tokenizer->bytes(token);
+    return {static_cast<int>(code), {}, error.content()};
+}
+
+} // namespace etna::test

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "tests/support/fake_executor.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace etna::test {
+
+enum class InputKind { none, pipe, file };
+
+/// What a command left behind.
+struct Outcome {
+    int code = -1;
+    std::string output;
+    std::string error;
+};
+
+/// Runs commands in process, with files for streams and a fake executor behind the demo model's real
+/// tokenizer. The home folder is an empty temporary one, which goes with the object.
+class Harness {
+public:
+    Harness();
+    Harness(const Harness&) = delete;
+    Harness& operator=(const Harness&) = delete;
+    ~Harness();
+
+    Outcome run(const std::vector<std::string>& arguments);
+
+    /// Runs with `output` as standard output; Outcome::output stays empty.
+    Outcome run_into(int output, const std::vector<std::string>& arguments);
+
+    /// Writes a file below the home folder.
+    std::filesystem::path write(const std::string& path, const std::string& content) const;
+
+    /// The demo model's metadata with texts and numbers added, as NAME.gguf in the models' folder.
+    void install_model(const std::string& name, const std::vector<std::pair<std::string, std::string>>& texts,
+                       const std::vector<std::pair<std::string, float>>& numbers = {}) const;
+
+    InputKind input_kind = InputKind::none;
+    std::string input;
+    std::optional<std::string> answer =
+        " there was a dog."; ///< what the model says to everything; none: it rambles
+    cli::Variables variables;
+    bool error_is_terminal = false;
+    bool on_cpu = false;
+    uint32_t context_tokens = 512;
+    std::chrono::microseconds step_delay{0};
+    std::optional<uint64_t> lost_at_step;
+    std::atomic<bool> interrupted{false};
+
+    std::string prompt; ///< what the model of the last run was given, begin token included
+    std::optional<generate::ExecutorOptions> asked; ///< how its executor was asked for
+
+private:
+    Result<generate::LoadedExecutor> make_executor(const gguf::File& file,
+                                                   const generate::ExecutorOptions& options);
+
+    std::filesystem::path home_;
+    std::vector<TokenId> prompt_tokens_;
+};
+
+} // namespace etna::test

@@ -1,0 +1,103 @@
+// The second stage: kinds and ranges.
+
+#include "cli/option_values.hpp"
+#include "cli/run_options.hpp"
+#include "tests/support/catch.hpp"
+
+#include <fmt/format.h>
+
+using namespace etna;
+using namespace etna::cli;
+
+namespace {
+
+const Command& table() {
+    return *find_command("run");
+}
+
+Result<RunOptions> validated(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "demo");
+    return validate_run(table(), parse(table(), arguments).value());
+}
+
+std::string error_of(const std::vector<std::string>& arguments) {
+    const auto result = validated(arguments);
+    return result ? "(accepted)" : result.error().message;
+}
+
+} // namespace
+
+TEST_CASE("ranges are kept at both ends") {
+    REQUIRE(validated({"--temp", "0"})->sampling.temperature == 0.0F);
+    REQUIRE(validated({"--temp", "100"}).has_value());
+    REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is not a number (0 to 100)");
+    REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is not a number (0 to 100)");
+    REQUIRE(validated({"--top-p", "1"})->sampling.top_p == 1.0F);
+    REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is not a number (more than 0, up to 1)");
+    REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is not a number (more than 0, up to 1)");
+    REQUIRE(validated({"--min-p", "0"})->sampling.min_p == 0.0F);
+    REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is not a number (0 to 1)");
+    REQUIRE(validated({"--seed", "4294967295"})->seed == 4294967295U);
+    REQUIRE(error_of({"--seed", "4294967296"}) ==
+            "--seed: `4294967296` is not a whole number (0 to 4294967295)");
+    REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is not a whole number (at least 1)");
+    REQUIRE(validated({"-n", "2147483647"})->max_tokens == 2147483647U);
+    REQUIRE(error_of({"-n", "2147483648"}) ==
+            "--max-tokens: `2147483648` is not a whole number (at least 1)");
+    REQUIRE(validated({"--top-k", "0"})->sampling.top_k == 0U);
+}
+
+TEST_CASE("what is not a number is refused as it was typed") {
+    for (const char* text :
+         {"", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "99999999999999999999", "-1", "nan"})
+        CHECK(error_of({"--seed", text}) ==
+              fmt::format("--seed: `{}` is not a whole number (0 to 4294967295)", text));
+    for (const char* text : {"", "x", "1x", " 1", "nan", "inf", "-inf", "1e999"})
+        CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is not a number (0 to 100)", text));
+}
+
+TEST_CASE("sizes are bytes or powers of 1024") {
+    const auto bytes = [](const char* text) {
+        return validated({"--kv-memory", text})->executor.kv_memory_bytes;
+    };
+    REQUIRE(bytes("65536") == 65536);
+    REQUIRE(bytes("64K") == 65536);
+    REQUIRE(bytes("64k") == 65536);
+    REQUIRE(bytes("512MiB") == 512ULL << 20);
+    REQUIRE(bytes("2G") == 2ULL << 30);
+    REQUIRE(bytes("2GB") == 2ULL << 30);
+    REQUIRE(bytes("1T") == 1ULL << 40);
+    for (const char* text :
+         {"", "G", "1.5G", "-1G", "1K", "2P", "99999999999T", "18446744073709551615", "1 G"})
+        CHECK(error_of({"--kv-memory", text}) ==
+              fmt::format("--kv-memory: `{}` is not a size such as 512M or 2G (at least 64K)", text));
+}
+
+TEST_CASE("choices and flags") {
+    REQUIRE(validated({"--kv-type", "f32"})->executor.kv_type == generate::KvType::f32);
+    REQUIRE(validated({})->executor.kv_type == generate::KvType::f16);
+    REQUIRE(error_of({"--kv-type", "q8"}) == "--kv-type: `q8` is not one of f16, f32");
+    REQUIRE(validated({"--plan-as", "amd"})->executor.plan_as == "amd");
+    REQUIRE(error_of({"--plan-as", "acme"}) ==
+            "--plan-as: `acme` is not one of nvidia, amd, intel, lavapipe");
+    for (const char* yes : {"--raw", "--raw=true", "--raw=1", "--raw=yes", "--raw=on"})
+        CHECK(validated({yes})->prompt_form == PromptForm::raw);
+    for (const char* no : {"--raw=false", "--raw=0", "--raw=no", "--raw=off"})
+        CHECK(validated({no})->prompt_form == PromptForm::as_message);
+    REQUIRE(error_of({"--raw=maybe"}) == "--raw: `maybe` is not true or false");
+    REQUIRE(error_of({"--stop", ""}) == "--stop: a stop string must not be empty");
+}
+
+TEST_CASE("what is absent stays absent") {
+    const auto options = validated({});
+    REQUIRE(options.has_value());
+    REQUIRE(options->model == "demo");
+    REQUIRE(!options->prompt);
+    REQUIRE(!options->max_tokens);
+    REQUIRE(!options->seed);
+    REQUIRE(!options->sampling.temperature);
+    REQUIRE(options->executor.context_tokens == 0);
+    REQUIRE(options->executor.kv_memory_bytes == 0);
+    REQUIRE(options->output_form == OutputForm::text);
+    REQUIRE(options->verbosity == Verbosity::quiet);
+}

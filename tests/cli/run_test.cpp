@@ -1,0 +1,249 @@
+// `etna run` from arguments to streams and exit codes, on the fake executor.
+
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <array>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace etna::test;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+const std::string story = " there was a dog.\n";
+
+} // namespace
+
+TEST_CASE("text goes to standard output, as whole lines, and nothing goes to standard error") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "demo", "Once upon a time"});
+    REQUIRE(outcome.error.empty());
+    REQUIRE(outcome.output == story);
+    REQUIRE(outcome.code == 0);
+
+    etna.answer = " one\n\n";
+    REQUIRE(etna.run({"run", "demo", "x"}).output == " one\n\n"); // ends in a newline already
+    etna.answer = "";
+    REQUIRE(etna.run({"run", "demo", "x"}).output.empty()); // nothing was said, nothing is written
+}
+
+TEST_CASE("the prompt comes from the argument, a pipe, a file, or the argument and one of them") {
+    Harness etna;
+    REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+    REQUIRE(etna.prompt == "<s> Once");
+    for (const InputKind kind : {InputKind::pipe, InputKind::file}) {
+        etna.input_kind = kind;
+        etna.input = "upon\na time\n"; // one newline at the end is not the prompt's
+        REQUIRE(etna.run({"run", "demo"}).code == 0);
+        REQUIRE(etna.prompt == "<s> upon\na time");
+        REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+        REQUIRE(etna.prompt == "<s> Once\n\nupon\na time");
+        etna.input = "";
+        REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+        REQUIRE(etna.prompt == "<s> Once");
+        etna.input = "a\n\n";
+        REQUIRE(etna.run({"run", "demo"}).code == 0);
+        REQUIRE(etna.prompt == "<s> a\n");
+    }
+}
+
+TEST_CASE("no prompt at all is a usage error with a hint") {
+    Harness etna;
+    for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
+        etna.input_kind = kind;
+        const Outcome outcome = etna.run({"run", "demo"});
+        REQUIRE(outcome.code == 2);
+        REQUIRE(outcome.output.empty());
+        REQUIRE(contains(outcome.error, "error: there is no prompt\nhint: "));
+    }
+    REQUIRE(etna.run({"run", "demo", "--", "--not-an-option"}).code == 0);
+    REQUIRE(etna.prompt == "<s> --not-an-option");
+}
+
+TEST_CASE("a chat template makes a message of the prompt, unless --raw") {
+    Harness etna;
+    etna.install_model("chatty", {{"tokenizer.chat_template", "{{ bos_token }}[INST] {{ c }} [/INST]"}});
+    REQUIRE(etna.run({"run", "chatty", "Hi"}).output ==
+            "there was a dog.\n");                   // an answer begins without a space
+    REQUIRE(etna.prompt == "<s> [INST] Hi [/INST]"); // one begin token
+    REQUIRE(etna.run({"run", "chatty", "Hi", "--raw"}).output == story);
+    REQUIRE(etna.prompt == "<s> Hi");
+
+    etna.install_model("odd", {{"tokenizer.chat_template", "{{ messages }}"}});
+    const Outcome outcome = etna.run({"run", "odd", "Hi"});
+    REQUIRE(outcome.code == 1);
+    REQUIRE(contains(outcome.error, "hint: use --raw"));
+    REQUIRE(etna.run({"run", "odd", "Hi", "--raw"}).code == 0);
+}
+
+TEST_CASE("--max-tokens, --stop and the context end the text") {
+    Harness etna;
+    const auto tokens_of = [](const Outcome& outcome) {
+        return nlohmann::json::parse(outcome.output)["tokens"].size();
+    };
+    const Outcome limited = etna.run({"run", "demo", "x", "-n", "3", "--json"});
+    REQUIRE(tokens_of(limited) == 3);
+    REQUIRE(nlohmann::json::parse(limited.output)["finish_reason"] == "length");
+
+    REQUIRE(etna.run({"run", "demo", "x", "--stop", "was"}).output == " there \n");
+    REQUIRE(etna.run({"run", "demo", "x", "--stop", "cat", "--stop= a d"}).output == " there was\n");
+    REQUIRE(etna.run({"run", "demo", "x", "--stop", "dogs"}).output == story); // held back, then shown
+    REQUIRE(nlohmann::json::parse(
+                etna.run({"run", "demo", "x", "--stop", "was", "--json"}).output)["finish_reason"] == "stop");
+
+    etna.answer.reset(); // rambles until the context is full
+    const auto full =
+        nlohmann::json::parse(etna.run({"run", "demo", "x", "-c", "32", "--json", "--temp", "0"}).output);
+    CAPTURE(full.dump());
+    REQUIRE((full["finish_reason"] == "length" || full["finish_reason"] == "stop"));
+    REQUIRE(full["usage"]["total_tokens"] <= 32);
+}
+
+TEST_CASE("--json writes one object and nothing else") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "demo", "Once", "--json", "--seed", "4294967295"});
+    REQUIRE(outcome.code == 0);
+    REQUIRE(outcome.error.empty());
+    REQUIRE(std::count(outcome.output.begin(), outcome.output.end(), '\n') == 1);
+    const auto json = nlohmann::json::parse(outcome.output);
+    REQUIRE(json["model"] == "demo");
+    REQUIRE(json["text"] == " there was a dog.");
+    REQUIRE(json["finish_reason"] == "stop");
+    REQUIRE(json["seed"] == 4294967295U);
+    REQUIRE(json["tokens"].is_array());
+    REQUIRE(json["usage"]["completion_tokens"] == json["tokens"].size());
+    REQUIRE(json["usage"]["prompt_tokens"].get<int>() > 1);
+    REQUIRE(json["usage"]["total_tokens"].get<int>() ==
+            json["usage"]["prompt_tokens"].get<int>() + json["usage"]["completion_tokens"].get<int>());
+    for (const char* key : {"load_ms", "prompt_ms", "generation_ms", "prompt_tokens_per_second",
+                            "generation_tokens_per_second"})
+        REQUIRE(json["timings"][key].get<double>() >= 0);
+    REQUIRE(json.size() == 7);
+}
+
+TEST_CASE("the same seed gives the same text, another one another") {
+    Harness etna;
+    etna.answer.reset();
+    const auto text = [&](const std::string& seed) {
+        const Outcome outcome = etna.run({"run", "demo", "x", "-n", "24", "--temp", "1.5", "--seed", seed});
+        REQUIRE(outcome.code == 0);
+        return outcome.output;
+    };
+    REQUIRE(text("7") == text("7"));
+    REQUIRE(text("7") != text("8"));
+
+    // A seed that was drawn is reported, and gives the same text again.
+    const auto drawn = nlohmann::json::parse(etna.run({"run", "demo", "x", "-n", "24", "--json"}).output);
+    const std::string seed = std::to_string(drawn["seed"].get<uint32_t>());
+    const auto again =
+        nlohmann::json::parse(etna.run({"run", "demo", "x", "-n", "24", "--json", "--seed", seed}).output);
+    REQUIRE(again["tokens"] == drawn["tokens"]);
+}
+
+TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
+    Harness etna;
+    etna.answer.reset();
+    etna.step_delay = std::chrono::milliseconds(5);
+    std::thread hand([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        etna.interrupted = true;
+    });
+    const Outcome outcome = etna.run({"run", "demo", "x", "--temp", "0"});
+    hand.join();
+    REQUIRE(outcome.code == 130);
+    REQUIRE(!outcome.output.empty());
+    REQUIRE(outcome.output.back() == '\n');
+    REQUIRE(outcome.error.empty());
+    const auto json = nlohmann::json::parse(etna.run({"run", "demo", "x", "--json"}).output);
+    REQUIRE(json["finish_reason"] == "cancelled");
+}
+
+TEST_CASE("a closed pipe ends quietly with 0, a full disk is an error") {
+    std::signal(SIGPIPE, SIG_IGN);
+    Harness etna;
+    etna.answer.reset();
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    ::close(ends[0]);
+    for (const char* form : {"--raw", "--json"}) {
+        const Outcome outcome = etna.run_into(ends[1], {"run", "demo", "x", "-n", "8", form});
+        REQUIRE(outcome.code == 0);
+        REQUIRE(outcome.error.empty());
+    }
+    ::close(ends[1]);
+    const int full = ::open("/dev/full", O_WRONLY);
+    const Outcome outcome = etna.run_into(full, {"run", "demo", "x"});
+    ::close(full);
+    REQUIRE(outcome.code == 1);
+    REQUIRE(contains(outcome.error, "error: cannot write to standard output: No space left on device"));
+}
+
+TEST_CASE("failures are one clear sentence and exit code 1") {
+    Harness etna;
+    REQUIRE(contains(etna.run({"run", "dmeo", "x"}).error, "did you mean `demo`?"));
+    REQUIRE(etna.run({"run", "dmeo", "x"}).code == 1);
+    REQUIRE(etna.run({"run", "./none.gguf", "x"}).code == 1);
+    etna.write(".local/share/etna/models/broken.gguf", "GGUF and then nonsense");
+    const Outcome broken = etna.run({"run", "broken", "x"});
+    REQUIRE(broken.code == 1);
+    REQUIRE(contains(broken.error, "error: "));
+    REQUIRE(contains(broken.error, "broken.gguf"));
+    REQUIRE(broken.output.empty());
+
+    const Outcome longer = etna.run({"run", "demo", "Once upon a time there was", "-c", "4"});
+    REQUIRE(longer.code == 1);
+    REQUIRE(contains(longer.error, "but the context holds 4"));
+    REQUIRE(contains(longer.error, "hint: raise --ctx-size (the model was trained for 512 tokens)"));
+
+    etna.lost_at_step = 2;
+    const Outcome lost = etna.run({"run", "demo", "x"});
+    REQUIRE(lost.code == 1);
+    REQUIRE(contains(lost.error, "error: the fake device was lost"));
+}
+
+TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
+    Harness etna;
+    etna.on_cpu = true;
+    etna.context_tokens = 256;
+    const Outcome outcome = etna.run({"run", "demo", "x"});
+    REQUIRE(outcome.code == 0);
+    REQUIRE(outcome.output == story);
+    REQUIRE(contains(outcome.error, "note: no GPU was found: running on the CPU (fake device)"));
+    REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 512 tokens"));
+    REQUIRE(
+        etna.run({"run", "demo", "x", "-c", "256", "--device", "fake"}).error.empty()); // both were asked for
+}
+
+TEST_CASE("--verbose reports on standard error") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "demo", "x", "-v", "--seed", "5"});
+    REQUIRE(outcome.output == story);
+    for (const char* part : {"device      fake device", "load ", "prompt ", "generation ", "tok/s", "seed 5"})
+        REQUIRE(contains(outcome.error, part));
+}
+
+TEST_CASE("messages are coloured on a terminal only, and not with NO_COLOR") {
+    Harness etna;
+    REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
+    etna.error_is_terminal = true;
+    REQUIRE(contains(etna.run({"run"}).error, "\x1b[1;31merror:"));
+    etna.variables["NO_COLOR"] = "1";
+    REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
+}
+
+TEST_CASE("names cannot write control characters on the terminal") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "\x1b[2Jx\n", "y"});
+    REQUIRE(outcome.code == 1);
+    REQUIRE(!contains(outcome.error, "\x1b"));
+    REQUIRE(contains(outcome.error, "\\x1b[2Jx\\x0a"));
+}

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""`etna run` from the outside: pipes, signals, exit codes, damaged files, missing drivers. Usage: run_test.py ETNA"""
+
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ETNA = ""
+MODELS = pathlib.Path(__file__).resolve().parents[1] / "data" / "models"
+DEMO = pathlib.Path(__file__).resolve().parents[2] / "core" / "store" / "demo" / "stories260K.gguf"
+LIMIT_S = 120
+
+
+def environment(**more):
+    """The caller's environment without settings of etna's, in an empty home."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("ETNA_", "XDG_"))}
+    return {**kept, "HOME": HOME.name, **more}
+
+
+def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
+    """Runs etna to its end; `text` goes through a pipe."""
+    source = {"input": text.encode()} if text is not None else {"stdin": stdin}
+    return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
+
+
+class Text(unittest.TestCase):
+    def test_a_pipe_in_and_a_pipe_out(self):
+        result = run("run", "demo", "--raw", "-n", "32", "--temp", "0", text="Once upon a time\n")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.startswith(b", there was a little girl named Lily."), result.stdout)
+        self.assertTrue(result.stdout.endswith(b"\n"))
+
+    def test_greedy_tokens_are_the_references(self):
+        expected = json.loads((MODELS / "stories260K.expected.json").read_text())
+        for case in expected["runs"]:
+            begin = len(case["prompt_tokens"])
+            prompt = case.get("prompt", "")  # the begin token alone is the empty prompt
+            result = run("run", "demo", prompt, "--raw", "-n", "80", "--temp", "0", "--json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            answer = json.loads(result.stdout)
+            self.assertEqual(answer["usage"]["prompt_tokens"], begin)
+            self.assertEqual(answer["tokens"], case["tokens"][begin:begin + 80])
+
+    def test_json_is_one_object_with_what_was_promised(self):
+        result = run("run", "demo", "Once", "-n", "5", "--json", "--seed", "3")
+        answer = json.loads(result.stdout)
+        self.assertEqual(sorted(answer), ["finish_reason", "model", "seed", "text", "timings", "tokens", "usage"])
+        self.assertEqual((answer["model"], answer["seed"], answer["finish_reason"]), ("demo", 3, "length"))
+        self.assertEqual(len(answer["tokens"]), 5)
+        self.assertGreater(answer["timings"]["load_ms"], 0)
+
+    def test_the_same_seed_gives_the_same_text(self):
+        runs = [run("run", "demo", "Once", "-n", "40", "--temp", "1", "--seed", seed).stdout for seed in "778"]
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0], runs[2])
+
+    def test_a_model_in_a_file_and_by_name(self):
+        folder = pathlib.Path(HOME.name) / "data" / "etna" / "models"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "tiny.gguf").write_bytes(DEMO.read_bytes())
+        arguments = ("Once", "-n", "8", "--temp", "0")
+        by_name = run("run", "tiny", *arguments, XDG_DATA_HOME=str(folder.parents[1]))
+        by_path = run("run", str(folder / "tiny.gguf"), *arguments)
+        self.assertEqual(by_name.returncode, 0, by_name.stderr)
+        self.assertEqual(by_name.stdout, by_path.stdout)
+        self.assertEqual(by_name.stdout, run("run", "demo", *arguments).stdout)
+
+    def test_plans_for_other_vendors_say_the_same(self):
+        texts = {run("run", "demo", "Once", "-n", "24", "--temp", "0", "--plan-as", vendor).stdout
+                 for vendor in ("nvidia", "amd", "intel", "lavapipe")}
+        self.assertEqual(len(texts), 1, texts)
+
+    def test_an_f32_cache_and_a_small_context(self):
+        result = run("run", "demo", "Once", "-c", "64", "--kv-type", "f32", "--temp", "0", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertLessEqual(json.loads(result.stdout)["usage"]["total_tokens"], 64)
+
+
+class Ends(unittest.TestCase):
+    def test_a_reader_that_goes_away_ends_it_quietly(self):
+        shell = f"'{ETNA}' run demo Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
+        result = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=LIMIT_S, env=environment(),
+                                stdin=subprocess.DEVNULL)
+        self.assertRegex(result.stdout.decode(), r"^.{5} 0\n$")
+        self.assertNotIn(b"error", result.stderr)
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([ETNA, "run", "demo", "Once", "-n", "4"], stdout=full, stderr=subprocess.PIPE,
+                                    stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"error: cannot write to standard output", result.stderr)
+
+    def test_a_closed_standard_output_is_an_error(self):
+        result = subprocess.run(["bash", "-c", f"'{ETNA}' run demo Once -n 4 >&-"], stderr=subprocess.PIPE,
+                                stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
+        self.assertEqual(result.returncode, 1)
+
+    def test_ctrl_c_keeps_the_text(self):
+        with subprocess.Popen([ETNA, "run", "demo", "Once", "-c", "512", "--temp", "1", "--seed", "1", "--stop", "\0"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=environment()) as process:
+            first = process.stdout.read(1)  # the generation has begun
+            process.send_signal(signal.SIGINT)
+            rest, errors = process.communicate(timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertTrue((first + rest).endswith(b"\n"))
+
+    def test_a_terminal_gets_text_and_the_prompt_is_not_read_from_it(self):
+        child, descriptor = pty.fork()
+        if child == 0:
+            os.execve(ETNA, [ETNA, "run", "demo"], environment())
+        shown = b""
+        limit = time.monotonic() + LIMIT_S
+        while time.monotonic() < limit:
+            try:
+                piece = os.read(descriptor, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(os.waitstatus_to_exitcode(status), 2)
+        self.assertIn(b"there is no prompt", shown)
+
+
+class Failures(unittest.TestCase):
+    def one_sentence(self, result, *parts):
+        lines = result.stderr.decode().splitlines()
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(len([line for line in lines if line.startswith("error: ")]), 1, lines)
+        self.assertTrue(all(line.startswith(("error: ", "hint: ")) for line in lines), lines)
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+    def test_damaged_files(self):
+        demo = DEMO.read_bytes()
+        damages = {
+            "empty": b"",
+            "text": b"this is not a model\n",
+            "header": demo[:10],
+            "metadata": demo[:3000],
+            "tensors": demo[:len(demo) // 2],
+            "counts": demo[:8] + b"\xff" * 16 + demo[24:],
+        }
+        for name, content in damages.items():
+            with self.subTest(name):
+                path = pathlib.Path(HOME.name) / f"{name}.gguf"
+                path.write_bytes(content)
+                self.one_sentence(run("run", str(path), "x"), f"{name}.gguf")
+
+    def test_a_folder_and_a_missing_file(self):
+        folder = pathlib.Path(HOME.name) / "folder.gguf"
+        folder.mkdir(exist_ok=True)
+        self.one_sentence(run("run", str(folder), "x"), "folder.gguf")
+        self.one_sentence(run("run", "./none.gguf", "x"), "none.gguf")
+
+    def test_no_driver(self):
+        empty = pathlib.Path(HOME.name) / "empty.json"
+        empty.write_text("")
+        self.one_sentence(run("run", "demo", "x", VK_ICD_FILENAMES=str(empty), VK_DRIVER_FILES=str(empty)))
+
+    def test_a_device_that_is_not_there(self):
+        self.one_sentence(run("run", "demo", "x", "--device", "no such device"), "no such device")
+
+    def test_a_prompt_longer_than_the_context(self):
+        result = run("run", "demo", text="dog " * 5000)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn(b"but the context holds 512", result.stderr)
+
+    def test_usage(self):
+        for arguments in (["rum"], ["run"], ["run", "demo"], ["run", "demo", "x", "--temp", "hot"],
+                          ["run", "demo", "x", "--frobnicate"], []):
+            with self.subTest(arguments):
+                result = run(*arguments)
+                self.assertEqual(result.returncode, 2)
+                self.assertEqual(result.stdout, b"")
+                self.assertRegex(result.stderr.decode(), r"\Aerror: .*\nhint: .*\n\Z")
+
+
+if __name__ == "__main__":
+    ETNA = os.path.abspath(sys.argv.pop(1))
+    HOME = tempfile.TemporaryDirectory(prefix="etna-e2e-")
+    with HOME:
+        unittest.main(verbosity=2)
