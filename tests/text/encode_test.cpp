@@ -162,8 +162,7 @@ TEST_CASE("user-defined tokens of SentencePiece match spaces and space marks ali
 }
 
 TEST_CASE("a byte that a real vocabulary lacks is named") {
-    const auto tokenizer =
-        bundled_vocabulary("smollm2"); // 21 bytes have no token, rare ones all
+    const auto tokenizer = bundled_vocabulary("smollm2"); // 21 bytes have no token, rare ones all
     const auto failed = tokenizer.encode("a\xFE", {});
     REQUIRE_FALSE(failed);
     CHECK(failed.error().kind == ErrorKind::invalid_argument);
