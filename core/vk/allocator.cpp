@@ -22,16 +22,19 @@ struct Block {
 };
 
 Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
-    for (const Memory intent : {Memory::device, Memory::upload, Memory::readback})
+    for (const Memory intent : {Memory::device, Memory::upload, Memory::readback}) {
         types_[static_cast<size_t>(intent)] =
             memory_types_for(options.memory, intent, options.map_device_memory);
+    }
 }
 
 Allocator::~Allocator() {
-    for (auto& pools : pools_)
-        for (Pool& pool : pools)
+    for (auto& pools : pools_) {
+        for (const Pool& pool : pools) {
             for (const auto& block : pool.blocks)
                 free_block(*block);
+        }
+    }
 }
 
 void Allocator::free_block(Block& block) const {
@@ -41,9 +44,10 @@ void Allocator::free_block(Block& block) const {
 Result<Allocation> Allocator::allocate(Memory intent, const VkMemoryRequirements& requirements) {
     const uint64_t alignment = std::max(requirements.alignment, allocation_alignment);
     const uint64_t bytes = round_up(requirements.size, allocation_alignment);
-    if (!options_.policy.allows(bytes))
+    if (!options_.policy.allows(bytes)) {
         return Error{ErrorKind::out_of_memory,
                      fmt::format("{} bytes are not below the device's largest allocation", bytes)};
+    }
     Error first{ErrorKind::unsupported, "the device has no memory of the kind that is needed",
                 "update the GPU's Vulkan driver, or choose another device"};
     const std::scoped_lock lock(mutex_);
@@ -74,15 +78,18 @@ Result<Allocation> Allocator::allocate_from(Pool& pool, Memory intent, uint32_t 
                           .memory = block.memory,
                           .mapped = block.mapped == nullptr ? nullptr : block.mapped + *offset};
     };
-    for (const auto& block : pool.blocks)
-        if (!block->own)
+    for (const auto& block : pool.blocks) {
+        if (!block->own) {
             if (auto part = part_of(*block))
                 return *part;
+        }
+    }
     if (!options_.policy.needs_own_allocation(bytes, pool.reserved_bytes)) {
         auto block = add_block(pool, intent, type, options_.policy.next_block_bytes(pool.reserved_bytes));
-        if (block)
+        if (block) {
             if (auto part = part_of(**block))
                 return *part;
+        }
         // Memory is scarce: an allocation of the exact size may still succeed.
     }
     ETNA_TRY(Block* const block, add_block(pool, intent, type, bytes));
@@ -151,19 +158,22 @@ void Allocator::release(const Allocation& allocation) {
 uint64_t Allocator::device_local_bytes() const {
     const std::scoped_lock lock(mutex_);
     uint64_t bytes = 0;
-    for (const auto& pools : pools_)
-        for (uint32_t type = 0; type < options_.memory.memoryTypeCount; ++type)
+    for (const auto& pools : pools_) {
+        for (uint32_t type = 0; type < options_.memory.memoryTypeCount; ++type) {
             if ((options_.memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0)
                 bytes += pools[type].reserved_bytes;
+        }
+    }
     return bytes;
 }
 
 size_t Allocator::block_count() const {
     const std::scoped_lock lock(mutex_);
     size_t count = 0;
-    for (const auto& pools : pools_)
+    for (const auto& pools : pools_) {
         for (const Pool& pool : pools)
             count += pool.blocks.size();
+    }
     return count;
 }
 

@@ -64,11 +64,12 @@ Status bind(Buffer::Content& content, Memory memory) {
     auto allocation = allocate(owner, memory, requirements);
     if (!allocation) {
         Error error = std::move(allocation).error();
-        if (error.kind == ErrorKind::out_of_memory)
+        if (error.kind == ErrorKind::out_of_memory) {
             error.message = fmt::format(
                 "buffer `{}` needs {:.1f} MiB of {} memory, and {:.1f} MiB are free on `{}` ({})",
                 content.label, mebibytes(content.bytes), name_of(memory),
                 mebibytes(read_memory_state(owner).free_bytes), owner.profile.name, error.message);
+        }
         return error;
     }
     content.allocation = *allocation;
@@ -80,12 +81,13 @@ Status bind(Buffer::Content& content, Memory memory) {
     info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
     info.buffer = content.handle;
     content.address = device.functions.vkGetBufferDeviceAddress(device.handle, &info);
-    if (content.address == 0 || content.address % allocation_alignment != 0)
+    if (content.address == 0 || content.address % allocation_alignment != 0) {
         return Error{
             ErrorKind::unsupported,
             fmt::format("the driver gave the buffer `{}` the address {:#x}, which is not a multiple of {}",
                         content.label, content.address, allocation_alignment),
             "update the GPU's Vulkan driver, or choose another device"};
+    }
     return {};
 }
 
@@ -111,12 +113,13 @@ Result<Buffer> Buffer::create(Device& device, Memory memory, uint64_t bytes, std
     if (bytes == 0)
         return Error{ErrorKind::invalid_argument, fmt::format("buffer `{}` has no bytes", label)};
     const uint64_t limit = device.profile().allocation_bytes_max;
-    if (bytes >= limit || round_up(bytes, allocation_alignment) >= limit)
+    if (bytes >= limit || round_up(bytes, allocation_alignment) >= limit) {
         return Error{
             ErrorKind::invalid_argument,
             fmt::format("buffer `{}` needs {:.1f} MiB, and one allocation on `{}` must stay below {:.1f} MiB",
                         label, mebibytes(bytes), device.profile().name, mebibytes(limit)),
             "use a smaller model or context, or another device"};
+    }
     auto content = std::make_unique<Content>();
     content->device = &device.content();
     content->bytes = bytes;

@@ -67,9 +67,10 @@ std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& de
                                            std::string_view wish) {
     const auto collect = [&devices](const auto& fits) {
         std::vector<const PhysicalDevice*> found;
-        for (const PhysicalDevice& device : devices)
+        for (const PhysicalDevice& device : devices) {
             if (fits(device))
                 found.push_back(&device);
+        }
         return found;
     };
     if (const auto index = parse_index(wish)) {
@@ -90,20 +91,24 @@ std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& de
 Result<PhysicalDevice> choose_wished(const std::vector<PhysicalDevice>& devices, std::string_view wish) {
     const auto found = matches(devices, wish);
     std::vector<const PhysicalDevice*> all;
+    all.reserve(devices.size());
     for (const PhysicalDevice& device : devices)
         all.push_back(&device);
-    if (found.empty())
+    if (found.empty()) {
         return Error{ErrorKind::not_found, fmt::format("no Vulkan device matches `{}`", wish),
                      fmt::format("the devices are {}", listing(all))};
-    if (found.size() > 1)
+    }
+    if (found.size() > 1) {
         return Error{ErrorKind::invalid_argument, fmt::format("`{}` matches several Vulkan devices", wish),
                      fmt::format("name one of {} by its index or UUID", listing(found))};
+    }
     const PhysicalDevice& device = *found.front();
-    if (!device.missing.empty())
+    if (!device.missing.empty()) {
         return Error{
             ErrorKind::unsupported,
             fmt::format("the device `{}` cannot be used: it lacks {}", device.profile.name, device.missing),
             "update the GPU's Vulkan driver, or choose another device"};
+    }
     return device;
 }
 
@@ -128,9 +133,10 @@ Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::s
         if (best == nullptr || order(device) < order(*best))
             best = &device;
     }
-    if (best == nullptr)
+    if (best == nullptr) {
         return Error{ErrorKind::no_device, fmt::format("no Vulkan device can be used: {}", lacks),
                      "update the GPU's Vulkan driver"};
+    }
     return *best;
 }
 

@@ -101,10 +101,11 @@ Device::~Device() = default;
 
 Result<std::unique_ptr<Device>> Device::create(Instance& instance, const PhysicalDevice& physical,
                                                const DeviceOptions& options) {
-    if (!physical.missing.empty())
+    if (!physical.missing.empty()) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the device `{}` lacks {}", physical.profile.name, physical.missing),
                      "update the GPU's Vulkan driver, or choose another device"};
+    }
     auto content = std::make_unique<Content>();
     content->instance = &instance.content();
     content->physical = static_cast<VkPhysicalDevice>(physical.handle);
@@ -112,9 +113,10 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
     content->profile =
         options.mask_optional_features ? without_optional_features(physical.profile) : physical.profile;
     const std::optional<uint32_t> family = find_compute_family(content->physical);
-    if (!family)
+    if (!family) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the device `{}` lacks a compute queue", physical.profile.name)};
+    }
 
     const FeatureSources sources = find_feature_sources(content->physical, instance.content().version);
     ETNA_CHECK(create_handle(*content, sources, *family));
@@ -140,9 +142,10 @@ MemoryState Device::memory() const {
 }
 
 Result<uint64_t> Device::submit(Commands commands) {
-    if (!commands.content_ || commands.content_->device != content_.get())
+    if (!commands.content_ || commands.content_->device != content_.get()) {
         return Error{ErrorKind::invalid_argument,
                      "commands are submitted twice, or to another device than they were made for"};
+    }
     content_->collect();
     const uint64_t value = content_->timeline.begin_submission();
     VkSemaphore semaphore = content_->timeline.semaphore();

@@ -13,9 +13,10 @@ Status HazardCheck::add(std::string_view label, std::span<const Range> reads, st
         });
         return found == accesses.end() ? nullptr : &*found;
     };
-    for (const Range& range : reads)
+    for (const Range& range : reads) {
         if (const Access* earlier = find(writes_, range))
             return conflict(*earlier, "writes", label, "reads", range);
+    }
     for (const Range& range : writes) {
         if (const Access* earlier = find(writes_, range))
             return conflict(*earlier, "writes", label, "writes", range);
@@ -25,9 +26,10 @@ Status HazardCheck::add(std::string_view label, std::span<const Range> reads, st
     const size_t step = labels_.size();
     labels_.emplace_back(label);
     const auto remember = [step](std::vector<Access>& accesses, std::span<const Range> ranges) {
-        for (const Range& range : ranges)
+        for (const Range& range : ranges) {
             if (range.bytes != 0)
                 accesses.push_back({range, step});
+        }
     };
     remember(reads_, reads);
     remember(writes_, writes);

@@ -81,17 +81,19 @@ Status create_handle(Instance::Content& content, Validation validation) {
     std::vector<const char*> layers;
     std::vector<const char*> extensions;
     if (validation == Validation::on) {
-        if (!has_layer(validation_layer))
+        if (!has_layer(validation_layer)) {
             return Error{ErrorKind::unsupported, "the Vulkan validation layer is not installed",
                          "on Debian and Ubuntu: `apt install vulkan-validationlayers`"};
+        }
         layers.push_back(validation_layer);
     }
     const bool debug_utils =
         has_extension(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
         (validation == Validation::on && has_extension(validation_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
-    if (validation == Validation::on && !debug_utils)
+    if (validation == Validation::on && !debug_utils) {
         return Error{ErrorKind::unsupported, "the validation layer lacks VK_EXT_debug_utils",
                      "update the package vulkan-validationlayers"};
+    }
     if (debug_utils)
         extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
 

@@ -12,15 +12,17 @@ const char* const install_hint =
 
 Status open_loader() {
     static const VkResult opened = volkInitialize();
-    if (opened != VK_SUCCESS)
+    if (opened != VK_SUCCESS) {
         return Error{ErrorKind::no_device, "the Vulkan loader (libvulkan.so.1) cannot be opened",
                      install_hint};
+    }
     const uint32_t version = volkGetInstanceVersion();
-    if (version < VK_API_VERSION_1_2)
+    if (version < VK_API_VERSION_1_2) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the Vulkan loader is version {}.{}, and 1.2 is needed",
                                  VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
                      install_hint};
+    }
     return {};
 }
 

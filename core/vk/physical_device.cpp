@@ -127,9 +127,10 @@ void read_memory(VkPhysicalDevice handle, DeviceProfile& profile) {
             continue;
         profile.memory_bytes = std::max(profile.memory_bytes, memory.memoryHeaps[heap].size);
         bool heap_mapped = false;
-        for (uint32_t type = 0; type < memory.memoryTypeCount; ++type)
+        for (uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
             heap_mapped |= memory.memoryTypes[type].heapIndex == heap &&
                            (memory.memoryTypes[type].propertyFlags & mapped) == mapped;
+        }
         all_mapped &= heap_mapped;
     }
     // A discrete device's memory may be host-visible as a whole too (resizable BAR), but it is not the host's
@@ -182,10 +183,11 @@ PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uin
     read_memory(handle, profile);
 
     const std::optional<uint32_t> family = find_compute_family(handle);
-    if (!family)
+    if (!family) {
         add_missing(device.missing, "a compute queue");
-    else if (timestamp_bits(handle, *family) != 0)
+    } else if (timestamp_bits(handle, *family) != 0) {
         profile.timestamp_period_ns = static_cast<double>(properties.limits.timestampPeriod);
+    }
 
     const FeatureSources sources = find_feature_sources(handle, instance_version);
     if (sources.version < VK_API_VERSION_1_2) {

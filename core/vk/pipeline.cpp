@@ -34,28 +34,32 @@ Status check(const Device::Content& device, const PipelineOptions& options,
              const std::optional<std::array<uint32_t, 3>>& size) {
     if (options.code.size() <= spirv_header_words || options.code[0] != spirv_magic)
         return Error{ErrorKind::invalid_argument, fmt::format("shader `{}` is not SPIR-V", options.label)};
-    if (options.push_constant_bytes > push_constant_bytes_max || options.push_constant_bytes % 4 != 0)
+    if (options.push_constant_bytes > push_constant_bytes_max || options.push_constant_bytes % 4 != 0) {
         return Error{
             ErrorKind::invalid_argument,
             fmt::format(
                 "shader `{}` asks for {} bytes of push constants; a multiple of 4 up to {} can be had",
                 options.label, options.push_constant_bytes, push_constant_bytes_max)};
+    }
     const DeviceProfile& profile = device.profile;
-    if (size && invocations(*size) > profile.workgroup_invocations_max)
+    if (size && invocations(*size) > profile.workgroup_invocations_max) {
         return refused(options,
                        fmt::format("has {} invocations in a workgroup, and `{}` allows {}",
                                    invocations(*size), profile.name, profile.workgroup_invocations_max));
+    }
     const uint32_t required = options.required_subgroup_size;
     if (required == 0)
         return {};
     if (!profile.subgroup_size_control || !std::has_single_bit(required) ||
-        required < profile.subgroup_size_min || required > profile.subgroup_size_max)
+        required < profile.subgroup_size_min || required > profile.subgroup_size_max) {
         return refused(options, fmt::format("requires subgroups of {}, which `{}` cannot be told to use",
                                             required, profile.name));
-    if (size && invocations(*size) > uint64_t{required} * device.workgroup_subgroups_max)
+    }
+    if (size && invocations(*size) > uint64_t{required} * device.workgroup_subgroups_max) {
         return refused(options,
                        fmt::format("needs more than the {} subgroups of {} that `{}` allows in a workgroup",
                                    device.workgroup_subgroups_max, required, profile.name));
+    }
     return {};
 }
 
@@ -100,9 +104,10 @@ private:
 std::vector<VkSpecializationMapEntry> specialization_entries(size_t count) {
     std::vector<VkSpecializationMapEntry> entries;
     entries.reserve(count);
-    for (uint32_t id = 0; id < count; ++id)
+    for (uint32_t id = 0; id < count; ++id) {
         entries.push_back(
             {.constantID = id, .offset = id * uint32_t{sizeof(uint32_t)}, .size = sizeof(uint32_t)});
+    }
     return entries;
 }
 

@@ -117,14 +117,16 @@ bool Recorder::Content::begin_timing(const std::string& label) {
     CommandSlot& slot = *commands->slot;
     const size_t number = slot.timed.size();
     const size_t pool = number / CommandSlot::timed_per_query_pool;
-    if (pool == slot.query_pools.size())
+    if (pool == slot.query_pools.size()) {
         if (auto added = device->slots->add_query_pool(slot); !added) {
             fail(std::move(added).error());
             return false;
         }
-    if (number % CommandSlot::timed_per_query_pool == 0)
+    }
+    if (number % CommandSlot::timed_per_query_pool == 0) {
         functions().vkCmdResetQueryPool(buffer(), slot.query_pools[pool], 0,
                                         2 * CommandSlot::timed_per_query_pool);
+    }
     std::string path;
     for (const std::string& region : regions)
         path += region + "/";
@@ -179,9 +181,10 @@ void Recorder::dispatch(const Dispatch& dispatch) {
     if (content_->bound != pipeline.handle)
         functions.vkCmdBindPipeline(buffer, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
     content_->bound = pipeline.handle;
-    if (pipeline.push_constant_bytes != 0)
+    if (pipeline.push_constant_bytes != 0) {
         functions.vkCmdPushConstants(buffer, pipeline.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
                                      pipeline.push_constant_bytes, dispatch.push_constants.data());
+    }
     functions.vkCmdDispatch(buffer, dispatch.groups[0], dispatch.groups[1], dispatch.groups[2]);
     if (content_->options.timestamps)
         content_->write_timestamp(1);
@@ -207,9 +210,10 @@ void Recorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, 
         return;
     const Range read = from.range(from_offset, bytes);
     const Range write = to.range(to_offset, bytes);
-    if (read.overlaps(write))
+    if (read.overlaps(write)) {
         return content_->refuse(
             fmt::format("copy within buffer `{}` between parts that overlap", source->label));
+    }
     if (!content_->check_hazards("copy", {&read, 1}, {&write, 1}))
         return;
     const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
@@ -220,10 +224,11 @@ void Recorder::fill(const Buffer& buffer, uint64_t offset, uint64_t bytes, uint3
     const Buffer::Content* target = buffer.content_.get();
     if (content_->error || !content_->check_part("fill", target, offset, bytes) || bytes == 0)
         return;
-    if (offset % sizeof(word) != 0 || bytes % sizeof(word) != 0)
+    if (offset % sizeof(word) != 0 || bytes % sizeof(word) != 0) {
         return content_->refuse(
             fmt::format("fill of {} bytes at offset {} of buffer `{}`: both must be multiples of 4", bytes,
                         offset, target->label));
+    }
     const Range write = buffer.range(offset, bytes);
     if (!content_->check_hazards("fill", {}, {&write, 1}))
         return;

@@ -38,10 +38,11 @@ uint64_t Timeline::completed() const {
 }
 
 Status Timeline::wait(uint64_t value) const {
-    if (value > submitted_)
+    if (value > submitted_) {
         return Error{
             ErrorKind::invalid_argument,
             fmt::format("waiting for submission {}, but only {} were made", value, submitted_.load())};
+    }
     VkSemaphoreWaitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
     info.semaphoreCount = 1;

@@ -49,9 +49,10 @@ TEST_CASE("fill writes its word into the part and nothing else") {
 TEST_CASE("every buffer has an aligned address of its own") {
     auto& device = gpu().device;
     std::vector<vk::Buffer> buffers;
-    for (const auto memory : {vk::Memory::device, vk::Memory::upload, vk::Memory::readback})
+    for (const auto memory : {vk::Memory::device, vk::Memory::upload, vk::Memory::readback}) {
         for (uint64_t bytes = 1; bytes < 5000; bytes = bytes * 3 + 1)
             buffers.push_back(must(vk::Buffer::create(device, memory, bytes, "one of many")));
+    }
     for (size_t i = 0; i < buffers.size(); ++i) {
         CHECK(buffers[i].range().address % vk::allocation_alignment == 0);
         for (size_t j = 0; j < i; ++j)

@@ -60,8 +60,7 @@ TEST_CASE("a pipeline may be destroyed while it runs") {
         value = start_long_work(*f.device, pipeline, buffer.range());
     }
     CHECK(f.device->completed() < value);
-    CHECK(read_words(*f.device, buffer, work_bytes / 4) ==
-          std::vector<uint32_t>(work_bytes / 4, 7 + 6 * 20));
+    CHECK(read_words(*f.device, buffer, work_bytes / 4) == std::vector<uint32_t>(work_bytes / 4, 7 + 6 * 20));
 }
 
 TEST_CASE("a device waits for its work before it goes") {
