@@ -1,0 +1,106 @@
+#include "core/engine/device_model.hpp"
+#include "tests/model/model_case.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/vulkan.hpp"
+
+#include <memory>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// lavapipe runs dispatches in order, so a forgotten barrier would first show on a user's GPU: the hazard
+// check must see it.
+namespace {
+
+/// A device model without the executor around it, so that a step can be recorded with a barrier left out.
+struct Bare {
+    gguf::File file;
+    engine::DevicePlan plan;
+    std::unique_ptr<engine::DeviceModel> model;
+    engine::Transfer transfer;
+};
+
+Bare load(const Bytes& bytes, kernels::PlanFamily family) {
+    vk::Device& device = gpu().device;
+    auto file = gguf::File::parse(bytes, "test model");
+    REQUIRE(file);
+    auto library = std::make_unique<kernels::Library>(device, family);
+    const auto blueprint = model::plan_model(*file, library->target());
+    REQUIRE(blueprint);
+    const auto plan = engine::plan_device("test model", blueprint->config, library->target(),
+                                          {.rows_max = 16}, blueprint->weight_bytes, device.memory());
+    REQUIRE(plan);
+    auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan,
+                                           kernels::CacheFormat::f16, {});
+    REQUIRE(model);
+    auto transfer = engine::Transfer::create(device, *plan, (*model)->rotary_dims());
+    REQUIRE(transfer);
+    return {std::move(*file), *plan, std::move(*model), std::move(*transfer)};
+}
+
+/// Generation rows past the first run of attention and prompt rows, with answers of all kinds and a page
+/// copy.
+engine::Batch mixed_batch(const engine::Limits& limits, std::span<const engine::PageId> pages) {
+    engine::Batch batch;
+    batch.copies = {{.group = 0, .from = 0, .to = 1}};
+    batch.sequences = {{.pages = {pages}}, {.pages = {pages}}, {.pages = {pages}}};
+    const auto add = [&](uint32_t sequence, engine::RowKind kind, uint32_t index, engine::Want want) {
+        engine::Row row;
+        row.kind = kind;
+        row.want = want;
+        row.sequence = sequence;
+        row.index = index;
+        row.candidates = 1;
+        row.sampling.top_k = 1;
+        batch.rows.push_back(row);
+    };
+    for (uint32_t i = 0; i < 5; ++i)
+        add(0, engine::RowKind::prompt, 40 + i, i == 4 ? engine::Want::candidates : engine::Want::none);
+    add(1, engine::RowKind::generation, limits.context_tokens - 1, engine::Want::logits);
+    add(2, engine::RowKind::generation, 3, engine::Want::sampled);
+    return batch;
+}
+
+void check_every_barrier(Bare& bare, const engine::Batch& batch) {
+    REQUIRE(engine::check(batch, bare.plan.limits));
+    const auto complete = bare.model->record(batch, bare.transfer, {});
+    if (!complete)
+        FAIL(complete.error().message);
+    const uint32_t barriers = complete->barrier_count();
+    REQUIRE(barriers > 9 * 2);
+    std::vector<uint32_t> superfluous;
+    for (uint32_t omitted = 0; omitted < barriers; ++omitted) {
+        const auto broken = bare.model->record(batch, bare.transfer, {.omitted_barrier = omitted});
+        if (broken)
+            superfluous.push_back(omitted);
+        else
+            CHECK(broken.error().kind == ErrorKind::internal);
+    }
+    CHECK(superfluous == std::vector<uint32_t>{});
+}
+
+} // namespace
+
+TEST_CASE("a step without any one of its barriers is reported", "[device]") {
+    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+        const Bytes bytes =
+            random_model({.architecture = architecture, .context = 2200, .tokenizer = RandomTokenizer::none});
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
+            INFO("planned as " << kernels::to_string(family));
+            Bare bare = load(bytes, family);
+            std::vector<engine::PageId> pages(bare.plan.limits.context_tokens / 32 + 1);
+            for (std::size_t i = 0; i < pages.size(); ++i)
+                pages[i] = static_cast<engine::PageId>((i * 7) % bare.plan.limits.groups[0].page_count);
+            const engine::Batch batch = mixed_batch(bare.plan.limits, pages);
+            check_every_barrier(bare, batch);
+
+            engine::Batch prompt_only = batch;
+            prompt_only.rows.resize(5);
+            check_every_barrier(bare, prompt_only);
+            engine::Batch generation_only = batch;
+            generation_only.rows.erase(generation_only.rows.begin(), generation_only.rows.begin() + 5);
+            check_every_barrier(bare, generation_only);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+#include "core/model/arch/registry.hpp"
+#include "core/model/config.hpp"
+#include "core/model/model.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+/// The least that describes a model, without one key and with another value of one.
+GgufWriter least_keys(std::string_view without = "") {
+    GgufWriter writer;
+    writer.add("general.architecture", "llama");
+    const auto add = [&](const std::string& key, uint32_t value) {
+        if (key != without)
+            writer.add("llama." + key, value);
+    };
+    add("block_count", 3);
+    add("context_length", 777);
+    add("embedding_length", 48);
+    add("feed_forward_length", 100);
+    add("attention.head_count", 6);
+    if (without != "attention.layer_norm_rms_epsilon")
+        writer.add("llama.attention.layer_norm_rms_epsilon", 1e-6F);
+    writer.add("llama.vocab_size", 99U);
+    return writer;
+}
+
+Result<model::Config> read(const GgufWriter& writer) {
+    static Bytes bytes;
+    bytes = writer.bytes();
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    return model::read_config(*file, "llama", kernels::RotaryPairs::adjacent);
+}
+
+std::string error_of(const GgufWriter& writer) {
+    const auto config = read(writer);
+    REQUIRE(!config);
+    return config.error().message;
+}
+
+template <class T>
+std::string error_with(const std::string& key, T value, const std::string& replaced = "") {
+    GgufWriter writer = least_keys(replaced);
+    writer.add("llama." + key, value);
+    return error_of(writer);
+}
+
+} // namespace
+
+TEST_CASE("absent keys take the defaults of the GGUF specification") {
+    const auto config = read(least_keys());
+    REQUIRE(config);
+    CHECK(config->layers == 3);
+    CHECK(config->context == 777);
+    CHECK(config->vocabulary == 99);
+    CHECK(config->q_heads == 6);
+    CHECK(config->kv_heads == 6);
+    CHECK(config->head_dim == 8);
+    CHECK(config->rotary.dims == 8);
+    CHECK(config->rotary.base == 10000);
+    CHECK(config->rotary.scaling == model::RotaryScaling::none);
+    CHECK(config->rms_epsilon == Approx(1e-6));
+    REQUIRE(config->cache_groups.size() == 1);
+    CHECK(config->cache_groups[0].layers == 3);
+    CHECK(config->cache_groups[0].window_tokens == 0);
+}
+
+TEST_CASE("given keys are read") {
+    GgufWriter writer = least_keys();
+    writer.add("llama.attention.head_count_kv", 2U);
+    writer.add("llama.attention.key_length", 10U);
+    writer.add("llama.attention.value_length", 10U);
+    writer.add("llama.rope.dimension_count", 6U);
+    writer.add("llama.rope.freq_base", 5e5F);
+    writer.add("llama.rope.scaling.type", "yarn");
+    writer.add("llama.rope.scaling.factor", 8.0F);
+    writer.add("llama.rope.scaling.original_context_length", 256U);
+    writer.add("llama.rope.scaling.attn_factor", 0.5F);
+    const auto config = read(writer);
+    REQUIRE(config);
+    CHECK(config->kv_heads == 2);
+    CHECK(config->q_width() == 60);
+    CHECK(config->kv_width() == 20);
+    CHECK(config->rotary.dims == 6);
+    CHECK(config->rotary.base == 5e5);
+    CHECK(config->rotary.scaling == model::RotaryScaling::yarn);
+    CHECK(config->rotary.factor == 8);
+    CHECK(config->rotary.original_context == 256);
+    CHECK(config->rotary.attention_factor == 0.5);
+}
+
+TEST_CASE("a scaling factor without a type is linear") {
+    GgufWriter writer = least_keys();
+    writer.add("llama.rope.scale_linear", 4.0F);
+    const auto config = read(writer);
+    REQUIRE(config);
+    CHECK(config->rotary.scaling == model::RotaryScaling::linear);
+    CHECK(config->rotary.factor == 4);
+}
+
+TEST_CASE("missing keys are named") {
+    for (const std::string key : {"block_count", "context_length", "embedding_length", "feed_forward_length",
+                                  "attention.head_count", "attention.layer_norm_rms_epsilon"})
+        CHECK(error_of(least_keys(key)) == "m.gguf: llama." + key + ": the key is missing");
+}
+
+TEST_CASE("bad values are named with their key") {
+    CHECK(error_with("block_count", 0U, "block_count") == "m.gguf: llama.block_count = 0: outside 1 to 1024");
+    CHECK(error_with("block_count", 5000U, "block_count") ==
+          "m.gguf: llama.block_count = 5000: outside 1 to 1024");
+    CHECK(error_with("embedding_length", uint64_t{1} << 40U, "embedding_length") ==
+          "m.gguf: llama.embedding_length = 1099511627776: outside 1 to 262144");
+    CHECK(error_with("embedding_length", "wide", "embedding_length") ==
+          "m.gguf: llama.embedding_length = wide: not a whole number");
+    CHECK(
+        error_with("attention.head_count", 7U, "attention.head_count") ==
+        "m.gguf: llama.attention.head_count = 7: does not split embedding_length 48 into heads of 2 to 512");
+    CHECK(error_with("attention.head_count_kv", 4U) ==
+          "m.gguf: llama.attention.head_count_kv = 4: does not divide head_count 6");
+    CHECK(error_with("attention.key_length", 7U) ==
+          "m.gguf: llama.attention.key_length = 7: heads of 7 elements: the size must be even");
+    CHECK(error_with("attention.key_length", 1024U) ==
+          "m.gguf: llama.attention.key_length = 1024: outside 2 to 512");
+    CHECK(error_with("attention.value_length", 4U) ==
+          "m.gguf: llama.attention.value_length = 4: must equal the key length 8");
+    CHECK(error_with("rope.dimension_count", 10U) ==
+          "m.gguf: llama.rope.dimension_count = 10: above the head size 8");
+    CHECK(error_with("rope.dimension_count", 5U) == "m.gguf: llama.rope.dimension_count = 5: must be even");
+    CHECK(error_with("rope.freq_base", NAN) ==
+          "m.gguf: llama.rope.freq_base = nan: not above 1 and at most 1000000000000");
+    CHECK(error_with("rope.freq_base", 1.0F) ==
+          "m.gguf: llama.rope.freq_base = 1: not above 1 and at most 1000000000000");
+    CHECK(error_with("rope.scaling.type", "longrope") ==
+          "m.gguf: llama.rope.scaling.type = longrope: supported are none, linear and yarn");
+    CHECK(error_with("expert_count", 8U) ==
+          "m.gguf: llama.expert_count = 8: mixtures of experts are not supported");
+    CHECK(error_with("attention.layer_norm_rms_epsilon", 0.0F, "attention.layer_norm_rms_epsilon") ==
+          "m.gguf: llama.attention.layer_norm_rms_epsilon = 0: not above 0 and at most 0.1");
+}
+
+TEST_CASE("head counts that differ by layer are refused in clear words") {
+    GgufWriter writer = least_keys("attention.head_count");
+    writer.add_array("llama.attention.head_count", std::vector<uint32_t>{6, 6, 3});
+    const auto config = read(writer);
+    REQUIRE(!config);
+    CHECK(config.error().kind == ErrorKind::unsupported);
+    CHECK(config.error().message == "m.gguf: llama.attention.head_count = an array: values that differ from "
+                                    "layer to layer are not supported");
+}

@@ -1,0 +1,108 @@
+#include "core/base/bytes.hpp"
+#include "core/engine/device_plan.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace etna;
+using engine::DeviceSizes;
+
+namespace {
+
+/// 4 layers, 2 heads of 64: a token takes 4 x 2 x 2 x 64 x 2 bytes = 2 KiB in F16, a page 64 KiB.
+model::Config config() {
+    model::Config config;
+    config.architecture = "llama";
+    config.layers = 4;
+    config.width = 256;
+    config.q_heads = 4;
+    config.kv_heads = 2;
+    config.head_dim = 64;
+    config.feed_forward = 512;
+    config.vocabulary = 1000;
+    config.context = 4096;
+    config.rms_epsilon = 1e-5F;
+    config.rotary.dims = 64;
+    config.cache_groups = {{.window_tokens = 0, .layers = 4}};
+    return config;
+}
+
+constexpr uint64_t page_bytes = 64 * kibibyte;
+
+Result<engine::DevicePlan> plan(const DeviceSizes& sizes, uint64_t free_bytes,
+                                uint64_t weight_bytes = 100 * mebibyte,
+                                vk::DeviceType type = vk::DeviceType::discrete) {
+    kernels::PlanTarget target;
+    target.profile.type = type;
+    return engine::plan_device("m.gguf", config(), target, sizes, weight_bytes,
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+}
+
+} // namespace
+
+TEST_CASE("by default the cache holds one sequence of the model's context") {
+    const auto made = plan({}, 4 * gibibyte);
+    REQUIRE(made);
+    CHECK(made->limits.context_tokens == 4096);
+    REQUIRE(made->limits.groups.size() == 1);
+    CHECK(made->limits.groups[0].page_count == 128);
+    CHECK(made->cache_bytes == 128 * page_bytes);
+    CHECK(made->weight_bytes == 100 * mebibyte);
+    CHECK(made->limits.rows_max == 512);
+    CHECK(made->limits.wanted_max == 64);
+    CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.rows_max == 64);
+}
+
+TEST_CASE("a context that nobody named shrinks to what fits") {
+    const auto whole = plan({}, 4 * gibibyte);
+    REQUIRE(whole);
+    // Room for about 40 pages beside the rest and the margin of 64 MiB + 1/32.
+    const uint64_t needed = whole->weight_bytes + whole->workspace_bytes + 40 * page_bytes + 64 * mebibyte;
+    const auto made = plan({}, needed * 32 / 31 + page_bytes / 2);
+    REQUIRE(made);
+    CHECK(made->limits.groups[0].page_count == 40);
+    CHECK(made->limits.context_tokens == 40 * 32);
+    CHECK(made->model_context_tokens == 4096);
+}
+
+TEST_CASE("a context that was asked for and does not fit is an error") {
+    const auto made = plan({.context_tokens = 65536}, 300 * mebibyte);
+    REQUIRE(!made);
+    CHECK(made.error().kind == ErrorKind::out_of_memory);
+    CHECK(made.error().message == "m.gguf: a context of 65536 tokens beside the model needs 129 MiB of "
+                                  "device memory, 300 MiB are free");
+}
+
+TEST_CASE("a model that does not fit is an error with both numbers") {
+    const auto made = plan({}, 90 * mebibyte);
+    REQUIRE(!made);
+    CHECK(made.error().kind == ErrorKind::out_of_memory);
+    CHECK(made.error().message.find("90 MiB are free") != std::string::npos);
+    CHECK(!made.error().hint.empty());
+}
+
+TEST_CASE("memory for keys and values can be set, and bounds the context") {
+    const auto much = plan({.kv_memory_bytes = 1000 * page_bytes + 5}, 4 * gibibyte);
+    REQUIRE(much);
+    CHECK(much->limits.groups[0].page_count == 1000);
+    CHECK(much->limits.context_tokens == 4096);
+    const auto little = plan({.kv_memory_bytes = 10 * page_bytes}, 4 * gibibyte);
+    REQUIRE(little);
+    CHECK(little->limits.context_tokens == 320);
+    const auto contradiction =
+        plan({.context_tokens = 4096, .kv_memory_bytes = 10 * page_bytes}, 4 * gibibyte);
+    REQUIRE(!contradiction);
+    CHECK(contradiction.error().kind == ErrorKind::invalid_argument);
+    CHECK(!plan({.kv_memory_bytes = 1}, 4 * gibibyte));
+    CHECK(!plan({.kv_memory_bytes = 8 * gibibyte}, 4 * gibibyte));
+}
+
+TEST_CASE("an F32 cache takes twice the memory") {
+    const auto made = plan({.cache_format = kernels::CacheFormat::f32}, 4 * gibibyte);
+    REQUIRE(made);
+    CHECK(made->cache_bytes == 2 * 128 * page_bytes);
+}
+
+TEST_CASE("sizes out of range are refused") {
+    CHECK(!plan({.sequences_max = 0}, 4 * gibibyte));
+    CHECK(!plan({.rows_max = 1U << 20U}, 4 * gibibyte));
+    CHECK(!plan({.context_tokens = UINT32_MAX}, 4 * gibibyte));
+}

@@ -1,0 +1,94 @@
+#include "tests/model/model_case.hpp"
+#include "tests/support/catch.hpp"
+
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// Pages that sequences share, copies, and going back: what the engine does with page tables.
+namespace {
+
+constexpr uint32_t vocabulary = 300;
+
+Bytes model_bytes(RandomArchitecture architecture) {
+    return random_model(
+        {.architecture = architecture, .vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+}
+
+/// Rows for places [first, tokens) of sequence `sequence`, logits for all of them.
+void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId>& tokens, uint32_t first,
+              engine::RowKind kind) {
+    for (uint32_t i = first; i < tokens.size(); ++i) {
+        engine::Row row;
+        row.kind = kind;
+        row.want = engine::Want::logits;
+        row.value = tokens[i];
+        row.sequence = sequence;
+        row.index = i;
+        row.position[0] = i;
+        batch.rows.push_back(row);
+    }
+}
+
+void check_rows(ModelCase& tested, const engine::Outputs& outputs, std::size_t from,
+                const std::vector<TokenId>& tokens, uint32_t first) {
+    Logits logits;
+    for (std::size_t i = first; i < tokens.size(); ++i)
+        logits.push_back(outputs.rows.at(from + i - first).logits);
+    check_against_twin({.tokens = tokens, .prompt = first, .want_from = first}, logits,
+                       tested.twin().run(tokens), 2e-2);
+}
+
+std::vector<TokenId> continued(const std::vector<TokenId>& tokens, uint32_t kept, uint32_t more,
+                               uint32_t seed) {
+    std::vector<TokenId> result(tokens.begin(), tokens.begin() + kept);
+    const auto added = random_tokens(more, vocabulary, seed);
+    result.insert(result.end(), added.begin(), added.end());
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side", "[device]") {
+    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+        ModelCase tested(model_bytes(architecture), {});
+        const auto parent = random_tokens(50, vocabulary, 1);
+        const std::vector<engine::PageId> parent_pages{9, 4};
+        engine::Batch prompt{.copies = {}, .sequences = {{.pages = {parent_pages}}}, .rows = {}};
+        add_rows(prompt, 0, parent, 0, engine::RowKind::prompt);
+        check_rows(tested, run_batch(tested.executor(), prompt), 0, parent, 0);
+
+        // Page 9 (places 0 to 31) is shared, page 4 is copied to 7; both sides go on in one step.
+        const auto left = continued(parent, 50, 1, 2);
+        const auto right = continued(parent, 50, 12, 3);
+        const std::vector<engine::PageId> right_pages{9, 7};
+        engine::Batch both{.copies = {{.group = 0, .from = 4, .to = 7}},
+                           .sequences = {{.pages = {parent_pages}}, {.pages = {right_pages}}},
+                           .rows = {}};
+        add_rows(both, 1, right, 50, engine::RowKind::prompt);
+        add_rows(both, 0, left, 50, engine::RowKind::generation);
+        const engine::Outputs outputs = run_batch(tested.executor(), both);
+        check_rows(tested, outputs, 0, right, 50);
+        check_rows(tested, outputs, 12, left, 50);
+
+        const auto left_later = continued(left, 51, 1, 4);
+        engine::Batch later{.copies = {}, .sequences = {{.pages = {parent_pages}}}, .rows = {}};
+        add_rows(later, 0, left_later, 51, engine::RowKind::generation);
+        check_rows(tested, run_batch(tested.executor(), later), 0, left_later, 51);
+    }
+}
+
+TEST_CASE("a truncated sequence goes on from where it was cut", "[device]") {
+    ModelCase tested(model_bytes(RandomArchitecture::llama), {});
+    const auto first = random_tokens(60, vocabulary, 5);
+    const std::vector<engine::PageId> pages{3, 2};
+    engine::Batch prompt{.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {}};
+    add_rows(prompt, 0, first, 0, engine::RowKind::prompt);
+    check_rows(tested, run_batch(tested.executor(), prompt), 0, first, 0);
+
+    const auto second = continued(first, 37, 9, 6);
+    engine::Batch cut{.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {}};
+    add_rows(cut, 0, second, 37, engine::RowKind::prompt);
+    check_rows(tested, run_batch(tested.executor(), cut), 0, second, 37);
+}

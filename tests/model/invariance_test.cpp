@@ -1,0 +1,100 @@
+#include "tests/model/model_case.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstring>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// The numerics contract: a request's bits do not depend on its company, its pages, or how its prompt was cut.
+namespace {
+
+/// Places whose logits differ in any bit.
+std::vector<std::size_t> differing(const Logits& a, const Logits& b) {
+    REQUIRE(a.size() == b.size());
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0)
+            places.push_back(i);
+    return places;
+}
+
+RandomModelOptions model_options() {
+    return {.architecture = RandomArchitecture::qwen3,
+            .layers = 2,
+            .embedding = 96,
+            .heads = 4,
+            .kv_heads = 2,
+            .head_dim = 32,
+            .feed_forward = 160,
+            .vocabulary = 300,
+            .context = 2300,
+            .tokenizer = RandomTokenizer::none};
+}
+
+/// The request of all tests here: a prompt over several pages, then generation.
+Script request(uint32_t chunk) {
+    return {.tokens = random_tokens(90, 300, 11), .prompt = 77, .chunk = chunk};
+}
+
+/// Seven others; one is long enough that attention splits (on GPU plans), where the request alone would not.
+std::vector<Script> company() {
+    std::vector<Script> scripts;
+    for (uint32_t i = 0; i < 6; ++i) {
+        const uint32_t length = 9 + 13 * i;
+        scripts.push_back({.tokens = random_tokens(length, 300, 20 + i),
+                           .prompt = 3 + 7 * i,
+                           .chunk = 5 + i,
+                           .want_from = length - 2});
+    }
+    scripts.push_back({.tokens = random_tokens(620, 300, 30), .prompt = 600, .chunk = 40, .want_from = 618});
+    return scripts;
+}
+
+} // namespace
+
+TEST_CASE("a request gives the same bits alone, in company, and however its prompt is cut", "[device]") {
+    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::q8_0}) {
+        RandomModelOptions options = model_options();
+        options.matrices = format;
+        options.head_format = format;
+        const Bytes bytes = random_model(options);
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                                  kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+            INFO("matrices " << static_cast<int>(format) << ", planned as " << kernels::to_string(family));
+            ModelCase tested(bytes, {.family = family, .pages = 64});
+            const Logits alone = run_together(tested.executor(), {request(64)}, PageOrder::consecutive)[0];
+
+            std::vector<Script> all = company();
+            all.insert(all.begin() + 3, request(16));
+            const Logits accompanied = run_together(tested.executor(), all)[3];
+            CHECK(differing(alone, accompanied) == std::vector<std::size_t>{});
+
+            for (const uint32_t chunk : {1U, 7U, 33U}) {
+                INFO("chunks of " << chunk);
+                const Logits cut = run_together(tested.executor(), {request(chunk)})[0];
+                CHECK(differing(alone, cut) == std::vector<std::size_t>{});
+            }
+        }
+    }
+}
+
+TEST_CASE("generation rows give the same bits beside sequences that are all over the context", "[device]") {
+    const Bytes bytes = random_model(model_options());
+    for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
+        INFO("planned as " << kernels::to_string(family));
+        ModelCase tested(bytes, {.family = family, .pages = 160});
+        // Long itself, so that its attention splits; the other is longer by whole runs.
+        const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 530;
+        const Script script{.tokens = random_tokens(length, 300, 12),
+                            .prompt = length - 10,
+                            .chunk = 64,
+                            .want_from = length - 10};
+        const Script other{
+            .tokens = random_tokens(2290, 300, 13), .prompt = 2240, .chunk = 64, .want_from = 2289};
+        const Logits alone = run_together(tested.executor(), {script})[0];
+        const Logits accompanied = run_together(tested.executor(), {other, script})[1];
+        CHECK(differing(alone, accompanied) == std::vector<std::size_t>{});
+    }
+}

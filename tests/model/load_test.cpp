@@ -1,0 +1,130 @@
+#include "core/model/model.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <string>
+
+using namespace etna;
+using namespace etna::test;
+
+// What a file must hold, and what is said when it does not. No device is needed: planning comes before
+// loading.
+namespace {
+
+RandomModelOptions small() {
+    return {.layers = 1, .vocabulary = 300, .tokenizer = RandomTokenizer::none};
+}
+
+kernels::PlanTarget target() {
+    return {.family = kernels::PlanFamily::nvidia, .profile = {}};
+}
+
+Result<model::Blueprint> plan(const Bytes& bytes) {
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    if (!file)
+        FAIL(file.error().message);
+    return model::plan_model(*file, target());
+}
+
+Error error_of(const Bytes& bytes) {
+    const auto blueprint = plan(bytes);
+    REQUIRE(!blueprint);
+    return blueprint.error();
+}
+
+/// Replaces a name in the file by one of the same length, everywhere.
+Bytes renamed(Bytes bytes, std::string_view from, std::string_view to) {
+    REQUIRE(from.size() == to.size());
+    const auto* first = reinterpret_cast<const std::byte*>(from.data());
+    auto found = std::search(bytes.begin(), bytes.end(), first, first + from.size());
+    REQUIRE(found != bytes.end());
+    std::memcpy(&*found, to.data(), to.size());
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("a sound file is planned: every tensor once, with the bytes of its layout") {
+    const auto blueprint = plan(random_model(small()));
+    REQUIRE(blueprint);
+    CHECK(blueprint->architecture->name == "llama");
+    CHECK(blueprint->tensors.size() == 12);
+    // F32, rows of 64 and 96 elements: nothing is padded.
+    const uint64_t elements = 2 * 300 * 64 + 64 * (64 + 32 + 32 + 64) + 3 * 64 * 96 + 3 * 64;
+    CHECK(blueprint->weight_bytes == 4 * elements);
+}
+
+TEST_CASE("a missing tensor is named") {
+    RandomModelOptions options = small();
+    Bytes bytes = renamed(random_model(options), "blk.0.attn_k.weight", "blk.0.attn_j.weight");
+    const Error error = error_of(bytes);
+    CHECK(error.kind == ErrorKind::corrupt);
+    CHECK(error.message == "m.gguf: tensor blk.0.attn_k.weight is missing");
+}
+
+TEST_CASE("a tensor of the wrong shape is named with both shapes") {
+    GgufWriter writer = random_model_writer(small());
+    writer.add_tensor({"blk.0.attn_q.bias", 0, {60}, Bytes(60 * 4)});
+    const Error error = error_of(writer.bytes());
+    CHECK(error.kind == ErrorKind::corrupt);
+    CHECK(error.message == "m.gguf: tensor blk.0.attn_q.bias has shape [60], the metadata asks for [64]");
+}
+
+TEST_CASE("unclaimed tensors are named, five at most") {
+    GgufWriter writer = random_model_writer(small());
+    for (int i = 0; i < 7; ++i)
+        writer.add_tensor({"extra." + std::to_string(i), 0, {8}, Bytes(32)});
+    const Error error = error_of(writer.bytes());
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message ==
+          "m.gguf: 7 tensors that this architecture does not use: extra.0, extra.1, extra.2, extra.3, "
+          "extra.4, ...");
+}
+
+TEST_CASE("head norms are qwen3's alone") {
+    GgufWriter writer = random_model_writer(small());
+    writer.add_tensor({"blk.0.attn_q_norm.weight", 0, {16}, Bytes(64)});
+    CHECK(error_of(writer.bytes()).message ==
+          "m.gguf: 1 tensor that this architecture does not use: blk.0.attn_q_norm.weight");
+}
+
+TEST_CASE("an unknown architecture is refused by name, with the known ones") {
+    GgufWriter writer;
+    writer.add("general.architecture", "mamba");
+    const Error error = error_of(writer.bytes());
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message == "m.gguf: architecture mamba is not supported");
+    CHECK(error.hint == "supported are llama, qwen3");
+    CHECK(error_of(GgufWriter().bytes()).kind == ErrorKind::corrupt);
+}
+
+TEST_CASE("a tensor of an unsupported type is named with what is supported") {
+    RandomModelOptions options = small();
+    options.head = HeadKind::tied;
+    GgufWriter writer = random_model_writer(options);
+    constexpr uint32_t q4_0 = 2;
+    writer.add_tensor({"output.weight", q4_0, {64, 300}, Bytes(300 * 2 * 18)});
+    const Error error = error_of(writer.bytes());
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message ==
+          "m.gguf: tensor output.weight is of type Q4_0; supported are F32, F16, BF16 and Q8_0");
+}
+
+TEST_CASE("frequency divisors must be positive numbers") {
+    GgufWriter writer = random_model_writer(small());
+    writer.add_tensor({"rope_freqs.weight", 0, {8}, Bytes(32)});
+    CHECK(error_of(writer.bytes()).message ==
+          "m.gguf: tensor rope_freqs.weight: every element must be a positive number");
+}
+
+TEST_CASE("a matrix that no allocation can hold is refused by name") {
+    const Bytes bytes = random_model(small());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    kernels::PlanTarget poor = target();
+    poor.profile.allocation_bytes_max = 76800; // exactly what 300 rows of 64 take: must stay below
+    const auto blueprint = model::plan_model(*file, poor);
+    REQUIRE(!blueprint);
+    CHECK(blueprint.error().kind == ErrorKind::unsupported);
+    CHECK(blueprint.error().message.starts_with("m.gguf: tensor token_embd.weight takes"));
+}

@@ -1,0 +1,221 @@
+#include "tests/model/model_case.hpp"
+
+#include "core/engine/device_executor.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/vulkan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace etna::test {
+namespace {
+
+uint64_t page_bytes(const gguf::File& file, kernels::CacheFormat format) {
+    const auto model = reference::read_config(file);
+    REQUIRE(model);
+    return 2 * model->layers *
+           kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(model->kv_heads),
+                                      static_cast<uint32_t>(model->head_length));
+}
+
+/// Pages for each script, every page used at most once.
+std::vector<std::vector<engine::PageId>> share_pages(const std::vector<Script>& scripts, uint32_t page_tokens,
+                                                     PageOrder order) {
+    std::vector<std::vector<engine::PageId>> tables(scripts.size());
+    engine::PageId next = 0;
+    if (order == PageOrder::consecutive) {
+        for (std::size_t i = 0; i < scripts.size(); ++i)
+            for (uint32_t place = 0; place < scripts[i].tokens.size(); place += page_tokens)
+                tables[i].push_back(next++);
+        return tables;
+    }
+    std::size_t longest = 0;
+    for (const Script& script : scripts)
+        longest = std::max(longest, script.tokens.size());
+    for (uint32_t place = 0; place < longest; place += page_tokens)
+        for (std::size_t i = 0; i < scripts.size(); ++i)
+            if (place < scripts[i].tokens.size())
+                tables[i].push_back(next++);
+    for (auto& table : tables) // later places lie before earlier ones
+        for (engine::PageId& page : table)
+            page = next - 1 - page;
+    return tables;
+}
+
+double log_sum_exp(const auto& logits) {
+    double largest = -INFINITY;
+    for (const double logit : logits)
+        largest = std::max(largest, logit);
+    double sum = 0;
+    for (const double logit : logits)
+        sum += std::exp(logit - largest);
+    return largest + std::log(sum);
+}
+
+std::size_t largest_of(const auto& logits) {
+    return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+/// Runs scripts step by step; `done` is the next place of each.
+class Conductor {
+public:
+    Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
+        : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()),
+          tables_(share_pages(scripts, executor.limits().page_tokens, order)) {
+        for (const auto& table : tables_)
+            batch_.sequences.push_back({.pages = {table}});
+    }
+
+    std::vector<Logits> run() {
+        while (step()) {
+        }
+        return std::move(logits_);
+    }
+
+private:
+    bool step() {
+        batch_.rows.clear();
+        wanted_.clear();
+        for (uint32_t i = 0; i < scripts_.size(); ++i)
+            add_rows(i);
+        if (batch_.rows.empty())
+            return false;
+        const engine::Outputs outputs = run_batch(executor_, batch_);
+        REQUIRE(outputs.rows.size() == wanted_.size());
+        for (std::size_t i = 0; i < wanted_.size(); ++i)
+            logits_[wanted_[i]].push_back(outputs.rows[i].logits);
+        return true;
+    }
+
+    void add_rows(uint32_t i) {
+        const Script& script = scripts_[i];
+        const bool is_prompt = done_[i] < script.prompt;
+        uint32_t left = is_prompt ? std::min(script.chunk, script.prompt - done_[i]) : 1;
+        const engine::Limits& limits = executor_.limits();
+        while (left-- > 0 && done_[i] < script.tokens.size() && batch_.rows.size() < limits.rows_max &&
+               wanted_.size() < limits.wanted_max) {
+            engine::Row row;
+            row.kind = is_prompt ? engine::RowKind::prompt : engine::RowKind::generation;
+            row.value = script.tokens[done_[i]];
+            row.sequence = i;
+            row.index = done_[i]++;
+            row.position[0] = row.index;
+            if (row.index >= script.want_from) {
+                row.want = engine::Want::logits;
+                wanted_.push_back(i);
+            }
+            batch_.rows.push_back(row);
+        }
+    }
+
+    engine::Executor& executor_;
+    const std::vector<Script>& scripts_;
+    std::vector<uint32_t> done_;
+    std::vector<Logits> logits_;
+    std::vector<std::vector<engine::PageId>> tables_;
+    std::vector<uint32_t> wanted_;
+    engine::Batch batch_;
+};
+
+} // namespace
+
+ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std::move(bytes)) {
+    auto file = gguf::File::parse(bytes_, "test model");
+    if (!file)
+        FAIL(file.error().message);
+    file_.emplace(std::move(*file));
+    auto executor =
+        engine::create_device_executor(gpu().device, *file_,
+                                       {.cache_format = options.cache,
+                                        .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
+                                        .rows_max = options.rows_max,
+                                        .sequences_max = 8,
+                                        .plan_as = options.family,
+                                        .planned = {},
+                                        .progress = {}});
+    if (!executor)
+        FAIL(executor.error().message);
+    executor_ = std::move(*executor);
+}
+
+const reference::ReferenceModel& ModelCase::twin() {
+    if (!twin_) {
+        auto twin = reference::ReferenceModel::load(*file_);
+        if (!twin)
+            FAIL(twin.error().message);
+        twin_.emplace(std::move(*twin));
+    }
+    return *twin_;
+}
+
+engine::Outputs run_batch(engine::Executor& executor, const engine::Batch& batch) {
+    const auto ticket = executor.submit(batch);
+    if (!ticket)
+        FAIL(ticket.error().message);
+    auto outputs = executor.wait(*ticket);
+    if (!outputs)
+        FAIL(outputs.error().message);
+    return std::move(*outputs);
+}
+
+std::vector<Logits> run_together(engine::Executor& executor, const std::vector<Script>& scripts,
+                                 PageOrder order) {
+    return Conductor(executor, scripts, order).run();
+}
+
+std::vector<TokenId> random_tokens(uint32_t count, uint32_t vocabulary, uint32_t seed) {
+    std::mt19937 numbers(seed);
+    std::vector<TokenId> tokens(count);
+    for (TokenId& token : tokens)
+        token = static_cast<TokenId>(numbers() % vocabulary);
+    return tokens;
+}
+
+void check_against_twin(const Script& script, const Logits& logits,
+                        const std::vector<reference::Vector>& twin, double tolerance) {
+    REQUIRE(logits.size() == script.tokens.size() - script.want_from);
+    double worst = 0;
+    std::string where;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        const std::size_t place = script.want_from + i;
+        const reference::Vector& expected = twin[place];
+        REQUIRE(logits[i].size() == expected.size());
+        const double sum = log_sum_exp(logits[i]);
+        const double expected_sum = log_sum_exp(expected);
+        for (std::size_t token = 0; token < expected.size(); ++token) {
+            const double difference = std::fabs((logits[i][token] - sum) - (expected[token] - expected_sum));
+            if (!(difference <= worst)) { // NaN counts as worst
+                worst = difference;
+                where = fmt::format("place {} of {} (prompt {}, chunk {}), token {}: {} instead of {}", place,
+                                    script.tokens.size(), script.prompt, script.chunk, token,
+                                    logits[i][token], expected[token]);
+            }
+        }
+        reference::Vector sorted = expected;
+        std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end(), std::greater<>());
+        if (sorted[0] - sorted[1] > 2 * tolerance) {
+            INFO("place " << place);
+            CHECK(largest_of(logits[i]) == largest_of(expected));
+        }
+    }
+    INFO("worst log-probability at " << where);
+    CHECK(worst <= tolerance);
+}
+
+void set_integer(Bytes& file, std::string_view key, uint32_t value) {
+    const auto* begin = reinterpret_cast<const std::byte*>(key.data());
+    const auto found = std::search(file.begin(), file.end(), begin, begin + key.size());
+    REQUIRE(found != file.end());
+    constexpr std::ptrdiff_t type_bytes = 4;
+    std::memcpy(&*found + key.size() + type_bytes, &value, sizeof value);
+}
+
+std::string_view to_string(kernels::CacheFormat format) {
+    return format == kernels::CacheFormat::f32 ? "F32" : "F16";
+}
+
+} // namespace etna::test

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "core/engine/executor.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
+#include "core/kernels/operations.hpp"
+#include "tests/reference/model.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::test {
+
+struct ModelCaseOptions {
+    std::optional<kernels::PlanFamily> family;
+    kernels::CacheFormat cache = kernels::CacheFormat::f16;
+    uint32_t pages = 64;
+    uint32_t rows_max = 64;
+};
+
+/// A model in memory, its executor on the device under test, and its CPU twin. What cannot be loaded fails
+/// the test.
+class ModelCase {
+public:
+    ModelCase(Bytes bytes, const ModelCaseOptions& options);
+
+    [[nodiscard]] engine::Executor& executor() { return *executor_; }
+    [[nodiscard]] const gguf::File& file() const { return *file_; }
+    [[nodiscard]] const reference::ReferenceModel& twin();
+
+private:
+    Bytes bytes_;
+    std::optional<gguf::File> file_;
+    std::optional<reference::ReferenceModel> twin_;
+    std::unique_ptr<engine::Executor> executor_;
+};
+
+/// One sequence: places [0, prompt) are prompt rows, `chunk` a step; the others are generation rows, one a
+/// step, fed with the tokens that are given.
+struct Script {
+    std::vector<TokenId> tokens;
+    uint32_t prompt = 0;
+    uint32_t chunk = 16;
+    uint32_t want_from = 0; ///< logits are asked for from this place on
+};
+
+/// How sequences get their pages: each a run of its own, or all mixed up.
+enum class PageOrder : uint8_t { consecutive, scattered };
+
+using Logits = std::vector<std::vector<float>>; ///< [place - want_from][vocabulary]
+
+/// Runs all scripts in common steps until each has ended, and gives each one's logits.
+std::vector<Logits> run_together(engine::Executor& executor, const std::vector<Script>& scripts,
+                                 PageOrder order = PageOrder::scattered);
+
+/// Submits and waits; an error fails the test.
+engine::Outputs run_batch(engine::Executor& executor, const engine::Batch& batch);
+
+/// `count` tokens below `vocabulary` that depend on `seed` alone.
+std::vector<TokenId> random_tokens(uint32_t count, uint32_t vocabulary, uint32_t seed);
+
+/// Fails unless each log-probability is within `tolerance` of the twin's, and the largest is the same token
+/// where the twin's top two are further apart than twice that. `twin` [tokens][vocabulary] begins at place 0.
+void check_against_twin(const Script& script, const Logits& logits,
+                        const std::vector<reference::Vector>& twin, double tolerance);
+
+/// Writes another value into the metadata entry of type u32 with this key.
+void set_integer(Bytes& file, std::string_view key, uint32_t value);
+
+std::string_view to_string(kernels::CacheFormat format);
+
+} // namespace etna::test

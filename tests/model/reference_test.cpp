@@ -1,0 +1,161 @@
+#include "tests/model/model_case.hpp"
+#include "tests/support/catch.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// Whole models against the CPU twin, under every plan family.
+namespace {
+
+constexpr std::array families{kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                              kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe};
+
+double tolerance_of(kernels::CacheFormat format) {
+    return format == kernels::CacheFormat::f32 ? 2e-3 : 2e-2;
+}
+
+struct NamedModel {
+    std::string name;
+    Bytes bytes;
+    kernels::CacheFormat cache;
+};
+
+RandomModelOptions odd(RandomArchitecture architecture) {
+    return {.architecture = architecture,
+            .layers = 2,
+            .embedding = 50,
+            .heads = 6,
+            .kv_heads = 2,
+            .head_dim = 10,
+            .feed_forward = 77,
+            .vocabulary = 263,
+            .tokenizer = RandomTokenizer::none};
+}
+
+/// Rows that Q8_0 can store: multiples of 32, which are no powers of two.
+RandomModelOptions blocks(RandomArchitecture architecture) {
+    return {.architecture = architecture,
+            .layers = 2,
+            .embedding = 96,
+            .heads = 4,
+            .kv_heads = 1,
+            .head_dim = 24,
+            .feed_forward = 160,
+            .vocabulary = 301,
+            .matrices = WeightFormat::q8_0,
+            .embedding_format = WeightFormat::q8_0,
+            .head_format = WeightFormat::q8_0,
+            .tokenizer = RandomTokenizer::none};
+}
+
+Bytes with_formats(RandomModelOptions options, WeightFormat format) {
+    options.matrices = format;
+    options.embedding_format = format;
+    options.head_format = format;
+    return random_model(options);
+}
+
+/// Biases on q, k and v, and heads of which only the first part rotates.
+Bytes biased_and_partly_rotated() {
+    RandomModelOptions options = odd(RandomArchitecture::llama);
+    options.matrices = WeightFormat::f16;
+    GgufWriter writer = random_model_writer(options);
+    for (uint32_t layer = 0; layer < options.layers; ++layer) {
+        for (const auto& [name, size] :
+             {std::pair{"attn_q", 60U}, std::pair{"attn_k", 20U}, std::pair{"attn_v", 20U}}) {
+            Bytes values;
+            for (uint32_t i = 0; i < size; ++i)
+                append(values, 0.25F * static_cast<float>(i % 7) - 0.75F);
+            writer.add_tensor({"blk." + std::to_string(layer) + "." + name + ".bias", 0, {size}, values});
+        }
+    }
+    Bytes bytes = writer.bytes();
+    set_integer(bytes, "llama.rope.dimension_count", 6);
+    return bytes;
+}
+
+std::vector<NamedModel> models() {
+    using enum kernels::CacheFormat;
+    const RandomModelOptions llama = odd(RandomArchitecture::llama);
+    const RandomModelOptions qwen3 = odd(RandomArchitecture::qwen3);
+    RandomModelOptions linear = llama;
+    linear.rope_scaling = RopeScaling::linear;
+    RandomModelOptions llama3 = blocks(RandomArchitecture::llama);
+    llama3.rope_scaling = RopeScaling::llama3;
+    RandomModelOptions yarn = blocks(RandomArchitecture::qwen3);
+    yarn.rope_scaling = RopeScaling::yarn;
+    yarn.head = HeadKind::tied;
+    RandomModelOptions tied = llama;
+    tied.head = HeadKind::tied;
+    return {
+        {"llama F32", random_model(llama), f32},
+        {"llama F16, linear scaling", with_formats(linear, WeightFormat::f16), f16},
+        {"llama BF16, tied", with_formats(tied, WeightFormat::bf16), f32},
+        {"llama Q8_0, llama3 scaling", random_model(llama3), f16},
+        {"llama F16, biases, partial rotation", biased_and_partly_rotated(), f32},
+        {"qwen3 F32", random_model(qwen3), f16},
+        {"qwen3 BF16", with_formats(qwen3, WeightFormat::bf16), f32},
+        {"qwen3 Q8_0, tied, YaRN", random_model(yarn), f32},
+    };
+}
+
+/// Sequences of many lengths, past several pages, prompts longer than a chunk, with and without generation.
+std::vector<Script> mixed_scripts(uint32_t vocabulary) {
+    return {
+        {.tokens = random_tokens(75, vocabulary, 1), .prompt = 70, .chunk = 33},
+        {.tokens = random_tokens(20, vocabulary, 2), .prompt = 1, .chunk = 16},
+        {.tokens = random_tokens(40, vocabulary, 3), .prompt = 40, .chunk = 7},
+        {.tokens = random_tokens(34, vocabulary, 4), .prompt = 31, .chunk = 64},
+    };
+}
+
+void check_model(const NamedModel& model, kernels::PlanFamily family) {
+    INFO(model.name << ", " << to_string(model.cache) << " cache, planned as " << kernels::to_string(family));
+    ModelCase tested(model.bytes, {.family = family, .cache = model.cache});
+    const auto scripts = mixed_scripts(static_cast<uint32_t>(tested.twin().vocabulary()));
+
+    const auto mixed = run_together(tested.executor(), scripts);
+    const auto alone = run_together(tested.executor(), {scripts[0]}, PageOrder::consecutive);
+    for (std::size_t i = 0; i < scripts.size(); ++i) {
+        const auto expected = tested.twin().run(scripts[i].tokens);
+        check_against_twin(scripts[i], mixed[i], expected, tolerance_of(model.cache));
+        if (i == 0)
+            check_against_twin(scripts[i], alone[i], expected, tolerance_of(model.cache));
+    }
+}
+
+} // namespace
+
+TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") {
+    for (const NamedModel& model : models())
+        for (const kernels::PlanFamily family : families)
+            check_model(model, family);
+}
+
+TEST_CASE("attention over more places than one run agrees with the twin", "[device]") {
+    RandomModelOptions options = odd(RandomArchitecture::llama);
+    options.context = 2300;
+    options.layers = 1;
+    const Bytes bytes = random_model(options);
+    for (const kernels::PlanFamily family : families) {
+        INFO("planned as " << kernels::to_string(family));
+        ModelCase tested(bytes, {.family = family, .cache = kernels::CacheFormat::f32, .pages = 160});
+        const uint32_t vocabulary = options.vocabulary;
+        // The runs of the GPU families end every 512 places, those of the CPU every 2048.
+        const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;
+        const std::vector<Script> scripts{
+            {.tokens = random_tokens(length, vocabulary, 5),
+             .prompt = length - 9,
+             .chunk = 64,
+             .want_from = length - 12},
+            {.tokens = random_tokens(60, vocabulary, 6), .prompt = 2, .chunk = 16, .want_from = 40},
+        };
+        const auto logits = run_together(tested.executor(), scripts);
+        for (std::size_t i = 0; i < scripts.size(); ++i)
+            check_against_twin(scripts[i], logits[i], tested.twin().run(scripts[i].tokens), 2e-3);
+    }
+}
