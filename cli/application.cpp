@@ -65,17 +65,24 @@ Result<TypedArguments> all_arguments(const Command& command, std::span<const std
     return typed;
 }
 
+/// A usage error without a hint of its own points to the command's help.
+ExitCode refuse_usage(const Command& command, const Environment& environment, Error error) {
+    if (error.hint.empty())
+        error.hint = fmt::format("try `etna {} --help`", command.name);
+    return refuse(environment, error);
+}
+
 ExitCode run_named(const Command& command, std::span<const std::string> arguments,
                    const Environment& environment) {
     const auto typed = all_arguments(command, arguments, environment);
     if (!typed)
-        return refuse(environment, typed.error());
+        return refuse_usage(command, environment, typed.error());
     if (typed->options.contains("help"))
         return print(environment, help(command));
     if (command.name == "generate-docs")
         return generate_documents(*typed, environment);
     const auto options = validate_run(command, *typed);
-    return options ? run_command(*options, environment) : refuse(environment, options.error());
+    return options ? run_command(*options, environment) : refuse_usage(command, environment, options.error());
 }
 
 } // namespace

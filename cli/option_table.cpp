@@ -252,6 +252,8 @@ std::string describe(const Range& range, Kind kind) {
         return fmt::format("at least {}K", static_cast<uint64_t>(range.min) / 1024);
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
+    if (range.max == int32_max && range.min == 0)
+        return {};
     if (range.max == int32_max)
         return fmt::format("at least {}", range.min);
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);

@@ -10,10 +10,10 @@ namespace etna::generate {
 
 /// The sampling that a caller asked for; what is empty is the model's choice.
 struct SamplingWishes {
-    std::optional<float> temperature;
-    std::optional<uint32_t> top_k;
-    std::optional<float> top_p;
-    std::optional<float> min_p;
+    std::optional<float> temperature = {};
+    std::optional<uint32_t> top_k = {};
+    std::optional<float> top_p = {};
+    std::optional<float> min_p = {};
 };
 
 /// etna's defaults (sampling::Parameters), replaced by what the model's file recommends in

@@ -115,7 +115,7 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     fake.limits.vocabulary = tokenizer.size();
     fake.limits.context_tokens = options.context_tokens == 0 ? context_tokens : options.context_tokens;
     fake.limits.candidates_max = 64;
-    fake.limits.groups = {{.page_count = 512}};
+    fake.limits.groups = {{.page_count = 1024}};
     fake.step_delay = step_delay;
     fake.lost_at_step = lost_at_step;
     fake.on_submit = [this](const engine::Batch& batch) {

@@ -51,7 +51,7 @@ public:
     cli::Variables variables;
     bool error_is_terminal = false;
     bool on_cpu = false;
-    uint32_t context_tokens = 512;
+    uint32_t context_tokens = 2048; ///< the demo model's
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};

@@ -202,7 +202,7 @@ TEST_CASE("failures are one clear sentence and exit code 1") {
     const Outcome longer = etna.run({"run", "demo", "Once upon a time there was", "-c", "4"});
     REQUIRE(longer.code == 1);
     REQUIRE(contains(longer.error, "but the context holds 4"));
-    REQUIRE(contains(longer.error, "hint: raise --ctx-size (the model was trained for 512 tokens)"));
+    REQUIRE(contains(longer.error, "hint: raise --ctx-size (the model was trained for 2048 tokens)"));
 
     etna.lost_at_step = 2;
     const Outcome lost = etna.run({"run", "demo", "x"});
@@ -218,7 +218,7 @@ TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
     REQUIRE(outcome.code == 0);
     REQUIRE(outcome.output == story);
     REQUIRE(contains(outcome.error, "note: no GPU was found: running on the CPU (fake device)"));
-    REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 512 tokens"));
+    REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 2048 tokens"));
     REQUIRE(
         etna.run({"run", "demo", "x", "-c", "256", "--device", "fake"}).error.empty()); // both were asked for
 }
