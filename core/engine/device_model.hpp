@@ -2,9 +2,9 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/device_inputs.hpp"
 #include "core/engine/device_plan.hpp"
 #include "core/engine/executor.hpp"
-#include "core/engine/device_inputs.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/model.hpp"
