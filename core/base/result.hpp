@@ -24,17 +24,17 @@ public:
     explicit operator bool() const { return has_value(); }
 
     /// Precondition of all of these: has_value().
-    T& value() & { return assert(has_value()), *std::get_if<0>(&content_); }
-    const T& value() const& { return assert(has_value()), *std::get_if<0>(&content_); }
-    T&& value() && { return assert(has_value()), std::move(*std::get_if<0>(&content_)); }
+    T& value() & { return std::get<0>(content_); }
+    const T& value() const& { return std::get<0>(content_); }
+    T&& value() && { return std::get<0>(std::move(content_)); }
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 
     /// Precondition: !has_value().
-    [[nodiscard]] const Error& error() const& { return assert(!has_value()), *std::get_if<1>(&content_); }
-    [[nodiscard]] Error&& error() && { return assert(!has_value()), std::move(*std::get_if<1>(&content_)); }
+    [[nodiscard]] const Error& error() const& { return std::get<1>(content_); }
+    [[nodiscard]] Error&& error() && { return std::get<1>(std::move(content_)); }
 
 private:
     std::variant<T, Error> content_;
