@@ -16,10 +16,11 @@ constexpr std::string_view incomplete = "the download may be incomplete";
 std::string backquoted(std::string_view text) {
     std::string result = "`";
     for (const char c : text.substr(0, max_quoted_bytes)) {
-        if (c >= ' ' && c <= '~')
+        if (c >= ' ' && c <= '~') {
             result += c;
-        else
+        } else {
             result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        }
     }
     result += text.size() > max_quoted_bytes ? "...`" : "`";
     return result;
@@ -36,9 +37,10 @@ void Cursor::enter(std::string_view section, std::string_view entry) {
 
 Result<bool> Cursor::read_bool() {
     ETNA_TRY(const auto value, read<uint8_t>());
-    if (value > 1)
+    if (value > 1) {
         return corrupt(fmt::format("a boolean of {} holds {}, which is neither 0 nor 1",
                                    entry_.empty() ? std::string(section_) : backquoted(entry_), value));
+    }
     return value == 1;
 }
 
@@ -68,9 +70,10 @@ Error Cursor::corrupt(std::string_view problem) const {
 }
 
 Error Cursor::truncated() const {
-    if (bytes_.size() < file_bytes_)
+    if (bytes_.size() < file_bytes_) {
         return {ErrorKind::unsupported, fmt::format("{}: metadata and tensor directory take more than {} MiB",
                                                     file_name_, max_directory_bytes / mebibyte)};
+    }
     const std::string entry = entry_.empty() ? std::string() : fmt::format(", in {}", backquoted(entry_));
     return {ErrorKind::corrupt,
             fmt::format("{}: ends inside {}{} (at byte {})", file_name_, section_, entry, file_bytes_),

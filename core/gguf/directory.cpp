@@ -50,14 +50,16 @@ std::optional<uint64_t> size_in_bytes(const TensorTypeInfo& info, const std::arr
 
 Status read_shape(Cursor& cursor, Tensor& tensor) {
     ETNA_TRY(tensor.dimensions, cursor.read<uint32_t>());
-    if (tensor.dimensions == 0 || tensor.dimensions > max_dimensions)
+    if (tensor.dimensions == 0 || tensor.dimensions > max_dimensions) {
         return cursor.corrupt(fmt::format("tensor {} has {} dimensions; 1 to {} are allowed",
                                           backquoted(tensor.name), tensor.dimensions, max_dimensions));
+    }
     for (uint32_t i = 0; i < tensor.dimensions; ++i) {
         ETNA_TRY(tensor.shape[i], cursor.read<uint64_t>());
-        if (tensor.shape[i] == 0)
+        if (tensor.shape[i] == 0) {
             return cursor.corrupt(
                 fmt::format("dimension {} of tensor {} is zero", i, backquoted(tensor.name)));
+        }
     }
     return {};
 }
@@ -65,9 +67,10 @@ Status read_shape(Cursor& cursor, Tensor& tensor) {
 Result<Entry> read_entry(Cursor& cursor, const DirectoryLayout& layout) {
     cursor.enter("the tensor directory");
     ETNA_TRY(const auto name, cursor.read_string());
-    if (name.empty() || name.size() > max_tensor_name_bytes)
+    if (name.empty() || name.size() > max_tensor_name_bytes) {
         return cursor.corrupt(fmt::format("tensor name {} is {} bytes long; 1 to {} are allowed",
                                           backquoted(name), name.size(), max_tensor_name_bytes));
+    }
     cursor.enter("the tensor directory", name);
     Entry entry;
     entry.tensor.name = name;
@@ -80,24 +83,26 @@ Result<Entry> read_entry(Cursor& cursor, const DirectoryLayout& layout) {
     const auto info = describe(entry.tensor.type);
     if (!info)
         return unsupported_type(layout.file_name, name, type);
-    if (entry.tensor.shape[0] % info->block_elements != 0)
+    if (entry.tensor.shape[0] % info->block_elements != 0) {
         return cursor.corrupt(
             fmt::format("rows of tensor {} have {} elements, not a multiple of {}'s blocks of {}",
                         backquoted(name), entry.tensor.shape[0], info->name, info->block_elements));
+    }
     const auto bytes = size_in_bytes(*info, entry.tensor.shape);
     if (!bytes)
         return cursor.corrupt(fmt::format("the size of tensor {} overflows", backquoted(name)));
     entry.bytes = *bytes;
-    if (entry.offset % layout.alignment != 0)
+    if (entry.offset % layout.alignment != 0) {
         return cursor.corrupt(fmt::format("tensor {} starts at offset {}, not a multiple of the alignment {}",
                                           backquoted(name), entry.offset, layout.alignment));
+    }
     return entry;
 }
 
 Status locate(Entry& entry, uint64_t data_start, const DirectoryLayout& layout) {
     const auto begin = checked_add(data_start, entry.offset);
     const auto end = begin ? checked_add(*begin, entry.bytes) : std::nullopt;
-    if (!end || *end > layout.file.size())
+    if (!end || *end > layout.file.size()) {
         return Error{
             ErrorKind::corrupt,
             fmt::format(
@@ -105,6 +110,7 @@ Status locate(Entry& entry, uint64_t data_start, const DirectoryLayout& layout) 
                 layout.file_name, entry.bytes, backquoted(entry.tensor.name), entry.offset,
                 layout.file.size()),
             "the download may be incomplete"};
+    }
     entry.tensor.bytes = layout.file.subspan(*begin, entry.bytes);
     return {};
 }
@@ -118,10 +124,11 @@ Status check_apart(const std::vector<Entry>& entries, std::string_view file_name
               [](const Entry* a, const Entry* b) { return a->offset < b->offset; });
     for (std::size_t i = 1; i < sorted.size(); ++i) {
         const Entry& before = *sorted[i - 1];
-        if (sorted[i]->offset - before.offset < before.bytes)
+        if (sorted[i]->offset - before.offset < before.bytes) {
             return Error{ErrorKind::corrupt,
                          fmt::format("{}: tensors {} and {} overlap", file_name,
                                      backquoted(before.tensor.name), backquoted(sorted[i]->tensor.name))};
+        }
     }
     return {};
 }

@@ -57,19 +57,21 @@ Result<MappedParts> read_single(const std::filesystem::path& path) {
 
 Result<MappedFile> map_part(const SplitName& name, uint32_t number) {
     auto mapping = MappedFile::open(name.path(number));
-    if (!mapping && mapping.error().kind == ErrorKind::not_found)
+    if (!mapping && mapping.error().kind == ErrorKind::not_found) {
         return Error{
             ErrorKind::not_found,
             fmt::format("{}: part {} of {} is missing", name.path(number).string(), number, name.count),
             "all parts of a split model must lie in one folder"};
+    }
     return mapping;
 }
 
 Result<MappedParts> read_split(const SplitName& name) {
-    if (name.count > max_parts)
+    if (name.count > max_parts) {
         return Error{ErrorKind::unsupported,
                      fmt::format("{}: has {} parts; at most {} can be read", name.path(name.number).string(),
                                  name.count, max_parts)};
+    }
     MappedParts result;
     for (uint32_t number = 1; number <= name.count; ++number) {
         ETNA_TRY(auto mapping, map_part(name, number));
@@ -88,9 +90,10 @@ Result<MappedParts> read_split(const SplitName& name) {
 
 Status File::Content::adopt(std::vector<Part> parts) {
     metadata = std::move(parts.front().metadata);
-    for (Part& part : parts)
+    for (Part& part : parts) {
         tensors.insert(tensors.end(), std::make_move_iterator(part.tensors.begin()),
                        std::make_move_iterator(part.tensors.end()));
+    }
     std::vector<std::string_view> names;
     names.reserve(tensors.size());
     for (const Tensor& tensor : tensors) {
@@ -98,9 +101,10 @@ Status File::Content::adopt(std::vector<Part> parts) {
         tensor_bytes += tensor.bytes.size();
     }
     tensor_index = NameIndex(names);
-    if (const auto twice = tensor_index.duplicate())
+    if (const auto twice = tensor_index.duplicate()) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: tensor {} appears twice", name, backquoted(*twice))};
+    }
     return {};
 }
 

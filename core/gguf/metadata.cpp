@@ -21,12 +21,13 @@ constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 /// and count.
 template <class T>
 constexpr uint64_t minimum_bytes() {
-    if constexpr (std::is_same_v<T, std::string_view>)
+    if constexpr (std::is_same_v<T, std::string_view>) {
         return sizeof(uint64_t);
-    else if constexpr (std::is_same_v<T, Array>)
+    } else if constexpr (std::is_same_v<T, Array>) {
         return sizeof(uint32_t) + sizeof(uint64_t);
-    else
+    } else {
         return sizeof(T);
+    }
 }
 
 /// Calls `read.operator()<T>()` with the C++ type that a type number of the file stands for.
@@ -68,14 +69,15 @@ Result<Array> read_array(Cursor& cursor, uint32_t depth);
 
 template <class T>
 Result<T> read_one(Cursor& cursor, uint32_t depth) {
-    if constexpr (std::is_same_v<T, std::string_view>)
+    if constexpr (std::is_same_v<T, std::string_view>) {
         return cursor.read_string();
-    else if constexpr (std::is_same_v<T, bool>)
+    } else if constexpr (std::is_same_v<T, bool>) {
         return cursor.read_bool();
-    else if constexpr (std::is_same_v<T, Array>)
+    } else if constexpr (std::is_same_v<T, Array>) {
         return read_array(cursor, depth + 1);
-    else
+    } else {
         return cursor.read<T>();
+    }
 }
 
 template <class T>
@@ -108,9 +110,10 @@ Result<Array> read_array(Cursor& cursor, uint32_t depth) {
 Result<KeyValue> read_entry(Cursor& cursor) {
     cursor.enter("the metadata");
     ETNA_TRY(const auto key, cursor.read_string());
-    if (key.empty() || key.size() > max_key_bytes)
+    if (key.empty() || key.size() > max_key_bytes) {
         return cursor.corrupt(fmt::format("metadata key {} is {} bytes long; 1 to {} are allowed",
                                           backquoted(key), key.size(), max_key_bytes));
+    }
     cursor.enter("the metadata", key);
     ETNA_TRY(const auto type, cursor.read<uint32_t>());
     ETNA_TRY(auto value, read_as<Value>(type, cursor, [&]<class T>() -> Result<Value> {

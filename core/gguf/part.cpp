@@ -17,9 +17,10 @@ Status check_version(uint32_t version, std::string_view file_name) {
     if (version >= minimum_version && version <= maximum_version)
         return {};
     // The version is the first number after the magic: byte-swapped, it has nothing in its lower half.
-    if (version != 0 && (version & 0xffff) == 0)
+    if (version != 0 && (version & 0xffff) == 0) {
         return Error{ErrorKind::unsupported, fmt::format("{}: is a big-endian GGUF file", file_name),
                      "download or convert a little-endian version of the model"};
+    }
     return Error{ErrorKind::unsupported,
                  fmt::format("{}: has GGUF version {}; versions {} to {} can be read", file_name, version,
                              minimum_version, maximum_version),
@@ -33,11 +34,12 @@ Result<uint64_t> read_alignment(const Metadata& metadata, std::string_view file_
         return default_alignment;
     const auto alignment = metadata.unsigned_integer(key);
     if (!alignment || !std::has_single_bit(*alignment) || *alignment < minimum_alignment ||
-        *alignment > max_alignment)
+        *alignment > max_alignment) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: `{}` is {}, not a power of two from {} to {}", file_name, key,
                                  alignment ? fmt::to_string(*alignment) : "not a whole number",
                                  minimum_alignment, max_alignment)};
+    }
     return *alignment;
 }
 

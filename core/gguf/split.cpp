@@ -86,19 +86,21 @@ Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {
     }
     const std::string first_name = name.path(1).string();
     const auto claimed = parts[0].metadata.unsigned_integer(tensor_count_key);
-    if (!claimed)
+    if (!claimed) {
         return Error{ErrorKind::corrupt, fmt::format("{}: `{}` is missing", first_name, tensor_count_key),
                      std::string(same_download)};
+    }
     uint64_t tensors = 0;
     for (uint32_t i = 0; i < parts.size(); ++i) {
         ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, *claimed, name.path(i + 1).string()));
         tensors += parts[i].tensors.size();
     }
-    if (tensors != *claimed)
+    if (tensors != *claimed) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: the {} parts hold {} tensors where `{}` is {}", first_name,
                                  parts.size(), tensors, tensor_count_key, *claimed),
                      std::string(same_download)};
+    }
     return {};
 }
 

@@ -15,7 +15,7 @@ using namespace etna::gguf_test;
 
 namespace {
 
-const std::filesystem::path folder = ETNA_TEST_DATA "/fuzz/gguf";
+const std::filesystem::path folder = ETNA_SOURCE_DIR "/tests/fuzz/corpus/gguf";
 
 /// The seeds by file name. Whoever changes one runs test_gguf "[write-corpus]" and commits the files.
 std::map<std::string, Bytes> seeds() {

@@ -144,9 +144,10 @@ TEST_CASE("every tensor type has the specified number and size") {
     };
     for (const uint32_t version : {2U, 3U}) {
         GgufWriter writer({.version = version});
-        for (const Case& c : cases)
+        for (const Case& c : cases) {
             writer.add_tensor(
                 {c.name, c.number, {c.elements * 3, 5, 2}, counting_bytes(c.bytes * std::size_t{30})});
+        }
         const Bytes bytes = writer.bytes();
         const gguf::File file = parse_sound(bytes);
         uint64_t sum = 0;

@@ -195,10 +195,11 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
 
 void add_tokenizer(GgufWriter& writer, const RandomModelOptions& options) {
     if (options.tokenizer == RandomTokenizer::by_architecture) {
-        if (options.architecture == RandomArchitecture::llama)
+        if (options.architecture == RandomArchitecture::llama) {
             add_sentencepiece_tokenizer(writer, options.vocabulary);
-        else
+        } else {
             add_bpe_tokenizer(writer, options.vocabulary);
+        }
     }
     if (!options.chat_template.empty())
         writer.add("tokenizer.chat_template", std::string(options.chat_template));
@@ -260,9 +261,10 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     for (uint32_t layer = 0; layer < options.layers; ++layer)
         add_layer(tensors, options, layer);
     tensors.norm("output_norm.weight", options.embedding);
-    if (options.head == HeadKind::separate)
+    if (options.head == HeadKind::separate) {
         tensors.matrix("output.weight", options.vocabulary, options.embedding, options.head_format,
                        head_deviation);
+    }
     return writer;
 }
 
