@@ -1,3 +1,4 @@
+#include "core/base/half.hpp"
 #include "core/kernels/layout.hpp"
 
 #include <algorithm>
@@ -24,25 +25,6 @@ uint64_t source_row_bytes(Format format, uint32_t columns) {
         return columns % block_columns == 0 ? uint64_t{columns} / block_columns * q8_0_block_bytes : 0;
     }
     return 0;
-}
-
-/// IEEE 754 binary16 to binary32, exactly.
-float half_to_float(uint16_t half) {
-    const uint32_t sign = (half & 0x8000U) << 16;
-    const uint32_t exponent = (half >> 10) & 0x1FU;
-    const uint32_t fraction = half & 0x3FFU;
-    uint32_t bits = 0;
-    if (exponent == 0) { // zero and subnormals: fraction x 2^-24
-        const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-        return sign != 0 ? -magnitude : magnitude;
-    }
-    if (exponent == 31)
-        bits = sign | 0x7F800000U | (fraction << 13);
-    else
-        bits = sign | ((exponent + 112) << 23) | (fraction << 13);
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
 }
 
 uint32_t word_bytes_of_row(Format format, uint32_t columns) {

@@ -1,5 +1,6 @@
 #include "core/model/weights.hpp"
 
+#include "core/base/half.hpp"
 #include "core/model/uploader.hpp"
 #include "core/vk/device.hpp"
 
@@ -67,26 +68,6 @@ Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& c
     return PlannedTensor{.source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}};
 }
 
-float half_to_float(uint16_t half) {
-    const uint32_t exponent = (half >> 10U) & 31U;
-    const uint32_t fraction = half & 1023U;
-    const float sign = (half & 0x8000U) != 0 ? -1.0F : 1.0F;
-    if (exponent == 0) // subnormal: fraction x 2^-24
-        return sign * static_cast<float>(fraction) * 0x1p-24F;
-    const uint32_t wide = exponent == 31 ? 255 : exponent + (127 - 15);
-    const uint32_t bits = (wide << 23U) | (fraction << 13U);
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return sign * value;
-}
-
-float brain_to_float(uint16_t brain) {
-    const uint32_t bits = uint32_t{brain} << 16U;
-    float value = 0;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /// Writes a vector's elements as f32, then zeros.
 void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
     std::memset(out.data(), 0, out.size());
@@ -98,7 +79,7 @@ void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
         uint16_t stored = 0;
         std::memcpy(&stored, tensor.bytes.data() + 2 * i, sizeof stored);
         const float value =
-            tensor.type == gguf::TensorType::bf16 ? brain_to_float(stored) : half_to_float(stored);
+            tensor.type == gguf::TensorType::bf16 ? bfloat16_to_float(stored) : half_to_float(stored);
         std::memcpy(out.data() + 4 * i, &value, sizeof value);
     }
 }
