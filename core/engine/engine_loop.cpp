@@ -29,10 +29,11 @@ Result<Stream> Engine::Loop::submit(Request request) {
         const std::scoped_lock lock(mutex_);
         if (closed_)
             return *closed_;
-        if (inbox_.size() + waiting_ >= queue_max_)
+        if (inbox_.size() + waiting_ >= queue_max_) {
             return Error{ErrorKind::busy,
                          fmt::format("{} requests are waiting already", inbox_.size() + waiting_),
                          "try again when some have finished"};
+        }
         inbox_.push_back({next_id_++, std::move(request), channel, Clock::now()});
     }
     changed_.notify_one();
@@ -115,7 +116,7 @@ Status Engine::Loop::read_outputs() {
     const Ticket ticket = tickets_.front();
     tickets_.pop_front();
     ETNA_TRY(const Outputs outputs, executor_->wait(ticket));
-    const Status status = scheduler_.publish(outputs, updates_, Clock::now());
+    Status status = scheduler_.publish(outputs, updates_, Clock::now());
     deliver();
     return status;
 }

@@ -20,9 +20,10 @@ Status check_counts(const Batch& batch, const Limits& limits) {
         return broken("the batch has no rows");
     if (batch.rows.size() > limits.rows_max)
         return broken("{} rows, but at most {} fit a batch", batch.rows.size(), limits.rows_max);
-    if (batch.sequences.size() > limits.sequences_max)
+    if (batch.sequences.size() > limits.sequences_max) {
         return broken("{} sequences, but at most {} fit a batch", batch.sequences.size(),
                       limits.sequences_max);
+    }
     return {};
 }
 
@@ -48,14 +49,16 @@ Status check_copies(const Batch& batch, const Limits& limits) {
 Status check_tables(const Batch& batch, const Limits& limits) {
     for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
         const auto& tables = batch.sequences[i].pages;
-        if (tables.size() != limits.groups.size())
+        if (tables.size() != limits.groups.size()) {
             return broken("sequence {}: {} page tables for {} cache groups", i, tables.size(),
                           limits.groups.size());
+        }
         for (std::size_t group = 0; group < tables.size(); ++group) {
             for (const PageId page : tables[group]) {
-                if (page >= limits.groups[group].page_count)
+                if (page >= limits.groups[group].page_count) {
                     return broken("sequence {}: page {} of {} in cache group {}", i, page,
                                   limits.groups[group].page_count, group);
+                }
             }
         }
     }
@@ -65,9 +68,10 @@ Status check_tables(const Batch& batch, const Limits& limits) {
 Status check_place(const Batch& batch, std::size_t i, const Limits& limits) {
     const Row& row = batch.rows[i];
     const uint32_t inputs = row.input == RowInput::token ? limits.vocabulary : limits.slots;
-    if (row.value >= inputs)
+    if (row.value >= inputs) {
         return broken("row {}: {} {} of {}", i, row.input == RowInput::token ? "token" : "slot", row.value,
                       inputs);
+    }
     if (row.sequence >= batch.sequences.size())
         return broken("row {}: sequence {} of {}", i, row.sequence, batch.sequences.size());
     if (row.index >= limits.context_tokens)
@@ -85,9 +89,10 @@ Status check_sampled(const Row& row, std::size_t i, const Limits& limits) {
     if (const Status status = sampling::check(row.sampling); !status)
         return status.error().while_doing(fmt::format("row {}", i));
     const uint32_t top_k = row.sampling.top_k;
-    if (row.sampling.temperature > 0 && (top_k == 0 || top_k > limits.candidates_max))
+    if (row.sampling.temperature > 0 && (top_k == 0 || top_k > limits.candidates_max)) {
         return broken("row {}: top_k {} is not between 1 and {}, which the device can sample", i, top_k,
                       limits.candidates_max);
+    }
     return {};
 }
 
@@ -97,9 +102,10 @@ Status check_wanted(const Batch& batch, const Limits& limits) {
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
         wanted += row.want != Want::none ? 1 : 0;
-        if (row.want == Want::candidates && (row.candidates == 0 || row.candidates > limits.candidates_max))
+        if (row.want == Want::candidates && (row.candidates == 0 || row.candidates > limits.candidates_max)) {
             return broken("row {}: {} candidates, but 1 to {} can be had", i, row.candidates,
                           limits.candidates_max);
+        }
         if (row.want != Want::sampled)
             continue;
         ETNA_CHECK(check_sampled(row, i, limits));
@@ -123,9 +129,10 @@ Status check(const Batch& batch, const Limits& limits) {
         ETNA_CHECK(check_place(batch, i, limits));
         const Row& row = batch.rows[i];
         std::optional<uint32_t>& next = next_index[row.sequence];
-        if (next && *next != row.index)
+        if (next && *next != row.index) {
             return broken("row {}: place {} of sequence {} follows place {}", i, row.index, row.sequence,
                           *next - 1);
+        }
         next = row.index + 1;
     }
     return check_wanted(batch, limits);

@@ -89,8 +89,9 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
 void PageCache::publish(PageTables& tables, const Content& content, uint32_t places) {
     for (auto i = static_cast<uint32_t>(tables.hashes.size()); (i + 1) * page_tokens_ <= places; ++i) {
         const PageHash& parent = i == 0 ? tables.root : tables.hashes.back();
-        const PageHash hash = page_hash(key_, parent, content.tokens.subspan(i * page_tokens_, page_tokens_),
-                                        content.kinds.subspan(i * page_tokens_, page_tokens_));
+        const std::size_t begin = std::size_t{i} * page_tokens_;
+        const PageHash hash = page_hash(key_, parent, content.tokens.subspan(begin, page_tokens_),
+                                        content.kinds.subspan(begin, page_tokens_));
         for (std::size_t group = 0; group < pools_.size(); ++group) {
             if (pools_[group].is_exclusive(
                     tables.groups[group][i])) // of a fork's common pages, one is enough
@@ -116,9 +117,9 @@ void PageCache::truncate(PageTables& tables, uint32_t places) {
     const std::size_t pages = divide_up(places, page_tokens_);
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         std::vector<PageId>& table = tables.groups[group];
-        for (; table.size() > pages; table.pop_back())
-            pools_[group].release(
-                table.back()); // the last first: a page without its parents is worth nothing
+        for (; table.size() > pages; table.pop_back()) {
+            pools_[group].release(table.back());
+        } // the last first: a page without its parents is worth nothing
     }
     tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), places / page_tokens_));
 }

@@ -39,10 +39,11 @@ void PagePool::release(PageId page) {
     assert(pages_[page].references > 0);
     if (--pages_[page].references > 0)
         return;
-    if (pages_[page].hash)
+    if (pages_[page].hash) {
         keep(page);
-    else
+    } else {
         free_.push_back(page);
+    }
 }
 
 bool PagePool::publish(PageId page, const PageHash& hash) {
@@ -98,9 +99,10 @@ Status PagePool::verify_lists() const {
         return Error{ErrorKind::internal, fmt::format("{} kept pages are listed, not {}", kept, kept_count_)};
     for (PageId page = 0; page < page_count(); ++page) {
         const uint32_t expected = pages_[page].references == 0 ? 1 : 0;
-        if (listed[page] != expected)
+        if (listed[page] != expected) {
             return Error{ErrorKind::internal, fmt::format("page {} has {} references and stands in {} lists",
                                                           page, pages_[page].references, listed[page])};
+        }
     }
     return {};
 }
@@ -109,18 +111,20 @@ Status PagePool::verify(std::span<const uint32_t> references) const {
     ETNA_CHECK(verify_lists());
     uint32_t published = 0;
     for (PageId page = 0; page < page_count(); ++page) {
-        if (pages_[page].references != references[page])
+        if (pages_[page].references != references[page]) {
             return Error{ErrorKind::internal, fmt::format("page {} counts {} references, but has {}", page,
                                                           pages_[page].references, references[page])};
+        }
         if (!pages_[page].hash)
             continue;
         ++published;
         if (find(*pages_[page].hash) != page)
             return Error{ErrorKind::internal, fmt::format("published page {} cannot be found", page)};
     }
-    if (published != published_.size())
+    if (published != published_.size()) {
         return Error{ErrorKind::internal, fmt::format("{} pages are published, but {} can be found",
                                                       published, published_.size())};
+    }
     return {};
 }
 

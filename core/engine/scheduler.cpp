@@ -66,9 +66,10 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
             schedule_known(*sequence, step);
     }
     admit_waiting(step, updates, now);
-    for (Sequence* sequence : running_)
+    for (Sequence* sequence : running_) {
         cache_.publish(sequence->pages, sequence->content(),
                        std::min(sequence->computed, sequence->length()));
+    }
     cache_.end_batch();
     if (!batch_.rows.empty())
         steps_.push_back(std::move(step));
@@ -219,10 +220,11 @@ void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
 }
 
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
-    if (steps_.empty() || steps_.front().size() != outputs.rows.size())
+    if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
         return Error{ErrorKind::internal,
                      fmt::format("{} outputs for a step that wanted {}", outputs.rows.size(),
                                  steps_.empty() ? 0 : steps_.front().size())};
+    }
     const Step step = std::move(steps_.front());
     steps_.pop_front();
     for (std::size_t i = 0; i < step.size(); ++i) {
@@ -234,9 +236,10 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
             continue; // surplus: the request ended in between
         ETNA_TRY(const TokenEvent token,
                  read_token(outputs.rows[i], found->second, wanted.index, wanted.slot.has_value()));
-        if (token.token >= limits_.vocabulary)
+        if (token.token >= limits_.vocabulary) {
             return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
                                                           token.token, limits_.vocabulary)};
+        }
         accept(found->second, token, updates, now);
     }
     return {};

@@ -38,23 +38,26 @@ Status check(const Request& request, const Limits& limits) {
     const std::size_t length = request.prompt.size();
     if (length == 0)
         return refused("the prompt is empty", "give at least one token");
-    if (length >= limits.context_tokens)
+    if (length >= limits.context_tokens) {
         return refused(fmt::format("the prompt has {} tokens, and the context holds {} with the answer",
                                    length, limits.context_tokens),
                        "shorten the prompt or enlarge the context");
+    }
     for (std::size_t i = 0; i < length; ++i) {
-        if (request.prompt[i] >= limits.vocabulary)
+        if (request.prompt[i] >= limits.vocabulary) {
             return refused(fmt::format("token {} of the prompt is {}, outside the vocabulary of {}", i,
                                        request.prompt[i], limits.vocabulary));
+        }
     }
     if (request.max_tokens == 0U)
         return refused("max_tokens is 0", "ask for at least one token");
     for (const CacheGroup& group : limits.groups) {
         const uint32_t pages = divide_up(static_cast<uint32_t>(length), limits.page_tokens);
-        if (pages > group.page_count)
+        if (pages > group.page_count) {
             return refused(fmt::format("the prompt of {} tokens needs {} cache pages, and there are {}",
                                        length, pages, group.page_count),
                            "shorten the prompt or give the cache more memory");
+        }
     }
     return sampling::check(request.sampling);
 }

@@ -16,6 +16,7 @@ const Error device_lost{ErrorKind::device_lost, "the fake device was lost", "it 
 
 std::vector<engine::Candidate> best(std::span<const float> logits, uint32_t count) {
     std::vector<engine::Candidate> candidates;
+    candidates.reserve(logits.size());
     for (std::size_t i = 0; i < logits.size(); ++i)
         candidates.push_back({static_cast<TokenId>(i), logits[i]});
     std::stable_sort(candidates.begin(), candidates.end(),
@@ -73,9 +74,10 @@ Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
 Result<engine::Outputs> FakeExecutor::wait(engine::Ticket ticket) {
     if (is_lost_)
         return device_lost;
-    if (submissions_.empty() || submissions_.front().ticket != ticket.value)
+    if (submissions_.empty() || submissions_.front().ticket != ticket.value) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("ticket {} is not the oldest unread", ticket.value)};
+    }
     const Submission submission = std::move(submissions_.front());
     submissions_.pop_front();
     if (options_.step_delay.count() > 0)
@@ -123,9 +125,10 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
     for (std::size_t group = 0; group < tables.size(); ++group) {
         FakePlace& target = place(group, tables, row.index);
         uint64_t& written_at = written_at_[group][static_cast<std::size_t>(&target - cache_[group].data())];
-        if (written_at == running_ticket_)
+        if (written_at == running_ticket_) {
             return Error{ErrorKind::internal, fmt::format("two rows of step {} write place {} of one page",
                                                           running_ticket_, row.index)};
+        }
         written_at = running_ticket_;
         target = {.token = token, .index = row.index, .kind = row.kind, .written = true};
     }
