@@ -27,9 +27,10 @@ ExitCode print(const Environment& environment, const std::string& text) {
 
 Error unknown_command(const std::string& typed) {
     std::vector<std::string> known;
-    for (const Command& command : commands())
+    for (const Command& command : commands()) {
         if (command.visibility == Visibility::shown)
             known.emplace_back(command.name);
+    }
     std::string hint = "try `etna --help`";
     if (const auto near = store::similar(typed, known); !near.empty())
         hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
@@ -39,11 +40,12 @@ Error unknown_command(const std::string& typed) {
 }
 
 bool is_option(const std::string& argument, std::string_view name) {
-    for (const Option& option : global_options())
+    for (const Option& option : global_options()) {
         if (option.name == name &&
             (argument == fmt::format("--{}", name) ||
              (option.short_name != 0 && argument == fmt::format("-{}", option.short_name))))
             return true;
+    }
     return false;
 }
 
@@ -88,9 +90,10 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
 } // namespace
 
 ExitCode run(std::span<const std::string> arguments, const Environment& environment) {
-    if (arguments.empty())
+    if (arguments.empty()) {
         return refuse(environment, {ErrorKind::invalid_argument, "no command is given",
                                     "try `etna run demo \"Once upon a time\"`, or `etna --help`"});
+    }
     const std::string& first = arguments[0];
     if (is_option(first, "help") || first == "help") {
         const Command* command = arguments.size() > 1 ? find_command(arguments[1]) : nullptr;

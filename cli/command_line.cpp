@@ -19,14 +19,16 @@ std::string help_hint(const Command& command) {
 Error unknown_option(const Command& command, const std::string& typed) {
     const std::string name = typed.substr(0, typed.find('='));
     std::vector<std::string> known;
-    for (const Option& option : command.options)
+    for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown)
             known.push_back(fmt::format("--{}", option.name));
+    }
     std::string hint = help_hint(command);
-    if (const auto near = store::similar(name, known); !near.empty())
+    if (const auto near = store::similar(name, known); !near.empty()) {
         hint = fmt::format("did you mean `{}`?", fmt::join(near, "` or `"));
-    else if (!command.positionals.empty())
+    } else if (!command.positionals.empty()) {
         hint += "; an argument that begins with a dash goes after `--`";
+    }
     return {ErrorKind::invalid_argument, fmt::format("unknown option `{}`", name), hint};
 }
 
@@ -52,13 +54,16 @@ void set_up(CLI::App& app, const Command& command) {
 /// Options that CLI11 did not know, and arguments beyond the last positional.
 Status check_extras(const CLI::App& app, const Command& command) {
     const std::vector<std::string> extras = app.remaining();
-    for (const std::string& extra : extras)
+    for (const std::string& extra : extras) {
         if (extra.size() > 1 && extra.front() == '-' && extra != "--")
             return unknown_option(command, extra);
-    for (const std::string& extra : extras)
-        if (extra != "--")
+    }
+    for (const std::string& extra : extras) {
+        if (extra != "--") {
             return Error{ErrorKind::invalid_argument, fmt::format("unexpected argument `{}`", extra),
                          "put a prompt of several words in quotes"};
+        }
+    }
     return {};
 }
 
@@ -83,9 +88,10 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
     ETNA_CHECK(check_extras(app, command));
 
     TypedArguments typed;
-    for (const Positional& positional : command.positionals)
+    for (const Positional& positional : command.positionals) {
         if (const CLI::Option* found = app.get_option(std::string(positional.name)); found->count() != 0)
             typed.positionals.push_back(found->results().back());
+    }
     for (const Option& option : command.options) {
         const std::string name = fmt::format("--{}", option.name);
         const CLI::Option* found = app.get_option(name);
@@ -132,10 +138,11 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
         if (!item.parents.empty() && item.parents.front() != command.name)
             continue; // another command's section
         const Option* option = find_option(command, item.name);
-        if (option == nullptr || item.parents.size() > 1 || !has_environment_name(*option))
+        if (option == nullptr || item.parents.size() > 1 || !has_environment_name(*option)) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("{}: unknown key `{}`", path.string(), item.name),
                          fmt::format("keys are the long options of `etna {}` without dashes", command.name)};
+        }
         auto& values = found.options[item.name];
         for (const std::string& value : item.inputs)
             values.push_back({value, fmt::format("{}: {}", path.filename().string(), item.name)});

@@ -10,17 +10,19 @@ namespace {
 
 std::vector<const Command*> shown_commands() {
     std::vector<const Command*> shown;
-    for (const Command& command : commands())
+    for (const Command& command : commands()) {
         if (command.visibility == Visibility::shown)
             shown.push_back(&command);
+    }
     return shown;
 }
 
 std::vector<const Option*> shown_options(std::span<const Option> options) {
     std::vector<const Option*> shown;
-    for (const Option& option : options)
+    for (const Option& option : options) {
         if (option.visibility == Visibility::shown)
             shown.push_back(&option);
+    }
     return shown;
 }
 
@@ -76,13 +78,15 @@ std::string bash_completion() {
     script += "    case ${COMP_WORDS[1]} in\n";
     for (const Command* command : shown_commands()) {
         script += fmt::format("    {})\n        case $previous in\n", command->name);
-        for (const Option* option : shown_options(command->options))
-            if (option->kind == Kind::choice)
+        for (const Option* option : shown_options(command->options)) {
+            if (option->kind == Kind::choice) {
                 script +=
                     fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
                                 names(*option), fmt::join(option->choices, " "));
-            else if (option->kind != Kind::flag)
+            } else if (option->kind != Kind::flag) {
                 script += fmt::format("        {}) return ;;\n", names(*option));
+            }
+        }
         script +=
             fmt::format("        esac\n        case $current in\n"
                         "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n"
@@ -102,9 +106,10 @@ std::string zsh_completion() {
                           "'files:file:_files -g \"*.gguf\"'\n}}\n",
                           models_folder);
     script += "_etna() {\n    if (( CURRENT == 2 )); then\n        local -a commands\n        commands=(\n";
-    for (const Command* command : shown_commands())
+    for (const Command* command : shown_commands()) {
         script += fmt::format("            {}\n",
                               quoted(fmt::format("{}:{}", command->name, zsh_text(command->summary))));
+    }
     script += "        )\n        _describe command commands\n";
     script += fmt::format("        compadd -- {}\n        return\n    fi\n", words(global_options()));
     script += "    case $words[2] in\n";
@@ -113,25 +118,29 @@ std::string zsh_completion() {
             fmt::format("    {})\n        shift words; (( CURRENT-- ))\n        _arguments", command->name);
         for (const Option* option : shown_options(command->options)) {
             std::string value;
-            if (option->kind == Kind::choice)
+            if (option->kind == Kind::choice) {
                 value = fmt::format(":{}:({})", option->value, fmt::join(option->choices, " "));
-            else if (option->kind != Kind::flag)
+            } else if (option->kind != Kind::flag) {
                 value = fmt::format(":{}:", option->value);
+            }
             const std::string_view repeated = option->repeat == Repeat::collect ? "*" : "";
             const std::string description = zsh_text(option->description);
             for (const std::string& name :
                  {option->short_name == 0 ? std::string() : fmt::format("-{}", option->short_name),
-                  fmt::format("--{}", option->name)})
-                if (!name.empty())
+                  fmt::format("--{}", option->name)}) {
+                if (!name.empty()) {
                     script +=
                         fmt::format(" \\\n            {}",
                                     quoted(fmt::format("{}{}[{}]{}", repeated, name, description, value)));
+                }
+            }
         }
-        for (const Positional& positional : command->positionals)
+        for (const Positional& positional : command->positionals) {
             script += fmt::format(
                 " \\\n            {}",
                 quoted(fmt::format(":{}:{}", positional.name,
                                    positional.completion == Completion::models ? "_etna_models" : "")));
+        }
         script += "\n        ;;\n";
     }
     script += "    esac\n}\n_etna \"$@\"\n";
@@ -144,9 +153,10 @@ std::string fish_completion() {
         "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
         "    test -n \"$data\"; or set data ~/.local/share\n"
         "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end\nend\n";
-    for (const Option* option : shown_options(global_options()))
+    for (const Option* option : shown_options(global_options())) {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
                               option->short_name, option->name, quoted(option->description));
+    }
     for (const Command* command : shown_commands()) {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -a {} -d {}\n", command->name,
                               quoted(command->summary));
@@ -156,11 +166,12 @@ std::string fish_completion() {
             script += fmt::format("complete -c etna -n {} -l {}", condition, option->name);
             if (option->short_name != 0)
                 script += fmt::format(" -s {}", option->short_name);
-            if (option->kind == Kind::choice)
+            if (option->kind == Kind::choice) {
                 script +=
                     fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option->choices, " "))));
-            else if (option->kind != Kind::flag)
+            } else if (option->kind != Kind::flag) {
                 script += " -x";
+            }
             script += fmt::format(" -d {}\n", quoted(option->description));
         }
     }
@@ -170,9 +181,10 @@ std::string fish_completion() {
 Result<std::string> document(std::string_view name) {
     if (name == "etna.1")
         return man_page();
-    for (const Command* command : shown_commands())
+    for (const Command* command : shown_commands()) {
         if (name == fmt::format("etna-{}.1", command->name))
             return man_page(*command);
+    }
     if (name == "bash")
         return bash_completion();
     if (name == "zsh")

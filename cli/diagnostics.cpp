@@ -25,10 +25,11 @@ std::string printable(std::string_view text) {
     std::string result;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < ' ' || byte == 0x7f)
+        if (byte < ' ' || byte == 0x7f) {
             result += fmt::format("\\x{:02x}", byte);
-        else
+        } else {
             result += c;
+        }
     }
     return result;
 }

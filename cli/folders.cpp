@@ -5,9 +5,10 @@ namespace {
 
 /// The variable's folder, or `fallback` below the home folder.
 std::filesystem::path base(const Variables& variables, const char* name, const char* fallback) {
-    if (const auto found = variables.find(name); found != variables.end())
+    if (const auto found = variables.find(name); found != variables.end()) {
         if (std::filesystem::path path = found->second; path.is_absolute())
             return path;
+    }
     const auto home = variables.find("HOME");
     return std::filesystem::path(home == variables.end() ? "/" : home->second) / fallback;
 }

@@ -37,10 +37,11 @@ void append_wrapped(std::string& page, std::string_view text, std::size_t indent
 /// One row of two columns: "  left    description".
 void append_row(std::string& page, std::string_view left, std::string_view description) {
     std::string start = fmt::format("  {}", left);
-    if (start.size() + 2 > option_column)
+    if (start.size() + 2 > option_column) {
         start += '\n' + std::string(option_column, ' ');
-    else
+    } else {
         start.resize(option_column, ' ');
+    }
     page += start;
     append_wrapped(page, description, option_column);
 }
@@ -97,9 +98,10 @@ std::string details(const Option& option) {
 
 std::string synopsis(const Command& command) {
     std::string result = fmt::format("etna {} [OPTION]...", command.name);
-    for (const Positional& positional : command.positionals)
+    for (const Positional& positional : command.positionals) {
         result += positional.presence == Presence::required ? fmt::format(" {}", positional.name)
                                                             : fmt::format(" [{}]", positional.name);
+    }
     return result;
 }
 
@@ -107,9 +109,10 @@ std::string help() {
     std::string page =
         "etna " ETNA_VERSION ": runs language models (GGUF files) on any GPU through Vulkan\n\n"
         "Usage: etna COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
-    for (const Command& command : commands())
+    for (const Command& command : commands()) {
         if (command.visibility == Visibility::shown)
             append_row(page, command.name, command.summary);
+    }
     append_options(page, global_options());
     append_exit_codes(page);
     page += "\n`etna COMMAND --help` tells more about a command.\n"

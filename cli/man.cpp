@@ -12,14 +12,15 @@ std::string roff(std::string_view text) {
     for (const char c : text) {
         if (line_start && (c == '.' || c == '\''))
             result += "\\&";
-        if (c == '\\')
+        if (c == '\\') {
             result += "\\e";
-        else if (c == '-')
+        } else if (c == '-') {
             result += "\\-";
-        else if (c == '`') // what the tables put between backquotes stands in quotes here
+        } else if (c == '`') { // what the tables put between backquotes stands in quotes here
             result += "\\(cq";
-        else
+        } else {
             result += c;
+        }
         line_start = c == '\n';
     }
     return result;
@@ -62,9 +63,10 @@ void append_exit_codes(std::string& page) {
 void append_environment(std::string& page, const Command& command) {
     page +=
         ".SH ENVIRONMENT\nAn option that is absent from the command line is taken from the environment:\n";
-    for (const Option& option : command.options)
+    for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown && has_environment_name(option))
             append_item(page, environment_name(option), fmt::format("--{}", option.name));
+    }
     append_item(page, "NO_COLOR", "when set, messages are written without colour");
     append_item(page, "XDG_DATA_HOME",
                 "models are looked for in its folder etna/models; ~/.local/share when unset");
@@ -88,10 +90,12 @@ std::string man_page() {
     page += ".SH DESCRIPTION\n";
     page += roff("etna runs language models (GGUF files) on any device that has a Vulkan 1.2 driver.\n");
     page += ".SH COMMANDS\n";
-    for (const Command& command : commands())
-        if (command.visibility == Visibility::shown)
+    for (const Command& command : commands()) {
+        if (command.visibility == Visibility::shown) {
             page += fmt::format(".TP\n\\fB{}\\fR\n{}; see \\fBetna\\-{}\\fR(1)\n", command.name,
                                 roff(command.summary), command.name);
+        }
+    }
     page += ".SH OPTIONS\n";
     append_options(page, global_options());
     append_exit_codes(page);

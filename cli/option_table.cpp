@@ -221,16 +221,18 @@ std::span<const ExitCodeText> exit_codes() {
 }
 
 const Command* find_command(std::string_view name) {
-    for (const Command& command : all_commands)
+    for (const Command& command : all_commands) {
         if (command.name == name)
             return &command;
+    }
     return nullptr;
 }
 
 const Option* find_option(const Command& command, std::string_view name) {
-    for (const Option& option : command.options)
+    for (const Option& option : command.options) {
         if (option.name == name)
             return &option;
+    }
     return nullptr;
 }
 

@@ -25,11 +25,12 @@ std::optional<Number> parsed(std::string_view text) {
 std::optional<uint64_t> parsed_size(std::string_view text) {
     constexpr std::string_view units = "KMGT";
     constexpr uint32_t unit_bits = 10;
-    for (const std::string_view ending : {"iB", "B"})
+    for (const std::string_view ending : {"iB", "B"}) {
         if (text.ends_with(ending)) {
             text.remove_suffix(ending.size());
             break;
         }
+    }
     uint32_t shift = 0;
     if (!text.empty()) {
         const char last = text.back() >= 'a' ? static_cast<char>(text.back() - 'a' + 'A') : text.back();

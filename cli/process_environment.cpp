@@ -27,10 +27,12 @@ generate::StopRequested watch_interrupts() {
 }
 
 void open_standard_streams() {
-    for (const int descriptor : {0, 1, 2})
-        if (::fcntl(descriptor, F_GETFD) == -1)
+    for (const int descriptor : {0, 1, 2}) {
+        if (::fcntl(descriptor, F_GETFD) == -1) {
             (void)::open("/dev/null",
                          O_RDONLY); // takes the lowest free number; writing there fails, as it should
+        }
+    }
 }
 
 Variables variables() {

@@ -17,10 +17,11 @@ constexpr std::size_t input_bytes_max = 64 * mebibyte;
 constexpr std::size_t block_bytes = 64 * kibibyte;
 
 void drop_newline(std::string& text) {
-    if (text.ends_with("\r\n"))
+    if (text.ends_with("\r\n")) {
         text.resize(text.size() - 2);
-    else if (text.ends_with('\n'))
+    } else if (text.ends_with('\n')) {
         text.pop_back();
+    }
 }
 
 } // namespace
@@ -42,9 +43,10 @@ Result<std::optional<std::string>> read_input(int descriptor) {
         if (count < 0)
             return Error{ErrorKind::io, fmt::format("cannot read standard input: {}", std::strerror(errno))};
         text.append(block.data(), static_cast<std::size_t>(count));
-        if (text.size() > input_bytes_max)
+        if (text.size() > input_bytes_max) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("standard input is longer than {} MiB", input_bytes_max / mebibyte)};
+        }
     }
     drop_newline(text);
     return std::optional(std::move(text));

@@ -23,10 +23,11 @@ class LogToDiagnostics {
 public:
     LogToDiagnostics(Diagnostics& diagnostics, Verbosity verbosity) {
         set_log_sink([&diagnostics, verbosity](LogLevel level, std::string_view message) {
-            if (level == LogLevel::warning)
+            if (level == LogLevel::warning) {
                 diagnostics.warning(message);
-            else if (verbosity == Verbosity::verbose)
+            } else if (verbosity == Verbosity::verbose) {
                 diagnostics.line(message);
+            }
         });
     }
     LogToDiagnostics(const LogToDiagnostics&) = delete;
@@ -49,17 +50,19 @@ void tell_about(const generate::Model& model, const RunOptions& options, Diagnos
     if (model.on_cpu() && options.executor.device.empty())
         diagnostics.note(fmt::format("no GPU was found: running on the CPU ({})", model.device_name()));
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
-    if (options.executor.context_tokens == 0 && is_capped)
+    if (options.executor.context_tokens == 0 && is_capped) {
         diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
                                      model.context_tokens(), model.trained_context_tokens()));
+    }
 }
 
 generate::Request request_of(const RunOptions& options, const generate::Model& model, std::string prompt) {
     generate::Request request;
-    if (options.prompt_form == PromptForm::raw || !model.chat_template())
+    if (options.prompt_form == PromptForm::raw || !model.chat_template()) {
         request.prompt = std::move(prompt);
-    else
+    } else {
         request.prompt = std::vector<chat::Message>{{chat::Role::user, std::move(prompt)}};
+    }
     request.max_tokens = options.max_tokens;
     request.sampling = options.sampling;
     request.seed = options.seed;

@@ -33,9 +33,10 @@ Status read_device(const OptionValues& values, RunOptions& options) {
 
 Status read_stops(const OptionValues& values, RunOptions& options) {
     for (const TypedValue& stop : values.texts("stop")) {
-        if (stop.text.empty())
+        if (stop.text.empty()) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("{}: a stop string must not be empty", stop.origin)};
+        }
         options.stop.push_back(stop.text);
     }
     return {};
@@ -44,9 +45,10 @@ Status read_stops(const OptionValues& values, RunOptions& options) {
 } // namespace
 
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
-    if (arguments.positionals.empty() || arguments.positionals[0].empty())
+    if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
         return Error{ErrorKind::invalid_argument, "no model is named",
                      "try `etna run demo \"Once upon a time\"`, or `etna run --help`"};
+    }
     RunOptions options;
     options.model = arguments.positionals[0];
     if (arguments.positionals.size() > 1)

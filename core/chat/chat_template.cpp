@@ -133,9 +133,10 @@ std::string_view trimmed(std::string_view text) {
 std::string expanded(std::string_view piece, const SpecialText& special) {
     std::string result(piece);
     for (const auto& [name, text] :
-         {std::pair{std::string_view("{bos}"), special.bos}, {"{eos}", special.eos}})
+         {std::pair{std::string_view("{bos}"), special.bos}, {"{eos}", special.eos}}) {
         if (const std::size_t at = result.find(name); at != std::string::npos)
             result.replace(at, name.size(), text);
+    }
     return result;
 }
 
@@ -152,9 +153,10 @@ Status check_turns(const Shape& shape, std::span<const Message> turns) {
     for (std::size_t i = 0; i < turns.size(); ++i) {
         if (turns[i].role == Role::system)
             return refused("a system message must be the first message");
-        if (shape.turns == Turns::alternate && (turns[i].role == Role::user) != (i % 2 == 0))
+        if (shape.turns == Turns::alternate && (turns[i].role == Role::user) != (i % 2 == 0)) {
             return refused(
                 fmt::format("{} models need user and assistant messages in turn, user first", shape.family));
+        }
     }
     if (turns.empty() && shape.system != System::own_turn)
         return refused("there is no user message");
@@ -211,7 +213,7 @@ Result<std::string> ChatTemplate::render(std::span<const Message> messages,
                        (shape_->system == System::with_last_user && i + 1 == messages.size()));
         std::string content(message.content);
         if (carries_system && message.role == Role::user)
-            content = framed(shape_->system_frame, *system, special) + content;
+            content.insert(0, framed(shape_->system_frame, *system, special));
         const Frame& frame = message.role == Role::user ? shape_->user_frame : shape_->assistant_frame;
         prompt += framed(frame, content_of(content, message.role), special);
     }

@@ -33,9 +33,10 @@ Result<Prompt> encode_prompt(const Model& model, const Request& request) {
         return Prompt{std::move(tokens),
                       raw->empty() ? text::TextPosition::beginning : text::TextPosition::continuation};
     }
-    if (!model.chat_template())
+    if (!model.chat_template()) {
         return Error{ErrorKind::invalid_argument, fmt::format("{} has no chat template", model.name()),
                      "use --raw"};
+    }
     ETNA_TRY(const auto shape, chat::ChatTemplate::create(*model.chat_template()));
     const chat::SpecialText special{bytes_of(tokenizer, tokenizer.bos()),
                                     bytes_of(tokenizer, tokenizer.eos())};
@@ -54,12 +55,13 @@ Status check_length(const Model& model, std::size_t prompt_tokens) {
     if (prompt_tokens < context)
         return {};
     std::string hint = "shorten the prompt";
-    if (model.trained_context_tokens() > context)
+    if (model.trained_context_tokens() > context) {
         hint = fmt::format("raise --ctx-size (the model was trained for {} tokens) or shorten the prompt",
                            model.trained_context_tokens());
-    else
+    } else {
         hint += fmt::format(", or raise --ctx-size beyond the {} tokens that the model was trained for",
                             model.trained_context_tokens());
+    }
     return Error{ErrorKind::invalid_argument,
                  fmt::format("the prompt has {} tokens, but the context holds {} with the answer",
                              prompt_tokens, context),

@@ -49,9 +49,10 @@ std::vector<std::string> similar(std::string_view wanted, std::span<const std::s
     }
     std::sort(near.begin(), near.end());
     std::vector<std::string> result;
-    for (auto& [distance, name] : near)
+    for (auto& [distance, name] : near) {
         if (result.size() < suggestions_max)
             result.push_back(std::move(name));
+    }
     return result;
 }
 
