@@ -32,5 +32,7 @@ configure_and_build() {
         fail "cmake could not configure the preset '$preset'"
     fi
     grep -i 'left out' "$log" >&2 || true
-    cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} >&2
+    local quiet=()
+    [[ -t 2 ]] || quiet=(-- --quiet) # a log gets what goes wrong, a terminal one line of progress
+    cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} "${quiet[@]}" >&2
 }
