@@ -30,7 +30,7 @@ GgufWriter small_model(GgufWriterOptions options) {
     for (const auto& inner : {array_value(std::vector<uint8_t>{1, 2}), array_value(std::vector<bool>{true})})
         nested.insert(nested.end(), inner.begin(), inner.end());
     writer.add_raw("a.nested", 9, nested);
-    writer.add_tensor({"first", 0, {3, 2}, counting_bytes(3 * 2 * 4)});
+    writer.add_tensor({"first", 0, {3, 2}, counting_bytes(24)});
     writer.add_tensor({"second", 8, {32}, counting_bytes(34)});
     writer.add_tensor({"third", 1, {1, 1, 1, 5}, counting_bytes(10)});
     return writer;

@@ -40,7 +40,7 @@ TEST_CASE("a split model is read whole, whichever part is named") {
             REQUIRE(file->name() == paths.front().string());
             REQUIRE(file->text("general.name") == "seven");
             REQUIRE(file->tensors().size() == 7);
-            REQUIRE(file->tensor_bytes() == (1 + 2 + 3 + 4 + 5 + 6 + 7) * 3 * 4);
+            REQUIRE(file->tensor_bytes() == uint64_t{1 + 2 + 3 + 4 + 5 + 6 + 7} * 3 * 4);
             for (uint64_t i = 1; i <= 7; ++i) {
                 const gguf::Tensor* tensor = file->find_tensor("tensor." + std::to_string(i));
                 REQUIRE(tensor != nullptr);

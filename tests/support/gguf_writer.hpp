@@ -99,9 +99,9 @@ public:
 
     /// Any arithmetic type of GGUF, or std::string.
     template <class T>
-    void add(std::string key, T value) {
+    void add(std::string key, const T& value) {
         Bytes bytes;
-        append(bytes, value);
+        append(bytes, T(value));
         add_raw(std::move(key), static_cast<uint32_t>(value_number<T>()), std::move(bytes));
     }
     void add(std::string key, const char* text) { add(std::move(key), std::string(text)); }
