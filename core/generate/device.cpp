@@ -1,6 +1,7 @@
 #include "core/generate/device.hpp"
 
 #include "core/engine/device_executor.hpp"
+#include "core/generate/validated_executor.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
@@ -10,6 +11,13 @@
 
 namespace etna::generate {
 namespace {
+
+/// Builds that check themselves run with the validation layer, and fail on any message of it.
+#if ETNA_CHECKS
+constexpr vk::Validation validation = vk::Validation::on;
+#else
+constexpr vk::Validation validation = vk::Validation::off;
+#endif
 
 /// A device and the loader's instance under it.
 struct OpenDevice {
@@ -38,10 +46,12 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
 Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOptions& options) {
     ETNA_TRY(const auto wanted, executor_options(options));
     auto open = std::make_shared<OpenDevice>();
-    ETNA_TRY(open->instance, vk::Instance::create(vk::Validation::off));
+    ETNA_TRY(open->instance, vk::Instance::create(validation));
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
     ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen));
     ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, wanted));
+    if (validation == vk::Validation::on)
+        executor = validated(std::move(executor), *open->instance);
     const vk::DeviceProfile& profile = open->device->profile();
     return LoadedExecutor{.device = open,
                           .executor = std::move(executor),
