@@ -6,17 +6,28 @@ namespace etna {
 
 std::string_view to_string(ErrorKind kind) {
     switch (kind) {
-    case ErrorKind::invalid_argument: return "invalid_argument";
-    case ErrorKind::not_found: return "not_found";
-    case ErrorKind::io: return "io";
-    case ErrorKind::corrupt: return "corrupt";
-    case ErrorKind::unsupported: return "unsupported";
-    case ErrorKind::out_of_memory: return "out_of_memory";
-    case ErrorKind::no_device: return "no_device";
-    case ErrorKind::device_lost: return "device_lost";
-    case ErrorKind::busy: return "busy";
-    case ErrorKind::cancelled: return "cancelled";
-    case ErrorKind::internal: return "internal";
+    case ErrorKind::invalid_argument:
+        return "invalid_argument";
+    case ErrorKind::not_found:
+        return "not_found";
+    case ErrorKind::io:
+        return "io";
+    case ErrorKind::corrupt:
+        return "corrupt";
+    case ErrorKind::unsupported:
+        return "unsupported";
+    case ErrorKind::out_of_memory:
+        return "out_of_memory";
+    case ErrorKind::no_device:
+        return "no_device";
+    case ErrorKind::device_lost:
+        return "device_lost";
+    case ErrorKind::busy:
+        return "busy";
+    case ErrorKind::cancelled:
+        return "cancelled";
+    case ErrorKind::internal:
+        return "internal";
     }
     return "unknown";
 }

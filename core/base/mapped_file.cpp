@@ -36,7 +36,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.value < 0)
         return system_error(path, errno);
-    struct stat info {};
+    struct stat info{};
     if (::fstat(file.value, &info) != 0)
         return system_error(path, errno);
     if (!S_ISREG(info.st_mode))

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-
 #include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
+
+#include <cstdint>
+#include <filesystem>
 
 namespace etna {
 

@@ -1,9 +1,9 @@
 #include "core/base/memory.hpp"
 
+#include "core/base/bytes.hpp"
+
 #include <fstream>
 #include <string>
-
-#include "core/base/bytes.hpp"
 
 namespace etna {
 

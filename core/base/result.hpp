@@ -1,15 +1,16 @@
 #pragma once
 
+#include "core/base/error.hpp"
+
 #include <cassert>
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "core/base/error.hpp"
-
 namespace etna {
 
-/// A value of type T, or the Error that prevented it. Errors cross rooms only in this form; nothing in core throws.
+/// A value of type T, or the Error that prevented it. Errors cross rooms only in this form; nothing in core
+/// throws.
 ///
 ///     Result<File> open(path);
 ///     ETNA_TRY(auto file, open(path));      // returns the error, or declares `file`
@@ -17,8 +18,10 @@ namespace etna {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}     // NOLINT(google-explicit-constructor)
-    Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
+    Result(T value)
+        : content_(std::in_place_index<0>, std::move(value)) {} // NOLINT(google-explicit-constructor)
+    Result(Error error)
+        : content_(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
 
     [[nodiscard]] bool has_value() const { return content_.index() == 0; }
     explicit operator bool() const { return has_value(); }
@@ -62,19 +65,19 @@ using Status = Result<void>;
 
 #define ETNA_CONCAT_(a, b) a##b
 #define ETNA_CONCAT(a, b) ETNA_CONCAT_(a, b)
-#define ETNA_TRY_(name, declaration, expression)                                                              \
-    auto name = (expression);                                                                                 \
-    if (!name)                                                                                                \
-        return std::move(name).error();                                                                       \
+#define ETNA_TRY_(name, declaration, expression)                                                             \
+    auto name = (expression);                                                                                \
+    if (!name)                                                                                               \
+        return std::move(name).error();                                                                      \
     declaration = std::move(name).value()
 
 /// Evaluates a Result expression; returns its error from the enclosing function, or declares its value.
-#define ETNA_TRY(declaration, expression)                                                                     \
+#define ETNA_TRY(declaration, expression)                                                                    \
     ETNA_TRY_(ETNA_CONCAT(etna_result_, __LINE__), declaration, expression)
 
 /// Evaluates a Status expression and returns its error from the enclosing function, if any.
-#define ETNA_CHECK(expression)                                                                                \
-    do {                                                                                                      \
-        if (auto etna_status = (expression); !etna_status)                                                    \
-            return std::move(etna_status).error();                                                            \
+#define ETNA_CHECK(expression)                                                                               \
+    do {                                                                                                     \
+        if (auto etna_status = (expression); !etna_status)                                                   \
+            return std::move(etna_status).error();                                                           \
     } while (false)

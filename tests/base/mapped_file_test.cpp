@@ -1,11 +1,10 @@
 #include "core/base/mapped_file.hpp"
+#include "tests/support/catch.hpp"
 
 #include <cstdio>
 #include <fstream>
 
 #include <unistd.h>
-
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 

@@ -1,9 +1,8 @@
 #include "core/base/result.hpp"
+#include "tests/support/catch.hpp"
 
 #include <memory>
 #include <string>
-
-#include "tests/support/catch.hpp"
 
 using namespace etna;
 
