@@ -1,6 +1,6 @@
 // Per row: log-sum-exp over the vocabulary, the `candidates` largest logits of all chunks in falling order, and one token:
 // the largest at temperature 0, else a draw after top-k, top-p, min-p, temperature (sampling::Parameters).
-// partials, results: see arguments.h. Grid: x = rows; WORKGROUP invocations.
+// partials: [rows, chunks] lists, results: [rows, 132] words, both as arguments.h says. Grid: x = rows; WORKGROUP invocations.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
