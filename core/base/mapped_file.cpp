@@ -33,7 +33,8 @@ Error system_error(const std::filesystem::path& path, int code) {
 } // namespace
 
 Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be seen.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (file.value < 0)
         return system_error(path, errno);
     struct stat info{};

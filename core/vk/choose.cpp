@@ -62,6 +62,8 @@ std::string listing(const std::vector<const PhysicalDevice*>& devices) {
     return text;
 }
 
+constexpr uint32_t index_only_below = 100;
+
 /// Devices that the wish names: by index, else by UUID, else by a part of the name.
 std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& devices,
                                            std::string_view wish) {
@@ -75,7 +77,8 @@ std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& de
     };
     if (const auto index = parse_index(wish)) {
         auto found = collect([&](const PhysicalDevice& device) { return device.index == *index; });
-        if (!found.empty())
+        // A larger number may be part of a name ("3090"); a small one would be found in many ("LLVM 15").
+        if (!found.empty() || *index < index_only_below)
             return found;
     }
     const std::string text = lower(wish);

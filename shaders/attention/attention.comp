@@ -8,6 +8,11 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
 #include "shaders/include/cache.glsl"
+#if CACHE == CACHE_f32
+#define CachePairs Pairs
+#else
+#define CachePairs Words
+#endif
 #include "shaders/attention/arguments.h"
 
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
@@ -48,9 +53,9 @@ float score(uint head, uint place) {
 
 vec2 value_pair(uint place, uint pair) {
 #if CACHE == CACHE_f32
-    return Pairs(a.values).v[place / 2 + pair];
+    return a.values.v[place / 2 + pair];
 #else
-    return unpackHalf2x16(Words(a.values).v[place / 2 + pair]);
+    return unpackHalf2x16(a.values.v[place / 2 + pair]);
 #endif
 }
 

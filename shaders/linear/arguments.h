@@ -3,9 +3,9 @@
 namespace etna::shaders {
 #endif
 struct LinearArguments {
-    ADDRESS(Quads) weights;
+    ADDRESS(WeightWords) weights; // Quads or Words, as the kernel loads them
     ADDRESS(Words) scales;
-    ADDRESS(Vectors) x; // of the first row of this dispatch
+    ADDRESS(InputElements) x;    // Vectors or Floats; of the first row of this dispatch
     ADDRESS(Floats) y;  // of the first row of this dispatch
     ADDRESS(Floats) bias; // read when use_bias != 0
     uint rows;    // of the weight, elements of y

@@ -9,6 +9,8 @@
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/formats.glsl"
+#define WeightWords Words
+#define InputElements Floats
 #include "shaders/linear/arguments.h"
 
 layout(local_size_x = 8) in;
@@ -25,8 +27,6 @@ void main() {
         return;
     uint first_column = gl_WorkGroupID.y * COLUMNS;
     uint blocks = a.columns / 32;
-    Words weights = Words(a.weights);
-    Floats x = Floats(a.x);
 
     uint word_at[GROUPS]; // of this lane in block 0
     uint scale_at[GROUPS];
@@ -50,12 +50,12 @@ void main() {
         for (uint eight = 0; eight < 4; ++eight) {
             float x8[COLUMNS];
             for (uint c = 0; c < COLUMNS; ++c)
-                x8[c] = x.v[x_at[c] + b * 32 + eight * 8];
+                x8[c] = a.x.v[x_at[c] + b * 32 + eight * 8];
             for (uint word = 0; word < 8 / word_elements; ++word) {
                 vec4 w[GROUPS];
                 for (uint g = 0; g < GROUPS; ++g)
                     w[g] = decode_word(
-                        weights.v[word_at[g] + (b * block_words + eight * (8 / word_elements) + word) * 8]);
+                        a.weights.v[word_at[g] + (b * block_words + eight * (8 / word_elements) + word) * 8]);
                 for (uint e = 0; e < word_elements; ++e)
                     for (uint c = 0; c < COLUMNS; ++c) {
                         float xk = subgroupBroadcast(x8[c], word * word_elements + e);

@@ -7,6 +7,8 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/formats.glsl"
 #include "shaders/include/reduce.glsl"
+#define WeightWords Quads
+#define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
 layout(constant_id = 2) const uint ROWS = 2;    // 1..4

@@ -6,6 +6,8 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/formats.glsl"
+#define WeightWords Quads
+#define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
 layout(local_size_x = 256) in;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace etna;
@@ -44,4 +45,13 @@ TEST_CASE("a missing file and a directory are named errors") {
     REQUIRE(missing.error().kind == ErrorKind::not_found);
     REQUIRE(missing.error().message.find("/nonexistent/model.gguf") != std::string::npos);
     REQUIRE(MappedFile::open("/tmp").error().kind == ErrorKind::io);
+}
+
+TEST_CASE("a FIFO is refused at once instead of waiting for a writer") {
+    const auto path = std::filesystem::temp_directory_path() / ("etna-fifo-" + std::to_string(::getpid()));
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const auto opened = MappedFile::open(path);
+    std::filesystem::remove(path);
+    REQUIRE(opened.error().kind == ErrorKind::io);
+    REQUIRE(opened.error().message.find("not a regular file") != std::string::npos);
 }

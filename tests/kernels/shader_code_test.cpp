@@ -2,6 +2,8 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 using namespace etna;
 
@@ -20,7 +22,31 @@ std::vector<uint32_t> capabilities(std::span<const uint32_t> words) {
     return found;
 }
 
+/// Whether an address is reinterpreted: an OpBitcast (124) whose result type is an OpTypePointer (32).
+bool casts_pointers(std::span<const uint32_t> words) {
+    constexpr uint32_t op_type_pointer = 32;
+    constexpr uint32_t op_bitcast = 124;
+    std::vector<uint32_t> pointer_types;
+    for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
+        const uint32_t operation = words[at] & 0xFFFF;
+        if (operation == op_type_pointer)
+            pointer_types.push_back(words[at + 1]);
+        if (operation == op_bitcast &&
+            std::find(pointer_types.begin(), pointer_types.end(), words[at + 1]) != pointer_types.end())
+            return true;
+    }
+    return false;
+}
+
 } // namespace
+
+TEST_CASE("no variant casts one buffer reference to another: SwiftShader dies of it") {
+    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
+        const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));
+        INFO(code.name);
+        REQUIRE_FALSE(casts_pointers(code.words));
+    }
+}
 
 TEST_CASE("every variant is SPIR-V and asks for nothing that the poorest device lacks unless it says so") {
     constexpr std::array poor{1U, 61U, 62U, 63U, 64U, 65U, 66U, 67U, 68U, 5345U, 5347U};

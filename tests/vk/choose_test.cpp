@@ -79,7 +79,8 @@ TEST_CASE("a wish is an index, a UUID or a part of a name") {
                  device("llvmpipe", DeviceType::cpu)});
     CHECK(chosen(devices, "2") == "llvmpipe");
     CHECK(chosen(devices, "0") == "Fast 3060");
-    CHECK(chosen(devices, "3060") == "Fast 3060"); // a number that is no index
+    CHECK(chosen(devices, "3060") == "Fast 3060");                     // a number that is no index
+    CHECK(choose(devices, "60").error().kind == ErrorKind::not_found); // small numbers are indexes alone
     CHECK(chosen(devices, "LLVM") == "llvmpipe");
     CHECK(chosen(devices, "abcd0000000000000000000000000001") == "Fast 4060");
     CHECK(chosen(devices, "ABCD0000-0000-0000-0000-000000000002") == "llvmpipe");
