@@ -18,10 +18,11 @@ namespace etna {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    Result(T value)
-        : content_(std::in_place_index<0>, std::move(value)) {} // NOLINT(google-explicit-constructor)
-    Result(Error error)
-        : content_(std::in_place_index<1>, std::move(error)) {} // NOLINT(google-explicit-constructor)
+    // Values and errors convert on return; that is what makes `return value;` and `return Error{...};` read
+    // well. NOLINTNEXTLINE(google-explicit-constructor)
+    Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
 
     [[nodiscard]] bool has_value() const { return content_.index() == 0; }
     explicit operator bool() const { return has_value(); }
@@ -48,7 +49,8 @@ template <>
 class [[nodiscard]] Result<void> {
 public:
     Result() = default;
-    Result(Error error) : error_(std::move(error)) {} // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    Result(Error error) : error_(std::move(error)) {}
 
     [[nodiscard]] bool has_value() const { return !error_.has_value(); }
     explicit operator bool() const { return has_value(); }
