@@ -1,5 +1,6 @@
 // The random models that other rooms test with: names, shapes and numbers are what they say.
 #include "tests/gguf/examples.hpp"
+#include "tests/reference/decode.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
 
@@ -195,6 +196,62 @@ TEST_CASE("each weight format holds the drawn numbers to its own precision") {
     }
 }
 
+TEST_CASE("weights of every format have the promised mean and spread, and are finite") {
+    for (const WeightFormat format : all_weight_formats) {
+        const Bytes bytes = random_model({.layers = 1,
+                                          .embedding = 256,
+                                          .feed_forward = 1024,
+                                          .matrices = WeightFormat::f32,
+                                          .role_formats = {{"ffn_up", format}},
+                                          .tokenizer = RandomTokenizer::none});
+        const gguf::File file = parse_sound(bytes);
+        const gguf::Tensor* tensor = file.find_tensor("blk.0.ffn_up.weight");
+        REQUIRE(tensor != nullptr);
+        CAPTURE(static_cast<int>(format), gguf::describe(tensor->type)->name);
+        REQUIRE(static_cast<uint32_t>(tensor->type) == type_number(format));
+        REQUIRE(gguf::describe(tensor->type)->block_elements == block_elements(format));
+        const auto values = reference::decode_matrix(*tensor).values;
+        REQUIRE(values.size() == std::size_t{256} * 1024);
+        double sum = 0;
+        double squares = 0;
+        for (const double value : values) {
+            REQUIRE(std::isfinite(value));
+            sum += value;
+            squares += value * value;
+        }
+        const auto count = static_cast<double>(values.size());
+        const double deviation = 1 / std::sqrt(256.0);
+        // A block shares a scale, and its mean may be off by half a deviation: 1024 blocks count, not the
+        // elements.
+        REQUIRE(std::fabs(sum / count) < 5 * 0.5 * deviation / std::sqrt(1024.0));
+        REQUIRE(std::sqrt(squares / count) == Approx(deviation).epsilon(0.04));
+    }
+}
+
+TEST_CASE("a role's own format goes before the format of all matrices") {
+    const Bytes bytes =
+        random_model({.embedding = 256,
+                      .heads = 16,
+                      .kv_heads = 4,
+                      .feed_forward = 512,
+                      .matrices = WeightFormat::q4_k,
+                      .embedding_format = WeightFormat::q5_0,
+                      .head_format = WeightFormat::q6_k,
+                      .role_formats = {{"attn_v", WeightFormat::mxfp4}, {"ffn_down", WeightFormat::iq4_xs}}});
+    const gguf::File file = parse_sound(bytes);
+    const auto type_of = [&](const char* name) {
+        const gguf::Tensor* tensor = file.find_tensor(name);
+        REQUIRE(tensor != nullptr);
+        return tensor->type;
+    };
+    CHECK(type_of("token_embd.weight") == gguf::TensorType::q5_0);
+    CHECK(type_of("output.weight") == gguf::TensorType::q6_k);
+    CHECK(type_of("blk.1.attn_q.weight") == gguf::TensorType::q4_k);
+    CHECK(type_of("blk.1.attn_v.weight") == gguf::TensorType::mxfp4);
+    CHECK(type_of("blk.0.ffn_down.weight") == gguf::TensorType::iq4_xs);
+    CHECK(type_of("blk.0.ffn_up.weight") == gguf::TensorType::q4_k);
+}
+
 TEST_CASE("tokenizers fill the vocabulary exactly") {
     for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
         for (const uint32_t size : {minimum_vocabulary(architecture), 270U, 400U}) {
@@ -219,4 +276,8 @@ TEST_CASE("options that contradict each other are refused") {
     REQUIRE_THROWS_AS(random_model({.head_dim = 5}), std::invalid_argument);
     REQUIRE_THROWS_AS(random_model({.vocabulary = 100}), std::invalid_argument);
     REQUIRE_THROWS_AS(random_model({.embedding = 40, .matrices = WeightFormat::q8_0}), std::invalid_argument);
+    REQUIRE_THROWS_AS(random_model({.embedding = 40, .matrices = WeightFormat::mxfp4}),
+                      std::invalid_argument);
+    REQUIRE_THROWS_AS(random_model({.embedding = 128, .embedding_format = WeightFormat::q4_k}),
+                      std::invalid_argument);
 }

@@ -1,10 +1,12 @@
 #include "tests/reference/decode.hpp"
 
+#include "tests/reference/decode_blocks.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstring>
+#include <iterator>
 #include <limits>
 
 namespace etna::reference {
@@ -14,46 +16,27 @@ constexpr int half_fraction_bits = 10;
 constexpr int half_exponent_bias = 15;
 constexpr int half_smallest_exponent = -14; // of normal numbers; subnormals share its spacing
 constexpr unsigned half_largest_exponent_field = 31;
-constexpr std::size_t q8_0_elements = 32;
-
-struct RowShape {
+struct Format {
+    gguf::TensorType type;
     std::size_t elements; // per block
     std::size_t bytes;    // per block
+    DecodeBlock* decode;
 };
 
-RowShape block_shape(gguf::TensorType type) {
-    switch (type) {
-    case gguf::TensorType::f32:
-        return {1, 4};
-    case gguf::TensorType::f16:
-    case gguf::TensorType::bf16:
-        return {1, 2};
-    case gguf::TensorType::q8_0:
-        return {q8_0_elements, 2 + q8_0_elements};
-    default:
-        return {0, 0};
-    }
-}
+constexpr Format formats[] = {
+    {gguf::TensorType::f32, 1, 4, decode_f32},           {gguf::TensorType::f16, 1, 2, decode_f16},
+    {gguf::TensorType::bf16, 1, 2, decode_bf16},         {gguf::TensorType::q4_0, 32, 18, decode_q4_0},
+    {gguf::TensorType::q4_1, 32, 20, decode_q4_1},       {gguf::TensorType::q5_0, 32, 22, decode_q5_0},
+    {gguf::TensorType::q5_1, 32, 24, decode_q5_1},       {gguf::TensorType::q8_0, 32, 34, decode_q8_0},
+    {gguf::TensorType::q2_k, 256, 84, decode_q2_k},      {gguf::TensorType::q3_k, 256, 110, decode_q3_k},
+    {gguf::TensorType::q4_k, 256, 144, decode_q4_k},     {gguf::TensorType::q5_k, 256, 176, decode_q5_k},
+    {gguf::TensorType::q6_k, 256, 210, decode_q6_k},     {gguf::TensorType::iq4_nl, 32, 18, decode_iq4_nl},
+    {gguf::TensorType::iq4_xs, 256, 136, decode_iq4_xs}, {gguf::TensorType::mxfp4, 32, 17, decode_mxfp4},
+};
 
-template <class T>
-T load(const std::byte* bytes) {
-    T value;
-    std::memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
-void decode_block(gguf::TensorType type, const std::byte* bytes, double* values) {
-    if (type == gguf::TensorType::f32) {
-        *values = load<float>(bytes);
-    } else if (type == gguf::TensorType::f16) {
-        *values = half_to_double(load<uint16_t>(bytes));
-    } else if (type == gguf::TensorType::bf16) {
-        *values = bfloat16_to_double(load<uint16_t>(bytes));
-    } else {
-        const double scale = half_to_double(load<uint16_t>(bytes));
-        for (std::size_t i = 0; i < q8_0_elements; ++i)
-            values[i] = scale * load<int8_t>(bytes + 2 + i);
-    }
+const Format* find_format(gguf::TensorType type) {
+    const auto* found = std::ranges::find(formats, type, &Format::type);
+    return found == std::end(formats) ? nullptr : found;
 }
 
 } // namespace
@@ -118,16 +101,17 @@ double round_to_half(double value) {
 }
 
 bool can_decode(gguf::TensorType type) {
-    return block_shape(type).elements != 0;
+    return find_format(type) != nullptr;
 }
 
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns) {
-    const RowShape block = block_shape(type);
-    assert(can_decode(type) && columns % block.elements == 0);
-    assert(bytes.size() == columns / block.elements * block.bytes);
+    const Format* format = find_format(type);
+    assert(format != nullptr && columns % format->elements == 0);
+    const std::size_t blocks = columns / format->elements;
+    assert(bytes.size() == blocks * format->bytes);
     std::vector<double> values(columns);
-    for (std::size_t i = 0; i < columns / block.elements; ++i)
-        decode_block(type, bytes.data() + i * block.bytes, values.data() + i * block.elements);
+    for (std::size_t i = 0; i < blocks; ++i)
+        format->decode(bytes.data() + i * format->bytes, values.data() + i * format->elements);
     return values;
 }
 

@@ -40,13 +40,17 @@ struct Matrix {
     }
 };
 
-/// Whether decode_row knows this type: F32, F16, BF16, Q8_0.
+/// Whether decode_row knows this type: F32, F16, BF16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, IQ4_NL,
+/// IQ4_XS and MXFP4, which are all of gguf::TensorType.
 bool can_decode(gguf::TensorType type);
 
-/// One row as exact doubles (every element of the types above is representable). Little endian.
-/// Q8_0 stores blocks of 32 elements in 34 bytes: a binary16 scale d, then 32 int8 q; an element is d * q.
-/// Source: GGUF specification and the ggml type it names.
-/// Preconditions (asserted): can_decode(type), `columns` is whole blocks, `bytes` is exactly one row.
+/// One row as exact doubles: every element of the types above is representable, since a scale has 11
+/// significant bits at multiples of 2^-24 and the integers it meets have at most 12. Little endian. ggml
+/// computes elements in float, and round_to_float of ours is the same to the bit: its products fit 24 bits,
+/// so that it rounds once, where it adds a minimum. (MXFP4 has no sums; it overflows to infinity above
+/// exponent 252.) Source: GGUF specification and the ggml types it names; layouts and formulas beside the
+/// decoders (decode_*.cpp). Preconditions (asserted): can_decode(type), `columns` is whole blocks, `bytes` is
+/// exactly one row.
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
 /// All rows of a tensor: columns = shape[0], rows = shape[1] * shape[2] * shape[3].

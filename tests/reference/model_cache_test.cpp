@@ -33,6 +33,20 @@ double largest_difference(View a, View b) {
     return largest;
 }
 
+// Root of the mean square; every element must be finite.
+double spread(const std::vector<Vector>& rows) {
+    double squares = 0;
+    double count = 0;
+    for (const Vector& row : rows) {
+        for (const double value : row) {
+            REQUIRE(std::isfinite(value));
+            squares += value * value;
+            ++count;
+        }
+    }
+    return std::sqrt(squares / count);
+}
+
 void scale_tensor(test::Bytes& bytes, const std::string& name, float factor) {
     const auto file = gguf::File::parse(bytes, "random");
     REQUIRE(file.has_value());
@@ -126,6 +140,24 @@ TEST_CASE("the types of weights are told apart") {
         CHECK(difference > 0);
         CHECK(difference <
               0.5); // rounded weights, not other ones: logits have a standard deviation of about 4
+    }
+}
+
+TEST_CASE("models run with weights of any format, and logits keep their spread") {
+    for (const auto format : test::all_weight_formats) {
+        CAPTURE(static_cast<int>(format));
+        test::RandomModelOptions options{.layers = 1,
+                                         .embedding = 256,
+                                         .heads = 16,
+                                         .kv_heads = 4,
+                                         .feed_forward = 256,
+                                         .matrices = format,
+                                         .head_format = format,
+                                         .tokenizer = test::RandomTokenizer::none};
+        CHECK(spread(load(options).run(tokens)) == Approx(options.head_scale).epsilon(0.25));
+        // Minima that neighbours share add up where the embedding and the matrices both have them.
+        options.embedding_format = format;
+        CHECK(spread(load(options).run(tokens)) < 2 * options.head_scale);
     }
 }
 

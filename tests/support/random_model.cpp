@@ -3,9 +3,7 @@
 #include "tests/support/random_tokenizer.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <random>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -19,100 +17,6 @@ const std::string_view chatml_template =
 
 namespace {
 
-/// Numbers of about normal distribution, the same everywhere: std::mt19937_64 is defined to the bit, what
-/// follows is plain arithmetic (the sum of four uniform numbers, brought to mean 0 and standard deviation 1).
-class NormalNumbers {
-public:
-    explicit NormalNumbers(uint64_t seed) : generator_(seed) {}
-
-    double next() {
-        double sum = 0;
-        for (int i = 0; i < 4; ++i)
-            sum += static_cast<double>(generator_() >> 11) * 0x1p-53;
-        return (sum - 2.0) * 1.7320508075688772; // each uniform number has the variance 1/12
-    }
-
-private:
-    std::mt19937_64 generator_;
-};
-
-/// IEEE 754 binary16, rounded to nearest, ties to even. Finite input.
-uint16_t to_half(float value) {
-    const auto bits = std::bit_cast<uint32_t>(value);
-    const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000);
-    const double magnitude = std::fabs(static_cast<double>(value));
-    if (magnitude < 0x1p-14) // subnormal: multiples of 2^-24
-        return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(magnitude * 0x1p24)));
-    const uint32_t rounded = (bits & 0x7fffffff) + 0xfff + ((bits >> 13) & 1);
-    const uint32_t half = (rounded >> 13) - ((127 - 15) << 10);
-    return static_cast<uint16_t>(sign | std::min<uint32_t>(half, 0x7c00));
-}
-
-float from_half(uint16_t half) {
-    const int exponent = (half >> 10) & 31;
-    const int mantissa = half & 1023;
-    const double magnitude =
-        exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-    return static_cast<float>((half & 0x8000) != 0 ? -magnitude : magnitude);
-}
-
-/// The upper half of a float, rounded to nearest, ties to even. Finite input.
-uint16_t to_bfloat16(float value) {
-    const auto bits = std::bit_cast<uint32_t>(value);
-    return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-constexpr std::size_t q8_0_block = 32;
-
-/// Q8_0: for 32 values a scale as binary16 and 32 signed bytes.
-void append_q8_0(Bytes& bytes, const float* values) {
-    float largest = 0;
-    for (std::size_t i = 0; i < q8_0_block; ++i)
-        largest = std::max(largest, std::fabs(values[i]));
-    const uint16_t scale = to_half(largest / 127.0F);
-    append(bytes, scale);
-    const float step = from_half(scale);
-    for (std::size_t i = 0; i < q8_0_block; ++i) {
-        const float quantum = step == 0 ? 0.0F : std::nearbyint(values[i] / step);
-        append(bytes, static_cast<int8_t>(std::clamp(quantum, -127.0F, 127.0F)));
-    }
-}
-
-uint32_t type_number(WeightFormat format) {
-    switch (format) {
-    case WeightFormat::f32:
-        return 0;
-    case WeightFormat::f16:
-        return 1;
-    case WeightFormat::bf16:
-        return 30;
-    case WeightFormat::q8_0:
-        return 8;
-    }
-    throw std::invalid_argument("no such weight format");
-}
-
-Bytes encode(const std::vector<float>& values, WeightFormat format) {
-    Bytes bytes;
-    for (std::size_t i = 0; i < values.size(); i += format == WeightFormat::q8_0 ? q8_0_block : 1) {
-        switch (format) {
-        case WeightFormat::f32:
-            append(bytes, values[i]);
-            break;
-        case WeightFormat::f16:
-            append(bytes, to_half(values[i]));
-            break;
-        case WeightFormat::bf16:
-            append(bytes, to_bfloat16(values[i]));
-            break;
-        case WeightFormat::q8_0:
-            append_q8_0(bytes, &values[i]);
-            break;
-        }
-    }
-    return bytes;
-}
-
 /// Adds the tensors of one model, drawing weights in the order of the calls.
 class TensorMaker {
 public:
@@ -120,19 +24,21 @@ public:
 
     void matrix(const std::string& name, uint32_t rows, uint32_t columns, WeightFormat format,
                 double deviation) {
-        if (format == WeightFormat::q8_0 && columns % q8_0_block != 0)
-            throw std::invalid_argument(fmt::format("{}: rows of {} elements cannot be Q8_0", name, columns));
-        std::vector<float> values(std::size_t{rows} * columns);
-        for (float& value : values)
-            value = static_cast<float>(numbers_.next() * deviation);
-        writer_.add_tensor({name, type_number(format), {columns, rows}, encode(values, format)});
+        if (columns % block_elements(format) != 0) {
+            throw std::invalid_argument(fmt::format("{}: rows of {} elements are not whole blocks of {}",
+                                                    name, columns, block_elements(format)));
+        }
+        writer_.add_tensor({name,
+                            type_number(format),
+                            {columns, rows},
+                            random_weights(format, std::size_t{rows} * columns, deviation, numbers_)});
     }
 
     /// Weights of an RMS norm: around 1.
     void norm(const std::string& name, uint32_t size) {
         std::vector<float> values(size);
         for (float& value : values)
-            value = static_cast<float>(1.0 + 0.1 * numbers_.next());
+            value = static_cast<float>(1.0 + 0.1 * numbers_.normal());
         vector(name, values);
     }
 
@@ -143,7 +49,7 @@ public:
 
 private:
     GgufWriter& writer_;
-    NormalNumbers numbers_;
+    RandomNumbers numbers_;
 };
 
 void check(const RandomModelOptions& options) {
@@ -218,24 +124,27 @@ std::vector<float> rope_divisors(const RandomModelOptions& options) {
 
 void add_layer(TensorMaker& tensors, const RandomModelOptions& options, uint32_t layer) {
     const std::string prefix = fmt::format("blk.{}.", layer);
-    const auto matrix = [&](const char* name, uint32_t rows, uint32_t columns) {
-        tensors.matrix(prefix + name, rows, columns, options.matrices, options.scale / std::sqrt(columns));
+    const auto matrix = [&](std::string_view role, uint32_t rows, uint32_t columns) {
+        const auto own = options.role_formats.find(role);
+        const WeightFormat format = own == options.role_formats.end() ? options.matrices : own->second;
+        tensors.matrix(fmt::format("{}{}.weight", prefix, role), rows, columns, format,
+                       options.scale / std::sqrt(columns));
     };
     const uint32_t query = options.heads * options.head_dim;
     const uint32_t key_value = options.kv_heads * options.head_dim;
     tensors.norm(prefix + "attn_norm.weight", options.embedding);
-    matrix("attn_q.weight", query, options.embedding);
-    matrix("attn_k.weight", key_value, options.embedding);
-    matrix("attn_v.weight", key_value, options.embedding);
-    matrix("attn_output.weight", options.embedding, query);
+    matrix("attn_q", query, options.embedding);
+    matrix("attn_k", key_value, options.embedding);
+    matrix("attn_v", key_value, options.embedding);
+    matrix("attn_output", options.embedding, query);
     if (options.architecture == RandomArchitecture::qwen3) {
         tensors.norm(prefix + "attn_q_norm.weight", options.head_dim);
         tensors.norm(prefix + "attn_k_norm.weight", options.head_dim);
     }
     tensors.norm(prefix + "ffn_norm.weight", options.embedding);
-    matrix("ffn_gate.weight", options.feed_forward, options.embedding);
-    matrix("ffn_up.weight", options.feed_forward, options.embedding);
-    matrix("ffn_down.weight", options.embedding, options.feed_forward);
+    matrix("ffn_gate", options.feed_forward, options.embedding);
+    matrix("ffn_up", options.feed_forward, options.embedding);
+    matrix("ffn_down", options.embedding, options.feed_forward);
 }
 
 } // namespace

@@ -1,16 +1,17 @@
 #pragma once
 
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/weight_format.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
 namespace etna::test {
 
 enum class RandomArchitecture { llama, qwen3 };
-
-enum class WeightFormat { f32, f16, bf16, q8_0 };
 
 enum class RopeScaling {
     none,
@@ -34,7 +35,8 @@ enum class RandomTokenizer {
 extern const std::string_view chatml_template;
 
 /// A tiny model. Every size may be odd, except: head_dim is even (rotation works on pairs), heads is a
-/// multiple of kv_heads, and rows stored as Q8_0 are a multiple of 32 elements long.
+/// multiple of kv_heads, and rows are whole blocks of their format:
+/// multiples of 256 elements for Q2_K to Q6_K and IQ4_XS, of 32 for the other quantised ones.
 struct RandomModelOptions {
     RandomArchitecture architecture = RandomArchitecture::llama;
     uint32_t layers = 2;
@@ -56,6 +58,8 @@ struct RandomModelOptions {
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward
     WeightFormat embedding_format = WeightFormat::f32;
     WeightFormat head_format = WeightFormat::f32; ///< of a separate head
+    /// In place of `matrices`, by the name within a layer: {"ffn_down", WeightFormat::q6_k}.
+    std::map<std::string, WeightFormat, std::less<>> role_formats = {};
 
     RandomTokenizer tokenizer = RandomTokenizer::by_architecture;
     std::string_view chat_template = {}; ///< tokenizer.chat_template; absent when empty
