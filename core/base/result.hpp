@@ -18,8 +18,7 @@ namespace etna {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    // Values and errors convert on return; that is what makes `return value;` and `return Error{...};` read
-    // well. NOLINTNEXTLINE(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor): `return value;` and `return Error{...};` shall read well
     Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
     // NOLINTNEXTLINE(google-explicit-constructor)
     Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
