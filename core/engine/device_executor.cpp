@@ -56,9 +56,10 @@ DeviceExecutor::~DeviceExecutor() {
 
 Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     ETNA_CHECK(check(batch, limits_));
-    if (submitted_ - read_ >= limits_.in_flight_max)
+    if (submitted_ - read_ >= limits_.in_flight_max) {
         return Error{.kind = ErrorKind::busy,
                      .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
+    }
     Submission& next = submission(submitted_ + 1);
     ETNA_TRY(vk::Commands commands, model_->record(batch, next.transfer, {}));
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
@@ -70,17 +71,19 @@ Result<RowOutput> DeviceExecutor::read(const Submission& submission, std::size_t
     const WantedRow& wanted = submission.wanted[i];
     kernels::SampleResult result;
     std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
-    if (result.not_a_number != 0)
+    if (result.not_a_number != 0) {
         return Error{.kind = ErrorKind::internal,
                      .message = fmt::format("{}: the logits of row {} are not numbers", name_, wanted.row),
                      .hint = "the file may be damaged, or the device or its driver computed wrongly"};
+    }
     RowOutput output;
     output.token = result.token;
     output.log_sum_exp = result.log_sum_exp;
     output.logit = result.logit;
-    for (uint32_t k = 0; wanted.want == Want::candidates && k < wanted.candidates; ++k)
+    for (uint32_t k = 0; wanted.want == Want::candidates && k < wanted.candidates; ++k) {
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
+    }
     if (wanted.want == Want::logits) {
         const std::size_t row_bytes = limits_.vocabulary * sizeof(float);
         output.logits.resize(limits_.vocabulary);
@@ -91,9 +94,10 @@ Result<RowOutput> DeviceExecutor::read(const Submission& submission, std::size_t
 }
 
 Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
-    if (ticket.value != read_ + 1 || ticket.value > submitted_)
+    if (ticket.value != read_ + 1 || ticket.value > submitted_) {
         return Error{.kind = ErrorKind::invalid_argument,
                      .message = fmt::format("ticket {} is not the oldest unread one", ticket.value)};
+    }
     const Submission& oldest = submission(ticket.value);
     ETNA_CHECK(model_->device().wait(oldest.done_at));
     read_ = ticket.value;

@@ -35,9 +35,10 @@ uint32_t candidates_needed(const Row& row) {
 }
 
 bool are_consecutive(std::span<const PageId> pages) {
-    for (std::size_t i = 1; i < pages.size(); ++i)
+    for (std::size_t i = 1; i < pages.size(); ++i) {
         if (pages[i] != pages[0] + i)
             return false;
+    }
     return true;
 }
 
@@ -98,18 +99,20 @@ void StepInputs::sort_rows(const Batch& batch) {
 
 void StepInputs::pack_table(std::span<const PageId> pages, TablePlace& place) {
     place = {.first_page = kernels::RowInfo::no_page, .table = static_cast<uint32_t>(table_words_.size())};
-    if (!pages.empty() && are_consecutive(pages))
+    if (!pages.empty() && are_consecutive(pages)) {
         place.first_page = pages[0];
-    else
+    } else {
         table_words_.insert(table_words_.end(), pages.begin(), pages.end());
+    }
 }
 
 void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteView out) {
     table_words_.clear();
     places_.resize(batch.sequences.size());
-    for (std::size_t i = 0; i < batch.sequences.size(); ++i)
+    for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
         pack_table(batch.sequences[i].pages[group].first(divide_up(lengths_[i], kernels::page_tokens)),
                    places_[i]);
+    }
 
     const auto infos = take<kernels::RowInfo>(out, order_.size(), infos_[group]);
     for (std::size_t i = 0; i < order_.size(); ++i) {

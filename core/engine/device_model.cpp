@@ -78,10 +78,12 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
 void DeviceModel::copy_logits(vk::Recorder& recorder, const Transfer& transfer) const {
     const kernels::Activations& logits = workspace_.activations().logits;
     const uint64_t row_bytes = uint64_t{logits.columns} * sizeof(float);
-    for (std::size_t i = 0; i < wanted().size(); ++i)
-        if (wanted()[i].want == Want::logits)
+    for (std::size_t i = 0; i < wanted().size(); ++i) {
+        if (wanted()[i].want == Want::logits) {
             recorder.copy(workspace_.logits_buffer(), i * logits.stride * sizeof(float), transfer.logits,
                           i * row_bytes, row_bytes);
+        }
+    }
 }
 
 Result<vk::Commands> DeviceModel::record(const Batch& batch, const Transfer& transfer,

@@ -67,17 +67,19 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
                        pages * cache.page_bytes, free);
     }
-    if (pages == 0)
+    if (pages == 0) {
         return no_room(name, "the smallest key/value cache beside the model", cache.page_bytes,
                        sizes.kv_memory_bytes > 0 ? sizes.kv_memory_bytes : free);
+    }
     if (pages * limits.page_tokens < limits.context_tokens) {
-        if (sizes.context_tokens != 0)
+        if (sizes.context_tokens != 0) {
             return Error{.kind = ErrorKind::invalid_argument,
                          .message = fmt::format(
                              "{}: {} MiB for keys and values hold {} tokens, fewer than a context of {}",
                              name, sizes.kv_memory_bytes / mebibyte, pages * limits.page_tokens,
                              sizes.context_tokens),
                          .hint = "give the cache more memory or ask for a smaller context"};
+        }
         limits.context_tokens = static_cast<uint32_t>(pages * limits.page_tokens);
     }
     return static_cast<uint32_t>(pages);
@@ -86,11 +88,12 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
 Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
     constexpr uint32_t rows_bound = 1U << 16;
     if (sizes.rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
-        sizes.context_tokens > model::context_max)
+        sizes.context_tokens > model::context_max) {
         return Error{.kind = ErrorKind::invalid_argument,
                      .message =
                          fmt::format("{}: sizes for {} tokens, {} rows and {} sequences are out of range",
                                      name, sizes.context_tokens, sizes.rows_max, sizes.sequences_max)};
+    }
     return {};
 }
 
@@ -144,11 +147,12 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
 
     plan.cache_bytes = pages * cache.page_bytes;
     plan.workspace.context_tokens = plan.limits.context_tokens;
-    for (const model::CacheGroup& group : config.cache_groups)
+    for (const model::CacheGroup& group : config.cache_groups) {
         plan.limits.groups.push_back(
             {.kind = group.window_tokens == 0 ? CacheKind::full : CacheKind::sliding_window,
              .window_tokens = group.window_tokens,
              .page_count = pages});
+    }
     return plan;
 }
 

@@ -26,14 +26,17 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
 
 /// Why a variant cannot run here; success when it can.
 Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
-    if (code.words.empty())
+    if (code.words.empty()) {
         return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
                      "build with a newer glslang"};
+    }
     for (const auto feature : {shaders::Feature::subgroup_arithmetic, shaders::Feature::cooperative_matrix,
-                               shaders::Feature::shader_float16, shaders::Feature::storage_16bit})
-        if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature))
+                               shaders::Feature::shader_float16, shaders::Feature::storage_16bit}) {
+        if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs a feature that {} lacks", code.name, profile.name)};
+        }
+    }
     return {};
 }
 

@@ -17,9 +17,10 @@ constexpr uint32_t gpu_run_tokens = 512;
 constexpr uint32_t cpu_run_tokens = 2048;
 
 uint32_t columns_for(uint32_t count) {
-    for (uint32_t columns = 1; columns < columns_each_max; columns *= 2)
+    for (uint32_t columns = 1; columns < columns_each_max; columns *= 2) {
         if (columns >= count)
             return columns;
+    }
     return columns_each_max;
 }
 
@@ -49,9 +50,10 @@ std::string_view to_string(PlanFamily family) {
 }
 
 std::optional<PlanFamily> plan_family_named(std::string_view name) {
-    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe})
+    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         if (name == to_string(family))
             return family;
+    }
     return std::nullopt;
 }
 
@@ -91,10 +93,11 @@ ReducePlan reduce_plan(const PlanTarget& target) {
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
                                uint32_t count) {
     if (layout.arrangement == Arrangement::lanes) {
-        if (!lanes_usable(target.profile))
+        if (!lanes_usable(target.profile)) {
             return Error{
                 ErrorKind::unsupported,
                 fmt::format("{} cannot run kernels for weights in lanes arrangement", target.profile.name)};
+        }
         const uint32_t columns = columns_for(count);
         return LinearPlan{.kernel = LinearKernel::lanes,
                           .reduce = {},

@@ -74,11 +74,12 @@ Status check(const Repack& task) {
     const uint64_t row_bytes = source_row_bytes(task.layout.format, task.columns);
     const PackedBytes packed = packed_bytes(task.layout, task.row_count, task.columns);
     if (task.row_count == 0 || row_bytes == 0 || task.source.size() != row_bytes * task.row_count ||
-        task.weights.size() != packed.weights || task.scales.size() != packed.scales)
+        task.weights.size() != packed.weights || task.scales.size() != packed.scales) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("repacking {} rows of {} columns to {} {}: sizes contradict each other",
                                  task.row_count, task.columns, to_string(task.layout.format),
                                  to_string(task.layout.arrangement))};
+    }
     return {};
 }
 

@@ -78,10 +78,11 @@ void Driver::take_updates() {
         Told& told = told_.at(update.request);
         if (told.finished)
             throw std::runtime_error("an event came after the end");
-        if (const auto* token = std::get_if<engine::TokenEvent>(&update.event))
+        if (const auto* token = std::get_if<engine::TokenEvent>(&update.event)) {
             told.tokens.push_back(*token);
-        else
+        } else {
             told.finished = std::get<engine::Finished>(std::move(update.event));
+        }
     }
     updates_.clear();
     require(scheduler_.verify());

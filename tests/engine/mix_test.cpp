@@ -68,9 +68,10 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     const uint32_t text = dice.roll(0, 2);
     const uint32_t length = dice.roll(1, limits.context_tokens - 1);
     const uint32_t common = dice.one_in(3) ? dice.roll(0, length) : length;
-    for (uint32_t i = 0; i < length; ++i)
+    for (uint32_t i = 0; i < length; ++i) {
         request.prompt.push_back(i < common ? (i * 7 + text) % limits.vocabulary
                                             : dice.roll(0, limits.vocabulary - 1));
+    }
     request.sampling = random_sampling(dice, limits);
     if (!dice.one_in(4))
         request.max_tokens = dice.roll(1, 30);
@@ -158,9 +159,10 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
         FakeOptions options = random_executor(dice);
         options.on_submit = [&](const engine::Batch& batch) {
             copies += static_cast<uint32_t>(batch.copies.size());
-            for (const engine::Row& row : batch.rows)
+            for (const engine::Row& row : batch.rows) {
                 recomputed +=
                     row.kind == engine::RowKind::generation && row.want == engine::Want::none ? 1 : 0;
+            }
         };
         INFO("mix " << seed << ": " << describe(options.limits));
         Driver driver(options);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr HashKey key = {11, 12};
 
-Limits limits_of(uint32_t page_tokens, std::vector<uint32_t> page_counts) {
+Limits limits_of(uint32_t page_tokens, const std::vector<uint32_t>& page_counts) {
     Limits limits;
     limits.page_tokens = page_tokens;
     limits.context_tokens = 1000;

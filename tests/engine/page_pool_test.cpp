@@ -51,10 +51,11 @@ void allocate_in_both(PagePool& pool, NaivePool& naive) {
     if (!page)
         return;
     REQUIRE(naive.pages[*page].references == 0);
-    if (has_free)
+    if (has_free) {
         REQUIRE(!naive.pages[*page].hash); // kept pages only when none is free
-    else
+    } else {
         REQUIRE(*page == naive.least_recently_used());
+    }
     naive.pages[*page] = {.references = 1, .hash = {}, .released = 0};
 }
 
@@ -98,10 +99,11 @@ TEST_CASE("a page pool behaves like its naive model") {
         PagePool pool(page_count);
         NaivePool naive{.pages = std::vector<NaivePool::Page>(page_count)};
         for (uint32_t i = 0; i < 300; ++i) {
-            if (dice() % 3 == 0)
+            if (dice() % 3 == 0) {
                 allocate_in_both(pool, naive);
-            else
+            } else {
                 change_both(pool, naive, dice() % page_count, dice() % 5, {dice() % 12, 0});
+            }
             compare(pool, naive);
         }
     }

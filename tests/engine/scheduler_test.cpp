@@ -153,7 +153,7 @@ TEST_CASE("a prompt is reused page by page, but for its last row") {
         copies += static_cast<uint32_t>(batch.copies.size());
     };
     Driver driver(options);
-    const auto cached = [&](engine::Request one) {
+    const auto cached = [&](const engine::Request& one) {
         const auto id = driver.add(one);
         driver.run();
         CHECK(driver.told(id).ids() == simulate(options, one).tokens);

@@ -146,11 +146,12 @@ private:
 
     vk::Range upload_angles() {
         std::vector<float> angles;
-        for (uint32_t token = 0; token < tokens_; ++token)
+        for (uint32_t token = 0; token < tokens_; ++token) {
             for (const double frequency : rotary_.inverse_frequencies) {
                 angles.push_back(static_cast<float>(std::cos(token * frequency)));
                 angles.push_back(static_cast<float>(std::sin(token * frequency)));
             }
+        }
         return device_.upload(angles);
     }
 
@@ -188,10 +189,12 @@ private:
     }
 
     void compare_q(const std::vector<float>& q) {
-        for (std::size_t i = 0; i < q.size(); ++i)
-            if (!(std::abs(q[i] - queries_[i]) <= 1e-5))
+        for (std::size_t i = 0; i < q.size(); ++i) {
+            if (!(std::abs(q[i] - queries_[i]) <= 1e-5)) {
                 FAIL(describe(device_.library().target().family, shape_)
                      << ": q[" << i << "] = " << q[i] << ", expected " << queries_[i]);
+            }
+        }
     }
 
     void compare_output(uint32_t rows) {
@@ -201,18 +204,21 @@ private:
             window = shape_.window;
         for (uint32_t token = 0; token < tokens_; ++token) {
             reference::Vector expected(width, 0.0);
-            if (token >= tokens_ - rows)
+            if (token >= tokens_ - rows) {
                 expected = reference::attention({shape_.q_heads, shape_.kv_heads, shape_.head_dim, window},
                                                 std::span(queries_).subspan(token * width, width), keys_,
                                                 values_, token);
+            }
             // An f16 key may round to its neighbour where device and twin differ in the last bit: 2^-11 of a
             // score
             const double tolerance = shape_.format == kernels::CacheFormat::f16 ? 2e-3 : 2e-5;
-            for (std::size_t i = 0; i < width; ++i)
-                if (!(std::abs(result_[token * width + i] - expected[i]) <= tolerance))
+            for (std::size_t i = 0; i < width; ++i) {
+                if (!(std::abs(result_[token * width + i] - expected[i]) <= tolerance)) {
                     FAIL(describe(device_.library().target().family, shape_)
                          << ", " << tokens_ << " tokens: y[" << token << "][" << i
                          << "] = " << result_[token * width + i] << ", expected " << expected[i]);
+                }
+            }
         }
     }
 
@@ -247,14 +253,16 @@ const std::vector<Shape> shapes{
 
 TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths, chunks and both paths") {
     uint32_t seed = 1;
-    for (const auto family : all_families())
-        for (const Shape& shape : shapes)
+    for (const auto family : all_families()) {
+        for (const Shape& shape : shapes) {
             for (const uint32_t tokens : {1U, 31U, 33U, 100U}) {
                 PagedSequence sequence(family, shape, tokens, seed % 2 == 0, seed);
                 sequence.check(29, tokens, kernels::RowPath::prompt);
                 sequence.check(tokens, std::min(tokens, 3U), kernels::RowPath::generation);
                 ++seed;
             }
+        }
+    }
 }
 
 TEST_CASE("generation rows whose keys span several runs are merged") {
@@ -268,7 +276,7 @@ TEST_CASE("generation rows whose keys span several runs are merged") {
 }
 
 TEST_CASE("a row's attention has the same bits alone and among others, in scattered and consecutive pages") {
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
             const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, CacheFormat::f16};
             PagedSequence sequence(family, shape, 1050, false, 60);
@@ -277,4 +285,5 @@ TEST_CASE("a row's attention has the same bits alone and among others, in scatte
             sequence.check(64, 40, path);
             REQUIRE(sequence.last_row() == alone);
         }
+    }
 }

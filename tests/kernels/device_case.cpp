@@ -46,9 +46,10 @@ kernels::Activations DeviceCase::upload_rows(const std::vector<float>& content, 
                                              uint32_t columns) {
     const uint32_t stride = kernels::padded_columns(columns);
     std::vector<float> padded(std::size_t{rows} * stride, 0.0F);
-    for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t row = 0; row < rows; ++row) {
         std::copy_n(content.begin() + std::size_t{row} * columns, columns,
                     padded.begin() + std::size_t{row} * stride);
+    }
     return {.range = upload(padded), .columns = columns, .stride = stride};
 }
 
@@ -82,14 +83,16 @@ std::vector<float> DeviceCase::download_rows(const kernels::Activations& activat
     const std::size_t rows = padded.size() / activations.stride;
     std::vector<float> content;
     bool padding_is_zero = true;
-    for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t row = 0; row < rows; ++row) {
         for (uint32_t column = 0; column < activations.stride; ++column) {
             const float value = padded[row * activations.stride + column];
-            if (column < activations.columns)
+            if (column < activations.columns) {
                 content.push_back(value);
-            else
+            } else {
                 padding_is_zero = padding_is_zero && value == 0;
+            }
         }
+    }
     REQUIRE(padding_is_zero);
     return content;
 }

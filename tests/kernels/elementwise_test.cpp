@@ -6,7 +6,7 @@ using namespace etna::test;
 
 TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
     std::mt19937 random(9);
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (const uint32_t columns : {1U, 31U, 64U, 257U, 1000U}) {
             constexpr uint32_t rows = 5;
             DeviceCase device(family);
@@ -49,11 +49,12 @@ TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
                     REQUIRE((y[k] == 0 && y[std::size_t{4} * columns + k] == 0));
             }
         }
+    }
 }
 
 TEST_CASE("silu_multiply agrees with the twin, large values included") {
     std::mt19937 random(10);
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (const uint32_t columns : {1U, 63U, 200U}) {
             constexpr uint32_t rows = 3;
             DeviceCase device(family);
@@ -71,11 +72,13 @@ TEST_CASE("silu_multiply agrees with the twin, large values included") {
                 std::vector<double>(gate.begin(), gate.end()), std::vector<double>(up.begin(), up.end()));
             for (std::size_t i = 0; i < y.size(); ++i) {
                 INFO(to_string(family) << " columns " << columns << " element " << i << " gate " << gate[i]);
-                if (i < columns)
+                if (i < columns) {
                     REQUIRE(y[i] == gate[i]);
-                else // exp is good for 3 + 2 |x| units in the last place (Vulkan, "Precision of GLSL
-                     // instructions")
+                } else { // exp is good for 3 + 2 |x| units in the last place (Vulkan, "Precision of GLSL
+                         // instructions")
                     REQUIRE(y[i] == Approx(expected[i]).epsilon(1e-4).margin(1e-30));
+                }
             }
         }
+    }
 }

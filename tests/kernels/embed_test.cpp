@@ -5,8 +5,8 @@ using namespace etna::test;
 
 TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what is out of range") {
     std::mt19937 random(3);
-    for (const auto family : all_families())
-        for (const auto format : all_formats)
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats) {
             for (const uint32_t columns : {32U, 96U, 160U}) {
                 DeviceCase device(family);
                 const uint32_t width = format == kernels::Format::q8 ? columns : columns - 3;
@@ -35,7 +35,7 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what 
                            .scale = 0.5F});
                 });
                 const std::vector<float> y = device.download_rows(output);
-                for (uint32_t row = 0; row < count; ++row)
+                for (uint32_t row = 0; row < count; ++row) {
                     for (uint32_t k = 0; k < width; ++k) {
                         INFO(to_string(family)
                              << " " << to_string(format) << " row " << row << " element " << k);
@@ -44,7 +44,10 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what 
                             y[std::size_t{row + 1} * width + k] ==
                             Approx(0.5 * source.values.row(expected[row])[k]).epsilon(1e-6).margin(1e-12));
                     }
+                }
                 for (uint32_t k = 0; k < width; ++k)
                     REQUIRE(y[k] == 0);
             }
+        }
+    }
 }

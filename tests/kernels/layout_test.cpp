@@ -53,7 +53,8 @@ TEST_CASE("repacking to lanes puts eight rows side by side, and q8 scales as flo
                              .scales = std::as_writable_bytes(std::span(scales))})
                 .has_value());
     REQUIRE(scales == std::vector<float>{0.5F, 1.5F, 2.5F, 0, 0, 0, 0, 0});
-    for (uint32_t word = 0; word < 8; ++word) // element 5 is byte 1 of word 1
+    for (uint32_t word = 0; word < 8; ++word) { // element 5 is byte 1 of word 1
         for (uint32_t row = 0; row < 8; ++row)
             REQUIRE(weights[word * 8 + row] == (word == 1 && row < 3 ? (100 + row) << 8 : 0U));
+    }
 }

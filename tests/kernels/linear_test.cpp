@@ -74,9 +74,10 @@ void check(const Case& one, uint32_t seed) {
                     exact[m] + (one.bias ? bias[m] : 0) + (one.store == kernels::Store::add ? before[at] : 0);
                 tolerance = bound(source.values, m, column);
             }
-            if (!(std::abs(y[at] - expected) <= tolerance))
+            if (!(std::abs(y[at] - expected) <= tolerance)) {
                 FAIL(describe(one) << ": y[" << c << "][" << m << "] = " << y[at] << ", expected " << expected
                                    << " within " << tolerance);
+            }
         }
     }
 }
@@ -85,9 +86,9 @@ void check(const Case& one, uint32_t seed) {
 
 TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and both paths") {
     uint32_t seed = 1;
-    for (const auto family : all_families())
-        for (const auto format : all_formats)
-            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats) {
+            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
                 for (const auto [rows, columns, count] : {std::array{1U, 32U, 1U},
                                                           {7U, 96U, 3U},
                                                           {65U, 160U, 33U},
@@ -96,15 +97,19 @@ TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and
                     const uint32_t odd = format == kernels::Format::q8 ? columns : columns - 5;
                     check({family, format, path, rows, odd, count}, seed++);
                 }
+            }
+        }
+    }
 }
 
 TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone") {
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
             check({family, kernels::Format::q8, path, 40, 64, 5, kernels::Store::add, false, 3}, 77);
             check({family, kernels::Format::f16, path, 40, 70, 5, kernels::Store::replace, true, 1}, 78);
             check({family, kernels::Format::f32, path, 41, 33, 2, kernels::Store::add, true, 0}, 79);
         }
+    }
 }
 
 TEST_CASE("linear over more weight rows than one dimension of a grid may have") {
@@ -114,8 +119,8 @@ TEST_CASE("linear over more weight rows than one dimension of a grid may have") 
 
 TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
     std::mt19937 random(5);
-    for (const auto family : all_families())
-        for (const auto format : all_formats)
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats) {
             for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
                 DeviceCase device(family);
                 const WeightSource source = random_weight(random, format, 70, 320);
@@ -142,6 +147,8 @@ TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
                 for (const auto& result : results)
                     REQUIRE(result == results.front());
             }
+        }
+    }
 }
 
 TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffer") {

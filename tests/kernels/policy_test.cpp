@@ -64,10 +64,11 @@ TEST_CASE("weights in lanes arrangement are refused where no kernel can read the
 }
 
 TEST_CASE("attention serves a divisor of the group and keeps its queries within 8 KiB") {
-    for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 7U, 8U, 16U})
+    for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 7U, 8U, 16U}) {
         for (const uint32_t head_dim : {2U, 64U, 80U, 128U, 256U, 512U}) {
             const AttentionPlan plan = attention_plan(target(PlanFamily::amd, 64), group * 4, 4, head_dim);
             REQUIRE(group % plan.heads == 0);
             REQUIRE(plan.heads * head_dim <= 2048);
         }
+    }
 }

@@ -57,8 +57,8 @@ std::vector<double> row_of(const std::vector<float>& logits, uint32_t row, uint3
 
 TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, over odd vocabularies") {
     std::mt19937 random(21);
-    for (const auto family : all_families())
-        for (const uint32_t vocabulary : {1U, 63U, 512U, 1024U, 1025U, 5000U, 33333U})
+    for (const auto family : all_families()) {
+        for (const uint32_t vocabulary : {1U, 63U, 512U, 1024U, 1025U, 5000U, 33333U}) {
             for (const uint32_t candidates : {1U, 7U, 64U}) {
                 constexpr uint32_t rows = 3;
                 const std::vector<float> logits = random_logits(random, std::size_t{rows} * vocabulary);
@@ -81,19 +81,21 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
                     }
                 }
             }
+        }
+    }
 }
 
 TEST_CASE("the device draws the token that the definition gives, for many parameters, seeds and positions") {
     std::mt19937 random(22);
     uint32_t near_a_border = 0;
     uint32_t draws = 0;
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (int round = 0; round < 12; ++round) {
             constexpr uint32_t vocabulary = 3000;
             constexpr uint32_t rows = 16;
             const std::vector<float> logits = random_logits(random, std::size_t{rows} * vocabulary);
             std::vector<kernels::SampleInfo> infos;
-            for (uint32_t row = 0; row < rows; ++row)
+            for (uint32_t row = 0; row < rows; ++row) {
                 infos.push_back(
                     {.temperature = row % 5 == 0 ? 0.0F : 0.3F + 0.4F * static_cast<float>(random() % 5),
                      .top_k = 1 + static_cast<uint32_t>(random() % 64),
@@ -101,6 +103,7 @@ TEST_CASE("the device draws the token that the definition gives, for many parame
                      .min_p = row % 2 == 0 ? 0.0F : 0.03F,
                      .seed = static_cast<uint32_t>(random()),
                      .position = static_cast<uint32_t>(random() % 100000)});
+            }
             const Answer answer = sample(family, logits, vocabulary, infos, 64);
             for (uint32_t row = 0; row < rows; ++row) {
                 const kernels::SampleInfo& info = infos[row];
@@ -126,6 +129,7 @@ TEST_CASE("the device draws the token that the definition gives, for many parame
                 REQUIRE(answer.results[row].token == expected);
             }
         }
+    }
     REQUIRE(near_a_border * 100 < draws);
 }
 
@@ -144,7 +148,7 @@ TEST_CASE("a drawn id goes to its slot, and to no other") {
 TEST_CASE("NaN anywhere is told, and infinities are no harm") {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();
-    for (const auto family : all_families())
+    for (const auto family : all_families()) {
         for (const uint32_t place : {0U, 1500U, 2999U}) {
             std::vector<float> logits(6000, 1.0F);
             logits[place] = nan;
@@ -156,4 +160,5 @@ TEST_CASE("NaN anywhere is told, and infinities are no harm") {
             REQUIRE(answer.results[1].log_sum_exp == Approx(1 + std::log(2999.0)).epsilon(1e-5));
             REQUIRE(answer.results[1].token == (place == 0 ? 1U : 0U));
         }
+    }
 }

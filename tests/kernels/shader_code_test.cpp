@@ -16,9 +16,10 @@ constexpr uint32_t op_capability = 17;
 /// Operands of every OpCapability, SPIR-V specification 2.3 (word count in the high half, opcode in the low).
 std::vector<uint32_t> capabilities(std::span<const uint32_t> words) {
     std::vector<uint32_t> found;
-    for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16)
+    for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
         if ((words[at] & 0xFFFF) == op_capability)
             found.push_back(words[at + 1]);
+    }
     return found;
 }
 

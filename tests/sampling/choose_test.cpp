@@ -85,9 +85,10 @@ TEST_CASE("a choice is the draw that the definition says") {
     std::normal_distribution<float> normal(0, 2);
     for (uint32_t round = 0; round < 3000; ++round) {
         std::vector<float> logits(1 + generator() % 30);
-        for (float& logit : logits)
+        for (float& logit : logits) {
             logit =
                 round % 3 == 0 ? std::round(normal(generator)) : normal(generator); // with ties, and without
+        }
         Parameters parameters;
         parameters.temperature = static_cast<float>(generator() % 4) * 0.5F;
         parameters.top_k = generator() % 20;
