@@ -1,9 +1,11 @@
+#include "cli/config_file.hpp"
 #include "cli/diagnostics.hpp"
 #include "cli/documents.hpp"
 #include "cli/environment.hpp"
 #include "cli/folders.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
+#include "cli/quote.hpp"
 #include "cli/run_command.hpp"
 #include "core/store/similar.hpp"
 
@@ -22,7 +24,11 @@ ExitCode refuse(const Environment& environment, const Error& error) {
 }
 
 ExitCode print(const Environment& environment, const std::string& text) {
-    return Output(environment.output).write(text) == OutputState::failed ? ExitCode::failed : ExitCode::done;
+    Output output(environment.output);
+    if (output.write(text) != OutputState::failed)
+        return ExitCode::done;
+    Diagnostics(environment).error(output.error());
+    return ExitCode::failed;
 }
 
 Error unknown_command(const std::string& typed) {
@@ -34,8 +40,9 @@ Error unknown_command(const std::string& typed) {
     std::string hint = "try `etna --help`";
     if (const auto near = store::similar(typed, known); !near.empty())
         hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
-    std::string message = typed.starts_with('-') ? fmt::format("unknown option `{}` before a command", typed)
-                                                 : fmt::format("unknown command `{}`", typed);
+    std::string message = typed.starts_with('-')
+                              ? fmt::format("unknown option {} before a command", backquoted(typed))
+                              : fmt::format("unknown command {}", backquoted(typed));
     return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
 }
 
@@ -49,10 +56,7 @@ bool is_option(const std::string& argument, std::string_view name) {
     return false;
 }
 
-ExitCode generate_documents(const TypedArguments& typed, const Environment& environment) {
-    if (typed.positionals.empty())
-        return refuse(environment, document("").error());
-    const auto text = document(typed.positionals[0]);
+ExitCode print_made(const Result<std::string>& text, const Environment& environment) {
     return text ? print(environment, *text) : refuse(environment, text.error());
 }
 
@@ -60,7 +64,7 @@ ExitCode generate_documents(const TypedArguments& typed, const Environment& envi
 Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
                                      const Environment& environment) {
     ETNA_TRY(TypedArguments typed, parse(command, arguments));
-    if (typed.options.contains("help"))
+    if (typed.options.contains("help") || !has_settings(command))
         return typed;
     add_environment(command, environment.variables, typed);
     ETNA_CHECK(add_config_file(command, config_file(environment.variables), typed));
@@ -81,8 +85,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
         return refuse_usage(command, environment, typed.error());
     if (typed->options.contains("help"))
         return print(environment, help(command));
+    const std::string first = typed->positionals.empty() ? std::string() : typed->positionals[0];
     if (command.name == "generate-docs")
-        return generate_documents(*typed, environment);
+        return print_made(document(first), environment);
+    if (command.name == "completion")
+        return print_made(completion(first), environment);
     const auto options = validate_run(command, *typed);
     return options ? run_command(*options, environment) : refuse_usage(command, environment, options.error());
 }

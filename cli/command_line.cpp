@@ -1,5 +1,6 @@
 #include "cli/command_line.hpp"
 
+#include "cli/quote.hpp"
 #include "core/store/similar.hpp"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ Error unknown_option(const Command& command, const std::string& typed) {
     } else if (!command.positionals.empty()) {
         hint += "; an argument that begins with a dash goes after `--`";
     }
-    return {ErrorKind::invalid_argument, fmt::format("unknown option `{}`", name), hint};
+    return {ErrorKind::invalid_argument, fmt::format("unknown option {}", backquoted(name)), hint};
 }
 
 void set_up(CLI::App& app, const Command& command) {
@@ -60,14 +61,51 @@ Status check_extras(const CLI::App& app, const Command& command) {
     }
     for (const std::string& extra : extras) {
         if (extra != "--") {
-            return Error{ErrorKind::invalid_argument, fmt::format("unexpected argument `{}`", extra),
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("unexpected argument {}", backquoted(extra)),
                          "put a prompt of several words in quotes"};
         }
     }
     return {};
 }
 
-/// CLI11's message for what is left: a missing or an unwanted value.
+/// The option at the end of "-vn", where flags stand together, that takes the next argument as its value.
+const Option* awaits_value(const Command& command, std::string_view letters) {
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        const auto option = std::find_if(command.options.begin(), command.options.end(),
+                                         [&](const Option& one) { return one.short_name == letters[i]; });
+        if (option == command.options.end())
+            return nullptr;
+        if (option->kind != Kind::flag)
+            return i + 1 == letters.size() ? &*option : nullptr;
+    }
+    return nullptr;
+}
+
+/// Every option that takes a value has one. CLI11 would take the next argument for that of `--seed=`.
+Status check_values(const Command& command, std::span<const std::string> arguments) {
+    for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
+        const std::string_view argument = arguments[i];
+        const std::size_t equals = argument.find('=');
+        const Option* option = nullptr;
+        if (argument.starts_with("--")) {
+            option = find_option(command, argument.substr(0, equals).substr(2));
+            if (option != nullptr && (option->kind == Kind::flag || equals < argument.size() - 1))
+                option = nullptr;
+        } else if (argument.starts_with('-')) {
+            option = awaits_value(command, argument.substr(1));
+        }
+        if (option == nullptr)
+            continue;
+        if (equals != std::string_view::npos || ++i == arguments.size()) {
+            return Error{ErrorKind::invalid_argument, fmt::format("--{} needs a value", option->name),
+                         help_hint(command)};
+        }
+    }
+    return {};
+}
+
+/// CLI11's message for what is left: an unwanted value.
 Error malformed(const Command& command, const CLI::ParseError& error) {
     std::string message = error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
@@ -77,6 +115,7 @@ Error malformed(const Command& command, const CLI::ParseError& error) {
 } // namespace
 
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
+    ETNA_CHECK(check_values(command, arguments));
     CLI::App app;
     set_up(app, command);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // the order that CLI11 asks for
@@ -115,41 +154,6 @@ void add_environment(const Command& command, const Variables& variables, TypedAr
         if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
             arguments.options[std::string(option.name)] = {{found->second, name}};
     }
-}
-
-Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments) {
-    std::error_code failure;
-    const auto status = std::filesystem::status(path, failure);
-    if (status.type() == std::filesystem::file_type::not_found)
-        return {};
-    std::ifstream file(path);
-    if (!file || status.type() == std::filesystem::file_type::directory)
-        return Error{ErrorKind::io, fmt::format("cannot read the configuration file {}", path.string())};
-    std::vector<CLI::ConfigItem> items;
-    try {
-        items = CLI::ConfigTOML().from_config(file);
-    } catch (const std::exception& error) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{}: {}", path.string(), error.what())};
-    }
-    TypedArguments found;
-    for (const CLI::ConfigItem& item : items) {
-        if (item.name == "++" || item.name == "--") // CLI11's marks for the borders of sections
-            continue;
-        if (!item.parents.empty() && item.parents.front() != command.name)
-            continue; // another command's section
-        const Option* option = find_option(command, item.name);
-        if (option == nullptr || item.parents.size() > 1 || !has_environment_name(*option)) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: unknown key `{}`", path.string(), item.name),
-                         fmt::format("keys are the long options of `etna {}` without dashes", command.name)};
-        }
-        auto& values = found.options[item.name];
-        for (const std::string& value : item.inputs)
-            values.push_back({value, fmt::format("{}: {}", path.filename().string(), item.name)});
-    }
-    for (auto& [name, values] : found.options) // those that are already there stay
-        arguments.options.emplace(name, std::move(values));
-    return {};
 }
 
 } // namespace etna::cli

@@ -4,7 +4,6 @@
 #include "cli/option_table.hpp"
 #include "core/base/result.hpp"
 
-#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -13,7 +12,7 @@
 
 namespace etna::cli {
 
-/// A value as it was typed, and where: "--temp", "ETNA_TEMP" or "config.toml: temp".
+/// A value as it was typed, and where: "--temp", "ETNA_TEMP" or "config.toml:3: temp".
 struct TypedValue {
     std::string text;
     std::string origin;
@@ -30,12 +29,8 @@ struct TypedArguments {
 /// with near misses; missing value; too many arguments).
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments);
 
-/// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent.
+/// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent; names of no
+/// option are somebody else's.
 void add_environment(const Command& command, const Variables& variables, TypedArguments& arguments);
-
-/// Adds the configuration file's values for the options that are absent: keys are long names, at the top or
-/// under [COMMAND]. A missing file is none. Errors: io, invalid_argument (a key that is not an option, or
-/// malformed).
-Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments);
 
 } // namespace etna::cli

@@ -1,5 +1,7 @@
 #include "cli/documents.hpp"
+#include "cli/quote.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <fmt/format.h>
@@ -62,10 +64,41 @@ std::string names(const Option& option) {
 
 constexpr std::string_view models_folder = "\"${XDG_DATA_HOME:-$HOME/.local/share}/etna/models\"";
 
+bool takes_models(const Command& command) {
+    return std::any_of(command.positionals.begin(), command.positionals.end(),
+                       [](const Positional& one) { return one.completion == Completion::models; });
+}
+
+/// The words that the command's arguments are among; empty where they may be any.
+std::string argument_choices(const Command& command) {
+    std::vector<std::string_view> choices;
+    for (const Positional& positional : command.positionals)
+        choices.insert(choices.end(), positional.choices.begin(), positional.choices.end());
+    return fmt::format("{}", fmt::join(choices, " "));
+}
+
+std::string bash_arguments(const Command& command) {
+    if (!takes_models(command)) {
+        return fmt::format("            COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))\n",
+                           argument_choices(command));
+    }
+    return fmt::format("            local models=$(cd {} 2>/dev/null && ls -- *.gguf 2>/dev/null)\n"
+                       "            COMPREPLY=($(compgen -W \"demo ${{models//.gguf/}}\" -- \"$current\")"
+                       " $(compgen -f -- \"$current\"))\n",
+                       models_folder);
+}
+
+std::string zsh_argument(const Positional& positional) {
+    std::string values = positional.completion == Completion::models ? "_etna_models" : "";
+    if (!positional.choices.empty())
+        values = fmt::format("({})", fmt::join(positional.choices, " "));
+    return quoted(fmt::format(":{}:{}", positional.name, values));
+}
+
 } // namespace
 
 std::string bash_completion() {
-    std::string script = "# bash completion for etna, made by `etna generate-docs bash`\n"
+    std::string script = "# bash completion for etna, made by `etna completion bash`\n"
                          "_etna() {\n"
                          "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
                          "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
@@ -87,20 +120,17 @@ std::string bash_completion() {
                 script += fmt::format("        {}) return ;;\n", names(*option));
             }
         }
-        script +=
-            fmt::format("        esac\n        case $current in\n"
-                        "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n"
-                        "            local models=$(cd {} 2>/dev/null && ls -- *.gguf 2>/dev/null)\n"
-                        "            COMPREPLY=($(compgen -W \"demo ${{models//.gguf/}}\" -- \"$current\")"
-                        " $(compgen -f -- \"$current\"))\n            ;;\n        esac\n        ;;\n",
-                        words(command->options), models_folder);
+        script += fmt::format("        esac\n        case $current in\n"
+                              "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n",
+                              words(command->options));
+        script += bash_arguments(*command) + "            ;;\n        esac\n        ;;\n";
     }
     script += "    esac\n}\ncomplete -o filenames -F _etna etna\n";
     return script;
 }
 
 std::string zsh_completion() {
-    std::string script = "#compdef etna\n# zsh completion for etna, made by `etna generate-docs zsh`\n"
+    std::string script = "#compdef etna\n# zsh completion for etna, made by `etna completion zsh`\n"
                          "_etna_models() {\n    local -a models\n";
     script += fmt::format("    models=({}/*.gguf(N:t:r))\n    _alternative \"models:model:(demo $models)\" "
                           "'files:file:_files -g \"*.gguf\"'\n}}\n",
@@ -135,12 +165,8 @@ std::string zsh_completion() {
                 }
             }
         }
-        for (const Positional& positional : command->positionals) {
-            script += fmt::format(
-                " \\\n            {}",
-                quoted(fmt::format(":{}:{}", positional.name,
-                                   positional.completion == Completion::models ? "_etna_models" : "")));
-        }
+        for (const Positional& positional : command->positionals)
+            script += fmt::format(" \\\n            {}", zsh_argument(positional));
         script += "\n        ;;\n";
     }
     script += "    esac\n}\n_etna \"$@\"\n";
@@ -149,7 +175,7 @@ std::string zsh_completion() {
 
 std::string fish_completion() {
     std::string script =
-        "# fish completion for etna, made by `etna generate-docs fish`\n"
+        "# fish completion for etna, made by `etna completion fish`\n"
         "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
         "    test -n \"$data\"; or set data ~/.local/share\n"
         "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end\nend\n";
@@ -161,7 +187,10 @@ std::string fish_completion() {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -a {} -d {}\n", command->name,
                               quoted(command->summary));
         const std::string condition = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
-        script += fmt::format("complete -c etna -n {} -a '(__etna_models)'\n", condition);
+        script +=
+            takes_models(*command)
+                ? fmt::format("complete -c etna -n {} -a '(__etna_models)'\n", condition)
+                : fmt::format("complete -c etna -n {} -f -a '{}'\n", condition, argument_choices(*command));
         for (const Option* option : shown_options(command->options)) {
             script += fmt::format("complete -c etna -n {} -l {}", condition, option->name);
             if (option->short_name != 0)
@@ -178,21 +207,31 @@ std::string fish_completion() {
     return script;
 }
 
+Result<std::string> completion(std::string_view shell) {
+    if (shell == "bash")
+        return bash_completion();
+    if (shell == "zsh")
+        return zsh_completion();
+    if (shell == "fish")
+        return fish_completion();
+    return Error{ErrorKind::invalid_argument,
+                 shell.empty() ? "no shell is named"
+                               : fmt::format("there is no completion for {}", backquoted(shell)),
+                 "shells are bash, zsh and fish"};
+}
+
 Result<std::string> document(std::string_view name) {
     if (name == "etna.1")
         return man_page();
+    std::string known = "etna.1";
     for (const Command* command : shown_commands()) {
-        if (name == fmt::format("etna-{}.1", command->name))
+        const std::string page = fmt::format("etna-{}.1", command->name);
+        if (name == page)
             return man_page(*command);
+        known += ", " + page;
     }
-    if (name == "bash")
-        return bash_completion();
-    if (name == "zsh")
-        return zsh_completion();
-    if (name == "fish")
-        return fish_completion();
-    return Error{ErrorKind::invalid_argument, fmt::format("there is no document `{}`", name),
-                 "documents are etna.1, etna-run.1, bash, zsh and fish"};
+    return Error{ErrorKind::invalid_argument, fmt::format("there is no document {}", backquoted(name)),
+                 fmt::format("documents are {}", known)};
 }
 
 } // namespace etna::cli

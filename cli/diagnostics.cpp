@@ -1,5 +1,7 @@
 #include "cli/diagnostics.hpp"
 
+#include "cli/quote.hpp"
+
 #include <string>
 
 #include <fmt/format.h>
@@ -20,10 +22,12 @@ bool wants_colour(const Environment& environment) {
     return environment.error_is_terminal && !refused;
 }
 
-/// Names and paths may hold anything; control characters would write on the user's terminal.
+constexpr std::size_t line_bytes_max = 2000;
+
+/// Names and paths may hold anything, of any length; control characters would write on the user's terminal.
 std::string printable(std::string_view text) {
     std::string result;
-    for (const char c : text) {
+    for (const char c : cut(text, line_bytes_max)) {
         const auto byte = static_cast<unsigned char>(c);
         if (byte < ' ' || byte == 0x7f) {
             result += fmt::format("\\x{:02x}", byte);
@@ -31,7 +35,7 @@ std::string printable(std::string_view text) {
             result += c;
         }
     }
-    return result;
+    return cut(result, line_bytes_max);
 }
 
 } // namespace
@@ -41,8 +45,8 @@ Diagnostics::Diagnostics(const Environment& environment)
       in_colour_(wants_colour(environment)) {}
 
 void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text) {
-    line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, printable(text))
-                    : fmt::format("{}: {}", label, printable(text)));
+    write_line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, printable(text))
+                          : fmt::format("{}: {}", label, printable(text)));
 }
 
 void Diagnostics::error(const Error& error) {
@@ -60,6 +64,10 @@ void Diagnostics::warning(std::string_view text) {
 }
 
 void Diagnostics::line(std::string_view text) {
+    write_line(printable(text));
+}
+
+void Diagnostics::write_line(std::string_view text) {
     status({});
     output_.write(fmt::format("{}\n", text));
 }

@@ -8,7 +8,8 @@
 
 namespace etna::cli {
 
-/// Messages for people, on standard error. In colour on a terminal, unless NO_COLOR is set (no-color.org).
+/// Messages for people, on standard error: one line each, of at most about 2000 bytes. In colour on a
+/// terminal, unless NO_COLOR is set (no-color.org).
 class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);
@@ -23,6 +24,7 @@ public:
     void status(std::string_view text);
 
 private:
+    void write_line(std::string_view text);
     void labelled(std::string_view colour, std::string_view label, std::string_view text);
 
     Output output_;

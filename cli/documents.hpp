@@ -23,7 +23,10 @@ std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();
 
-/// The document of that name, as `etna generate-docs` takes it. Error: invalid_argument.
+/// The script for that shell, as `etna completion` takes it. Error: invalid_argument.
+Result<std::string> completion(std::string_view shell);
+
+/// The man page of that name, as `etna generate-docs` takes it. Error: invalid_argument.
 Result<std::string> document(std::string_view name);
 
 /// Shared by the documents: "-n, --max-tokens N", and what follows the description in parentheses or

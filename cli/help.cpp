@@ -71,6 +71,18 @@ void append_paragraphs(std::string& page, std::string_view text) {
     }
 }
 
+void append_settings(std::string& page) {
+    page += "\nSettings:\n";
+    append_row(
+        page, "ETNA_*",
+        "environment twins of the options: ETNA_MAX_TOKENS=32 is --max-tokens 32, ETNA_RAW=1 is --raw; "
+        "other names are ignored");
+    append_row(
+        page, "config.toml",
+        "in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as temp = 0.5; the command line comes "
+        "before the environment, and both before this file");
+}
+
 void append_exit_codes(std::string& page) {
     page += "\nExit codes:\n";
     for (const ExitCodeText& code : exit_codes())
@@ -128,14 +140,8 @@ std::string help(const Command& command) {
     for (const Positional& positional : command.positionals)
         append_row(page, positional.name, positional.description);
     append_options(page, command.options);
-    page += "\nSettings:\n";
-    append_row(
-        page, "ETNA_*",
-        "environment twins of the options: ETNA_MAX_TOKENS=32 is --max-tokens 32, ETNA_RAW=1 is --raw");
-    append_row(
-        page, "config.toml",
-        "in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as temp = 0.5; the command line comes "
-        "before the environment, and both before this file");
+    if (has_settings(command))
+        append_settings(page);
     append_exit_codes(page);
     if (!command.examples.empty())
         page += "\nExamples:\n";

@@ -61,8 +61,8 @@ void append_exit_codes(std::string& page) {
 }
 
 void append_environment(std::string& page, const Command& command) {
-    page +=
-        ".SH ENVIRONMENT\nAn option that is absent from the command line is taken from the environment:\n";
+    page += ".SH ENVIRONMENT\nAn option that is absent from the command line is taken from the environment; "
+            "other names that begin with ETNA_ are ignored:\n";
     for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown && has_environment_name(option))
             append_item(page, environment_name(option), fmt::format("--{}", option.name));
@@ -75,11 +75,14 @@ void append_environment(std::string& page, const Command& command) {
     page += ".SH FILES\n";
     append_item(
         page, "$XDG_CONFIG_HOME/etna/config.toml",
-        fmt::format("defaults, one `option = value` in a line, with the long names of options; keys under "
-                    "[{}] are for this command only. The command line comes first, then the environment, "
-                    "then this file",
-                    command.name));
-    append_item(page, "$XDG_DATA_HOME/etna/models/NAME.gguf", "the model NAME");
+        fmt::format(
+            "defaults, one `option = value` of TOML in a line, with the long names of options and text "
+            "in quotes; keys under [{}] are for this command only, and come before those at the top. The "
+            "command line comes first, then the environment, "
+            "then this file",
+            command.name));
+    append_item(page, "$XDG_DATA_HOME/etna/models/NAME.gguf",
+                "the model NAME; the name demo is the built-in model's, whatever files there are");
 }
 
 } // namespace
@@ -117,7 +120,8 @@ std::string man_page(const Command& command) {
         append_item(page, positional.name, positional.description);
     page += ".SH OPTIONS\n";
     append_options(page, command.options);
-    append_environment(page, command);
+    if (has_settings(command))
+        append_environment(page, command);
     append_exit_codes(page);
     page += ".SH EXAMPLES\n";
     for (const Example& example : command.examples)

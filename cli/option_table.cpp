@@ -1,5 +1,6 @@
 #include "cli/option_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -11,9 +12,11 @@ namespace {
 constexpr double int32_max = std::numeric_limits<int32_t>::max();
 constexpr double uint32_max = std::numeric_limits<uint32_t>::max();
 constexpr double temperature_max = 100;
+constexpr double context_tokens_max = 1 << 26; ///< as for models: model::context_max
 constexpr double size_min_bytes = 1 << 16;
 constexpr double size_max_bytes = 1ULL << 50;
 
+constexpr std::array<std::string_view, 3> shells = {"bash", "zsh", "fish"};
 constexpr std::array<std::string_view, 2> kv_types = {"f16", "f32"};
 constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
 
@@ -29,11 +32,13 @@ constexpr std::array global = {
 };
 
 constexpr std::array run_positionals = {
-    Positional{.name = "MODEL",
-               .description =
-                   "`demo` (a tiny story teller that is built in), a path to a .gguf file, or a name: "
-                   "$XDG_DATA_HOME/etna/models/NAME.gguf",
-               .completion = Completion::models},
+    Positional{
+        .name = "MODEL",
+        .description =
+            "`demo` (a tiny story teller that is built in; a file of that name is given by its path), a path "
+            "to a .gguf file, or a name: "
+            "$XDG_DATA_HOME/etna/models/NAME.gguf",
+        .completion = Completion::models},
     Positional{.name = "PROMPT",
                .description =
                    "the prompt; text that comes through a pipe or from a file on standard input is used "
@@ -101,7 +106,7 @@ constexpr std::array run_options = {
            .short_name = 'c',
            .value = "N",
            .kind = Kind::integer,
-           .range = {1, int32_max},
+           .range = {1, context_tokens_max},
            .default_text = "the model's own, as far as memory allows",
            .description = "tokens that prompt and answer may have together",
            .category = Category::device},
@@ -145,9 +150,17 @@ constexpr std::array run_examples = {
 };
 
 constexpr std::array docs_positionals = {
-    Positional{.name = "DOCUMENT", .description = "etna.1, etna-run.1, bash, zsh or fish"},
+    Positional{.name = "DOCUMENT", .description = "etna.1 or etna-COMMAND.1"},
 };
-constexpr std::array docs_options = {help_option};
+constexpr std::array completion_positionals = {
+    Positional{.name = "SHELL", .description = "bash, zsh or fish", .choices = shells},
+};
+constexpr std::array completion_examples = {
+    Example{"source <(etna completion bash)", "for this shell; in ~/.bashrc for every later one"},
+    Example{"etna completion zsh > ~/.zfunc/_etna", "where ~/.zfunc is a folder of $fpath"},
+    Example{"etna completion fish > ~/.config/fish/completions/etna.fish", "for every later shell"},
+};
+constexpr std::array only_help = {help_option};
 
 constexpr std::array all_commands = {
     Command{
@@ -173,11 +186,20 @@ constexpr std::array all_commands = {
         .examples = run_examples,
     },
     Command{
+        .name = "completion",
+        .summary = "print a shell's completion script",
+        .description = "Prints a script that completes commands, options, their values, names of models and "
+                       "files in bash, zsh or fish.",
+        .positionals = completion_positionals,
+        .options = only_help,
+        .examples = completion_examples,
+    },
+    Command{
         .name = "generate-docs",
-        .summary = "print a man page or a shell's completion script",
+        .summary = "print a man page",
         .description = "Prints a document that is made from the table of options.",
         .positionals = docs_positionals,
-        .options = docs_options,
+        .options = only_help,
         .examples = {},
         .visibility = Visibility::hidden,
     },
@@ -247,17 +269,18 @@ bool has_environment_name(const Option& option) {
     return option.category != Category::help;
 }
 
+bool has_settings(const Command& command) {
+    return std::any_of(command.options.begin(), command.options.end(), has_environment_name);
+}
+
 std::string describe(const Range& range, Kind kind) {
     if (kind != Kind::integer && kind != Kind::number && kind != Kind::size)
         return {};
     if (kind == Kind::size)
-        return fmt::format("at least {}K", static_cast<uint64_t>(range.min) / 1024);
+        return fmt::format("{}K to {}T", static_cast<uint64_t>(range.min) >> 10,
+                           static_cast<uint64_t>(range.max) >> 40);
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
-    if (range.max == int32_max && range.min == 0)
-        return {};
-    if (range.max == int32_max)
-        return fmt::format("at least {}", range.min);
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);
 }
 

@@ -60,6 +60,7 @@ struct Positional {
     std::string_view description;
     Presence presence = Presence::required;
     Completion completion = Completion::none;
+    std::span<const std::string_view> choices = {}; ///< what may stand here; empty: anything
 };
 
 struct Example {
@@ -98,7 +99,10 @@ std::span<const ExitCodeText> exit_codes();
 std::string environment_name(const Option& option);
 bool has_environment_name(const Option& option);
 
-/// "0 to 1", "more than 0, up to 1", "at least 1"; empty where anything goes.
+/// Whether any of the command's options may come from the environment and the configuration file.
+bool has_settings(const Command& command);
+
+/// "0 to 1", "more than 0, up to 1", "64K to 1024T"; empty for kinds without bounds.
 std::string describe(const Range& range, Kind kind);
 
 } // namespace etna::cli

@@ -1,5 +1,7 @@
 #include "cli/option_values.hpp"
 
+#include "cli/quote.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -22,6 +24,14 @@ std::optional<Number> parsed(std::string_view text) {
     return number;
 }
 
+bool is_whole(std::string_view text) {
+    if (text.starts_with('-'))
+        text.remove_prefix(1);
+    return !text.empty() &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Digits and a unit; more than 64 bits are the largest number, which is out of every range.
 std::optional<uint64_t> parsed_size(std::string_view text) {
     constexpr std::string_view units = "KMGT";
     constexpr uint32_t unit_bits = 10;
@@ -39,10 +49,11 @@ std::optional<uint64_t> parsed_size(std::string_view text) {
             text.remove_suffix(1);
         }
     }
-    const auto count = parsed<uint64_t>(text);
-    if (!count || *count > (std::numeric_limits<uint64_t>::max() >> shift))
+    if (!is_whole(text) || text.starts_with('-'))
         return std::nullopt;
-    return *count << shift;
+    constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
+    const auto count = parsed<uint64_t>(text);
+    return count && *count <= (most >> shift) ? *count << shift : most;
 }
 
 bool contains(const Range& range, double value) {
@@ -52,7 +63,14 @@ bool contains(const Range& range, double value) {
 
 Error refused(const TypedValue& value, std::string_view allowed) {
     return {ErrorKind::invalid_argument,
-            fmt::format("{}: `{}` is not {}", value.origin, value.text, allowed)};
+            fmt::format("{}: {} is not {}", value.origin, backquoted(value.text), allowed)};
+}
+
+/// A number, but not an allowed one.
+Error out_of_range(const TypedValue& value, const Option& option) {
+    return {ErrorKind::invalid_argument,
+            fmt::format("{}: {} is out of range: {}", value.origin, backquoted(value.text),
+                        describe(option.range, option.kind))};
 }
 
 /// Describes a refused number: "a number (0 to 1)".
@@ -78,9 +96,11 @@ Result<std::optional<uint32_t>> OptionValues::integer(std::string_view name) con
     const TypedValue* value = find(name);
     if (value == nullptr)
         return std::optional<uint32_t>();
+    if (!is_whole(value->text))
+        return refused(*value, "a whole number", option(name));
     const auto number = parsed<uint64_t>(value->text);
     if (!number || !contains(option(name).range, static_cast<double>(*number)))
-        return refused(*value, "a whole number", option(name));
+        return out_of_range(*value, option(name));
     return std::optional(static_cast<uint32_t>(*number)); // every integer range ends within 32 bits
 }
 
@@ -88,11 +108,15 @@ Result<std::optional<float>> OptionValues::number(std::string_view name) const {
     const TypedValue* value = find(name);
     if (value == nullptr)
         return std::optional<float>();
-    const auto number = parsed<double>(value->text);
-    if (!number || !std::isfinite(*number) || !contains(option(name).range, *number) ||
-        !contains(option(name).range, static_cast<float>(*number)))
+    double number = 0;
+    const char* text_end = value->text.data() + value->text.size();
+    const auto [end, failure] = std::from_chars(value->text.data(), text_end, number);
+    if (failure == std::errc::invalid_argument || end != text_end || !std::isfinite(number))
         return refused(*value, "a number", option(name));
-    return std::optional(static_cast<float>(*number));
+    if (failure != std::errc() || !contains(option(name).range, number) ||
+        !contains(option(name).range, static_cast<float>(number)))
+        return out_of_range(*value, option(name));
+    return std::optional(static_cast<float>(number));
 }
 
 Result<std::optional<uint64_t>> OptionValues::size_bytes(std::string_view name) const {
@@ -100,8 +124,10 @@ Result<std::optional<uint64_t>> OptionValues::size_bytes(std::string_view name) 
     if (value == nullptr)
         return std::optional<uint64_t>();
     const auto bytes = parsed_size(value->text);
-    if (!bytes || !contains(option(name).range, static_cast<double>(*bytes)))
+    if (!bytes)
         return refused(*value, "a size such as 512M or 2G", option(name));
+    if (!contains(option(name).range, static_cast<double>(*bytes)))
+        return out_of_range(*value, option(name));
     return bytes;
 }
 

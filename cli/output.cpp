@@ -1,7 +1,9 @@
 #include "cli/output.hpp"
 
 #include <cerrno>
+#include <cstring>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -21,6 +23,10 @@ OutputState Output::write(std::string_view text) {
         }
     }
     return state_;
+}
+
+Error Output::error() const {
+    return {ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(error_number_))};
 }
 
 } // namespace etna::cli

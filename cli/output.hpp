@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/error.hpp"
+
 #include <string_view>
 
 namespace etna::cli {
@@ -7,7 +9,7 @@ namespace etna::cli {
 enum class OutputState {
     open,
     closed, ///< the reader of the pipe went away: nothing more is wanted
-    failed, ///< the system refused; see Output::error_number()
+    failed, ///< the system refused; see Output::error()
 };
 
 /// Standard output: every piece goes out at once. Once closed or failed, it drops everything.
@@ -20,7 +22,9 @@ public:
     OutputState write(std::string_view text);
 
     [[nodiscard]] OutputState state() const { return state_; }
-    [[nodiscard]] int error_number() const { return error_number_; } ///< errno of the failure
+
+    /// Says what was refused, and why. Precondition: the state is failed.
+    [[nodiscard]] Error error() const;
 
 private:
     int descriptor_;

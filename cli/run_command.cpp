@@ -10,7 +10,6 @@
 #include "core/generate/generate.hpp"
 #include "core/store/resolve.hpp"
 
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,6 +49,11 @@ void tell_about(const generate::Model& model, const RunOptions& options, Diagnos
     if (model.on_cpu() && options.executor.device.empty())
         diagnostics.note(fmt::format("no GPU was found: running on the CPU ({})", model.device_name()));
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
+    if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
+        diagnostics.note(
+            fmt::format("a context of {} tokens is more than the {} that the model was trained for",
+                        model.context_tokens(), model.trained_context_tokens()));
+    }
     if (options.executor.context_tokens == 0 && is_capped) {
         diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
                                      model.context_tokens(), model.trained_context_tokens()));
@@ -98,8 +102,7 @@ struct Receiver {
 
 ExitCode exit_code(const Receiver& receiver, Diagnostics& diagnostics) {
     if (receiver.output.state() == OutputState::failed) {
-        diagnostics.error({ErrorKind::io, fmt::format("cannot write to standard output: {}",
-                                                      std::strerror(receiver.output.error_number()))});
+        diagnostics.error(receiver.output.error());
         return ExitCode::failed;
     }
     if (receiver.output.state() == OutputState::closed)

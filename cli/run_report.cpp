@@ -20,6 +20,18 @@ double generation_per_second(const generate::Finished& finished) {
     return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
 }
 
+std::string tokens(std::size_t count) {
+    return fmt::format("{} token{}", count, count == 1 ? "" : "s");
+}
+
+/// One phase: "24 tokens in 0.50 s, 48.0 tok/s"; without the speed where there was nothing to measure.
+std::string phase(std::size_t count, double ms, double tokens_per_second) {
+    std::string text = fmt::format("{} in {:.2f} s", tokens(count), ms / ms_per_second);
+    if (tokens_per_second > 0)
+        text += fmt::format(", {:.1f} tok/s", tokens_per_second);
+    return text;
+}
+
 } // namespace
 
 std::string json_report(const generate::Model& model, const generate::Finished& finished,
@@ -45,14 +57,14 @@ std::string json_report(const generate::Model& model, const generate::Finished& 
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
                     const generate::Finished& finished) {
     diagnostics.line(fmt::format("device      {}", model.device_name()));
-    diagnostics.line(fmt::format("load        {:.2f} s, context {} tokens", model.load_ms() / ms_per_second,
-                                 model.context_tokens()));
-    diagnostics.line(fmt::format("prompt      {} tokens in {:.2f} s, {:.1f} tok/s", finished.prompt_tokens,
-                                 finished.timings.prompt_ms / ms_per_second,
-                                 per_second(finished.prompt_tokens, finished.timings.prompt_ms)));
-    diagnostics.line(fmt::format("generation  {} tokens in {:.2f} s, {:.1f} tok/s", finished.tokens.size(),
-                                 finished.timings.generation_ms / ms_per_second,
-                                 generation_per_second(finished)));
+    diagnostics.line(fmt::format("load        {:.2f} s, context {}", model.load_ms() / ms_per_second,
+                                 tokens(model.context_tokens())));
+    diagnostics.line(
+        fmt::format("prompt      {}", phase(finished.prompt_tokens, finished.timings.prompt_ms,
+                                            per_second(finished.prompt_tokens, finished.timings.prompt_ms))));
+    diagnostics.line(
+        fmt::format("generation  {}", phase(finished.tokens.size(), finished.timings.generation_ms,
+                                            generation_per_second(finished))));
     diagnostics.line(
         fmt::format("end         {}, seed {}", generate::to_string(finished.finish_reason), finished.seed));
 }

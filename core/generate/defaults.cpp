@@ -19,8 +19,11 @@ struct Range {
 /// The number under `key`, when it lies in the range.
 std::optional<double> recommended(const gguf::File& file, std::string_view key, Range range) {
     const auto value = file.number(key);
-    if (!value)
+    if (!value) {
+        if (file.find(key) != nullptr)
+            log(LogLevel::warning, fmt::format("{}: ignoring {}, which is not a number", file.name(), key));
         return std::nullopt;
+    }
     if (!(*value >= range.min && *value <= range.max)) { // NaN included
         log(LogLevel::warning,
             fmt::format("{}: ignoring {} = {}, which is out of range", file.name(), key, *value));

@@ -18,8 +18,8 @@ struct SamplingWishes {
 
 /// etna's defaults (sampling::Parameters), replaced by what the model's file recommends in
 /// `general.sampling.temp`,
-/// `.top_k`, `.top_p` and `.min_p` (keys as llama.cpp writes them). Values out of range are ignored with a
-/// warning in the log.
+/// `.top_k`, `.top_p` and `.min_p` (keys as llama.cpp writes them). Values out of range and of another
+/// type are ignored with a warning in the log.
 sampling::Parameters sampling_defaults(const gguf::File& file);
 
 /// `defaults` with the wishes put over them.

@@ -1,5 +1,6 @@
 #include "core/store/resolve.hpp"
 
+#include "core/gguf/cursor.hpp"
 #include "core/store/demo.hpp"
 #include "core/store/similar.hpp"
 
@@ -16,9 +17,10 @@ namespace {
 constexpr std::string_view extension = ".gguf";
 constexpr std::size_t listed_names_max = 12;
 
+/// False only where nothing is: what else is wrong with a path, opening it tells.
 bool is_there(const std::filesystem::path& path) {
     std::error_code ignored;
-    return std::filesystem::exists(path, ignored);
+    return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
 }
 
 /// "NAME" of "NAME-00001-of-00003"; the whole stem of any other file; empty for the later parts of a split
@@ -54,6 +56,7 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
 Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
     const std::vector<std::string> installed = model_names(folder);
     std::vector<std::string> known = installed;
+    std::erase(known, demo_name); // a file of that name is not what the name means
     known.emplace_back(demo_name);
 
     std::string hint;
@@ -65,10 +68,11 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     if (listed < known.size())
         hint += fmt::format(" and {} more", known.size() - listed);
     hint += "; or give a path to a .gguf file";
+    const std::string tried = folder.empty()
+                                  ? "folder of models: neither HOME nor XDG_DATA_HOME is an absolute path"
+                                  : (folder / fmt::format("{}{}", model, extension)).string();
     return {ErrorKind::not_found,
-            fmt::format("no model `{}`: no such file, and no {}", model,
-                        (folder / fmt::format("{}{}", model, extension)).string()),
-            hint};
+            fmt::format("no model {}: no such file, and no {}", gguf::backquoted(model), tried), hint};
 }
 
 } // namespace

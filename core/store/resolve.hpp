@@ -20,8 +20,8 @@ struct ModelSource {
 /// Turns what a user calls a model into its place. `demo` is the embedded model. Anything with a slash,
 /// ending in .gguf, or naming an existing file is a path. Everything else is a name:
 /// `models_folder`/NAME.gguf, or the first part of a split model, `models_folder`/NAME-00001-of-0000N.gguf.
-/// The file is not opened. Errors: not_found (says what was tried; the hint has near misses and the names
-/// that exist), invalid_argument (empty).
+/// An empty `models_folder` is none. The file is not opened. Errors: not_found (says what was tried; the hint
+/// has near misses and the names that exist), invalid_argument (empty).
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
 
 /// Names of the models in the folder, sorted; empty where the folder is missing or unreadable.

@@ -9,7 +9,9 @@
 #include <iterator>
 #include <set>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 using namespace etna;
 using namespace etna::cli;
@@ -71,7 +73,7 @@ TEST_CASE("every shown option stands in help, man page and completions; hidden o
 }
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
-    for (const std::string& page : {help(), help(*find_command("run"))}) {
+    for (const std::string& page : {help(), help(*find_command("run")), help(*find_command("completion"))}) {
         std::size_t start = 0;
         while (start < page.size()) {
             const std::size_t end = page.find('\n', start);
@@ -85,7 +87,7 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
 }
 
 TEST_CASE("the man pages that are checked in are those of the table") {
-    for (const std::string name : {"etna.1", "etna-run.1"}) {
+    for (const std::string name : {"etna.1", "etna-run.1", "etna-completion.1"}) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
         const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with: etna generate-docs " << name << " > man/" << name);
@@ -109,6 +111,50 @@ TEST_CASE("help, version and documents are printed to standard output with code 
     CHECK(printed({"run", "demo", "x", "-h", "-n", "0"}) ==
           help(run)); // help comes before what else is wrong
     CHECK(printed({"--version"}) == "etna " ETNA_VERSION "\n");
-    CHECK(printed({"generate-docs", "bash"}) == bash_completion());
+    CHECK(printed({"completion", "--help"}) == help(*find_command("completion")));
+    CHECK(printed({"completion", "bash"}) == bash_completion());
+    CHECK(printed({"completion", "zsh"}) == zsh_completion());
+    CHECK(printed({"completion", "fish"}) == fish_completion());
+    CHECK(printed({"generate-docs", "etna.1"}) == man_page());
     CHECK(etna.run({"generate-docs", "cobol"}).code == 2);
+    CHECK(etna.run({"completion"}).error ==
+          "error: no shell is named\nhint: shells are bash, zsh and fish\n");
+    CHECK(etna.run({"completion", "cobol"}).error ==
+          "error: there is no completion for `cobol`\nhint: shells are bash, zsh and fish\n");
+    CHECK(etna.run({"completion", "cobol"}).code == 2);
+}
+
+TEST_CASE("completion is a command that users find, and settings of `run` do not concern it") {
+    CHECK(contains(help(), "\n  completion "));
+    CHECK(contains(man_page(), "\\fBcompletion\\fR"));
+    CHECK(contains(bash_completion(), "compgen -W \"bash zsh fish\""));
+    CHECK(contains(zsh_completion(), ":SHELL:(bash zsh fish)"));
+    CHECK(contains(fish_completion(), "-f -a 'bash zsh fish'"));
+    CHECK(!contains(help(*find_command("completion")), "ETNA_"));
+    etna::test::Harness etna;
+    etna.write(".config/etna/config.toml", "temp = 0.5\n");
+    CHECK(etna.run({"completion", "bash"}).code == 0);
+}
+
+TEST_CASE("what users may wonder about is in the pages") {
+    const std::string page = unescaped(man_page(*find_command("run")));
+    CHECK(contains(page, "other names that begin with ETNA_ are ignored"));
+    CHECK(contains(page, "the name demo is the built-in model's"));
+}
+
+TEST_CASE("a page that cannot be written is an error that says so") {
+    etna::test::Harness etna;
+    const int full = ::open("/dev/full", O_WRONLY);
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"--help"}, {"--version"}, {"run", "--help"}, {"completion", "bash"}}) {
+        const auto outcome = etna.run_into(full, arguments);
+        CAPTURE(arguments);
+        CHECK(outcome.code == 1);
+        CHECK(outcome.error == "error: cannot write to standard output: No space left on device\n");
+    }
+    ::close(full);
+    const int unwritable = ::open("/dev/null", O_RDONLY); // what a closed descriptor is replaced with
+    CHECK(etna.run_into(unwritable, {"--version"}).error ==
+          "error: cannot write to standard output: Bad file descriptor\n");
+    ::close(unwritable);
 }

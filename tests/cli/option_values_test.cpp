@@ -2,6 +2,7 @@
 
 #include "cli/option_values.hpp"
 #include "cli/run_options.hpp"
+#include "core/model/config.hpp"
 #include "tests/support/catch.hpp"
 
 #include <fmt/format.h>
@@ -30,30 +31,61 @@ std::string error_of(const std::vector<std::string>& arguments) {
 TEST_CASE("ranges are kept at both ends") {
     REQUIRE(validated({"--temp", "0"})->sampling.temperature == 0.0F);
     REQUIRE(validated({"--temp", "100"}).has_value());
-    REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is not a number (0 to 100)");
-    REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is not a number (0 to 100)");
+    REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is out of range: 0 to 100");
+    REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is out of range: 0 to 100");
     REQUIRE(validated({"--top-p", "1"})->sampling.top_p == 1.0F);
-    REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is not a number (more than 0, up to 1)");
-    REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is not a number (more than 0, up to 1)");
+    REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is out of range: more than 0, up to 1");
+    REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is out of range: more than 0, up to 1");
     REQUIRE(validated({"--min-p", "0"})->sampling.min_p == 0.0F);
-    REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is not a number (0 to 1)");
+    REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
     REQUIRE(validated({"--seed", "4294967295"})->seed == 4294967295U);
-    REQUIRE(error_of({"--seed", "4294967296"}) ==
-            "--seed: `4294967296` is not a whole number (0 to 4294967295)");
-    REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is not a whole number (at least 1)");
+    REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
+    REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is out of range: 1 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->max_tokens == 2147483647U);
-    REQUIRE(error_of({"-n", "2147483648"}) ==
-            "--max-tokens: `2147483648` is not a whole number (at least 1)");
+    REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 1 to 2147483647");
     REQUIRE(validated({"--top-k", "0"})->sampling.top_k == 0U);
 }
 
 TEST_CASE("what is not a number is refused as it was typed") {
-    for (const char* text :
-         {"", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "99999999999999999999", "-1", "nan"})
+    for (const char* text : {"", "-", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "nan"})
         CHECK(error_of({"--seed", text}) ==
               fmt::format("--seed: `{}` is not a whole number (0 to 4294967295)", text));
-    for (const char* text : {"", "x", "1x", " 1", "nan", "inf", "-inf", "1e999"})
+    for (const char* text : {"", "x", "1x", " 1", "nan", "inf", "-inf"})
         CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is not a number (0 to 100)", text));
+}
+
+TEST_CASE("what is a number, but not an allowed one, is told with both bounds") {
+    for (const char* text : {"-1", "99999999999", "99999999999999999999999"}) {
+        CHECK(error_of({"--top-k", text}) ==
+              fmt::format("--top-k: `{}` is out of range: 0 to 2147483647", text));
+        CHECK(error_of({"--seed", text}) ==
+              fmt::format("--seed: `{}` is out of range: 0 to 4294967295", text));
+    }
+    for (const char* text : {"0", "67108865", "1000000000", "4294967296"})
+        CHECK(error_of({"-c", text}) == fmt::format("--ctx-size: `{}` is out of range: 1 to 67108864", text));
+    REQUIRE(validated({"-c", "67108864"})->executor.context_tokens == 67108864U);
+    for (const char* text : {"-1", "1e308", "1e999"})
+        CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is out of range: 0 to 100", text));
+    REQUIRE(error_of({"--top-p", "1.5"}) == "--top-p: `1.5` is out of range: more than 0, up to 1");
+    REQUIRE(error_of({"--min-p", "-0.1"}) == "--min-p: `-0.1` is out of range: 0 to 1");
+
+    TypedArguments typed;
+    typed.positionals = {"demo"};
+    add_environment(table(), {{"ETNA_TOP_K", "-1"}}, typed);
+    REQUIRE(validate_run(table(), typed).error().message ==
+            "ETNA_TOP_K: `-1` is out of range: 0 to 2147483647");
+}
+
+TEST_CASE("the longest context of the table is the longest that a model may have") {
+    REQUIRE(find_option(table(), "ctx-size")->range.max == model::context_max);
+}
+
+TEST_CASE("a long value is cut where it is quoted, between characters") {
+    REQUIRE(error_of({"--seed", std::string(200, 'x')}) ==
+            fmt::format("--seed: `{}...` is not a whole number (0 to 4294967295)", std::string(100, 'x')));
+    const std::string odd = std::string(99, 'x') + "\xc3\xa4" + "yyy"; // the 100th byte begins a character
+    REQUIRE(error_of({"--seed", odd}) ==
+            fmt::format("--seed: `{}...` is not a whole number (0 to 4294967295)", std::string(99, 'x')));
 }
 
 TEST_CASE("sizes are bytes or powers of 1024") {
@@ -67,10 +99,13 @@ TEST_CASE("sizes are bytes or powers of 1024") {
     REQUIRE(bytes("2G") == 2ULL << 30);
     REQUIRE(bytes("2GB") == 2ULL << 30);
     REQUIRE(bytes("1T") == 1ULL << 40);
-    for (const char* text :
-         {"", "G", "1.5G", "-1G", "1K", "2P", "99999999999T", "18446744073709551615", "1 G"})
+    for (const char* text : {"", "G", "1.5G", "-1G", "2P", "1 G"})
         CHECK(error_of({"--kv-memory", text}) ==
-              fmt::format("--kv-memory: `{}` is not a size such as 512M or 2G (at least 64K)", text));
+              fmt::format("--kv-memory: `{}` is not a size such as 512M or 2G (64K to 1024T)", text));
+    for (const char* text :
+         {"1K", "1025T", "99999999999T", "18446744073709551615", "99999999999999999999999"})
+        CHECK(error_of({"--kv-memory", text}) ==
+              fmt::format("--kv-memory: `{}` is out of range: 64K to 1024T", text));
 }
 
 TEST_CASE("choices and flags") {

@@ -223,12 +223,26 @@ TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
         etna.run({"run", "demo", "x", "-c", "256", "--device", "fake"}).error.empty()); // both were asked for
 }
 
+TEST_CASE("a context beyond what the model was trained for is told") {
+    Harness etna;
+    REQUIRE(
+        contains(etna.run({"run", "demo", "x", "-c", "2049"}).error,
+                 "note: a context of 2049 tokens is more than the 2048 that the model was trained for\n"));
+    REQUIRE(etna.run({"run", "demo", "x", "-c", "2048"}).error.empty());
+}
+
 TEST_CASE("--verbose reports on standard error") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "demo", "x", "-v", "--seed", "5"});
     REQUIRE(outcome.output == story);
     for (const char* part : {"device      fake device", "load ", "prompt ", "generation ", "tok/s", "seed 5"})
         REQUIRE(contains(outcome.error, part));
+
+    const Outcome one = etna.run({"run", "demo", "x", "-v", "-n", "1"});
+    const std::size_t generation = one.error.find("generation ");
+    CAPTURE(one.error);
+    REQUIRE(contains(one.error, "\ngeneration  1 token in "));
+    REQUIRE(!contains(one.error.substr(generation, one.error.find('\n', generation) - generation), "tok/s"));
 }
 
 TEST_CASE("messages are coloured on a terminal only, and not with NO_COLOR") {
@@ -238,6 +252,41 @@ TEST_CASE("messages are coloured on a terminal only, and not with NO_COLOR") {
     REQUIRE(contains(etna.run({"run"}).error, "\x1b[1;31merror:"));
     etna.variables["NO_COLOR"] = "1";
     REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
+}
+
+TEST_CASE("a message is never longer than a screen, whatever files and users name") {
+    constexpr std::size_t most = 4500; // an error and a hint, each of 2000 bytes at most, and their labels
+    Harness etna;
+    const std::string name(100000, 'x');
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"run", name, "y"},
+                                                      {"run", "./" + name, "y"},
+                                                      {name},
+                                                      {"--" + name},
+                                                      {"run", std::string(100000, '\x01'), "y"},
+                                                      {"completion", name}}) {
+        const Outcome outcome = etna.run(arguments);
+        CAPTURE(arguments[0].substr(0, 20), outcome.error.size());
+        CHECK(outcome.code != 0);
+        CHECK(contains(outcome.error, "..."));
+        CHECK(outcome.error.size() < most);
+    }
+}
+
+TEST_CASE("without a home there is no folder of models and no configuration file") {
+    Harness etna;
+    for (const char* home : {"", "relative", "-"}) {
+        etna.variables["HOME"] = home;
+        if (*home == '-')
+            etna.variables.erase("HOME");
+        const Outcome outcome = etna.run({"run", "nosuch", "x"});
+        CAPTURE(home, outcome.error);
+        CHECK(outcome.code == 1);
+        CHECK(contains(outcome.error,
+                       "no model `nosuch`: no such file, and no folder of models: neither HOME nor "
+                       "XDG_DATA_HOME is an absolute path"));
+        CHECK(!contains(outcome.error, ".local/share"));
+        CHECK(etna.run({"run", "demo", "x"}).code == 0);
+    }
 }
 
 TEST_CASE("names cannot write control characters on the terminal") {

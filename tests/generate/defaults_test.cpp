@@ -1,3 +1,4 @@
+#include "core/base/log.hpp"
 #include "core/generate/defaults.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
@@ -49,6 +50,23 @@ TEST_CASE("the model's advice counts where it makes sense") {
     REQUIRE(nonsense.top_k == 40);
     REQUIRE(nonsense.top_p == 0.95F);
     REQUIRE(nonsense.min_p == 0.05F);
+}
+
+TEST_CASE("advice that cannot be followed is told") {
+    std::vector<std::string> messages;
+    set_log_sink([&](LogLevel level, std::string_view message) {
+        CHECK(level == LogLevel::warning);
+        messages.emplace_back(message);
+    });
+    const auto parameters = defaults_with([](auto& writer) {
+        writer.add("general.sampling.temp", "0.6");
+        writer.add("general.sampling.top_p", 2.0F);
+    });
+    set_log_sink({});
+    REQUIRE(parameters.temperature == 0.8F);
+    REQUIRE(messages ==
+            std::vector<std::string>{"test: ignoring general.sampling.temp, which is not a number",
+                                     "test: ignoring general.sampling.top_p = 2, which is out of range"});
 }
 
 TEST_CASE("wishes come before advice") {

@@ -39,6 +39,28 @@ TEST_CASE("`demo` is the embedded model, whatever the folder holds") {
     REQUIRE(source->name == "demo");
 }
 
+TEST_CASE("a file named demo does not make two models of it") {
+    const ModelsFolder folder({"demo.gguf", "foo.gguf"});
+    const Error error = store::resolve("nosuch", folder.path).error();
+    REQUIRE(contains(error.hint, "models that exist: foo, demo;"));
+    const std::string path = (folder.path / "demo.gguf").string();
+    REQUIRE(store::resolve(path, folder.path).value().path == path);
+}
+
+TEST_CASE("what is wrong with a path besides absence is left to opening it") {
+    const ModelsFolder folder({});
+    const auto loop = folder.path / "loop.gguf";
+    std::filesystem::create_symlink(loop, loop);
+    REQUIRE(store::resolve(loop.string(), folder.path).value().path == loop);
+}
+
+TEST_CASE("without a folder of models the error says so") {
+    const Error error = store::resolve("nosuch", {}).error();
+    REQUIRE(error.kind == ErrorKind::not_found);
+    REQUIRE(contains(error.message, "neither HOME nor XDG_DATA_HOME is an absolute path"));
+    REQUIRE(store::resolve("demo", {}).has_value());
+}
+
 TEST_CASE("a slash or .gguf makes a path") {
     const ModelsFolder folder({"tiny.gguf"});
     const std::string path = (folder.path / "tiny.gguf").string();

@@ -1,0 +1,149 @@
+// config.toml: what is read, where it counts, and how its mistakes are told.
+
+#include "cli/config_file.hpp"
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <sys/stat.h>
+
+using namespace etna;
+using namespace etna::cli;
+
+namespace {
+
+const std::string place = ".config/etna/config.toml";
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// Options as `name=value` with commas between a list's, or the error.
+std::string read(const std::string& content) {
+    const etna::test::Harness etna;
+    TypedArguments typed;
+    const auto status = add_config_file(*find_command("run"), etna.write(place, content), typed);
+    if (!status) {
+        const std::string& message = status.error().message;
+        return message.substr(message.find("config.toml"));
+    }
+    std::string result;
+    for (const auto& [name, values] : typed.options) {
+        result += (result.empty() ? "" : " ") + name + "=";
+        for (const TypedValue& value : values)
+            result += (&value == values.data() ? "" : ",") + value.text;
+    }
+    return result;
+}
+
+} // namespace
+
+TEST_CASE("the configuration file comes last") {
+    const etna::test::Harness etna;
+    const auto file = etna.write(place, "# my settings\ntemp = 0.25\nseed = 9\nstop = [\"a\", \"b\"]\n"
+                                        "[run]\nraw = true\n[serve]\nport = 80\n");
+    TypedArguments typed;
+    typed.options["seed"] = {{"1", "--seed"}};
+    REQUIRE(add_config_file(*find_command("run"), file, typed).has_value());
+    REQUIRE(typed.options["temp"].back().text == "0.25");
+    REQUIRE(typed.options["temp"].back().origin == "config.toml:2: temp");
+    REQUIRE(typed.options["seed"].back().text == "1");
+    REQUIRE(typed.options["raw"].back().text == "true");
+    REQUIRE(typed.options["stop"].size() == 2);
+    REQUIRE(add_config_file(*find_command("run"), "/nonexistent/config.toml", typed).has_value());
+    REQUIRE(add_config_file(*find_command("run"), "/dev/null/config.toml", typed).has_value());
+    REQUIRE(add_config_file(*find_command("run"), {}, typed).has_value());
+}
+
+TEST_CASE("what TOML allows in settings is read") {
+    REQUIRE(read("").empty());
+    REQUIRE(read("\xef\xbb\xbftemp = 1") == "temp=1"); // a byte order mark
+    REQUIRE(read("temp=1e-1\r\nseed = 4_294 # a comment\r\n\r\n\t# another\n") == "seed=4294 temp=1e-1");
+    REQUIRE(read("temp = +0.5\ntop-p = 1\n'min-p' = 0.0_1\n\"raw\" = false") ==
+            "min-p=0.01 raw=false temp=0.5 top-p=1");
+    REQUIRE(read("kv-memory = \"512M\"\nkv-type = 'f32'\ndevice = \"0\"") ==
+            "device=0 kv-memory=512M kv-type=f32");
+    REQUIRE(read("kv-memory = 65536") == "kv-memory=65536");
+    REQUIRE(read("stop = \"\\u00e4\\n\\\"\\\\\\U0001F436#\" # c") == "stop=\xc3\xa4\n\"\\\xf0\x9f\x90\xb6#");
+    REQUIRE(read("stop = 'a\\n'") == "stop=a\\n");
+    REQUIRE(read("stop = [ # the ends\n  \"a\",\n  'b' , # the last\n]\nseed=1") == "seed=1 stop=a,b");
+    REQUIRE(read("stop = []") == "stop=");
+    REQUIRE(read("run.temp = 1\n[serve.limits]\nodd = [1, true]") == "temp=1");
+    REQUIRE(read("temp = 1\nstop = 'a'\n[run]\ntemp = 2\nstop = 'b'") ==
+            "stop=b temp=2"); // the section's count
+}
+
+TEST_CASE("what is no TOML, or not of the option's kind, is refused with line and key") {
+    REQUIRE(read("seed = 1\ntemp\n") == "config.toml:2: `temp` has no value: `key = value` is expected");
+    REQUIRE(read("temp =\n") == "config.toml:1: a value is missing");
+    REQUIRE(read("temp = warm\n") ==
+            "config.toml:1: `warm` is not a decimal number, true, false or text in quotes");
+    for (const char* value : {"01", "1__0", "_1", "1_", ".5", "1.", "1e", "0x10", "--1", "1.5.2", "True"})
+        CHECK(contains(read(std::string("temp = ") + value), "is not a decimal number, true"));
+    REQUIRE(read("temp = 1 2") == "config.toml:1: only one value, and no text after it, may stand in a line");
+    REQUIRE(read("\ntemp = 1\ntemp = 1") == "config.toml:3: key `temp` appears twice");
+    REQUIRE(read("[run]\n[run]") == "config.toml:2: table `run` appears twice");
+    REQUIRE(read("[run\ntemp = 1") == "config.toml:1: a table's name stands between [ and ]");
+    REQUIRE(read("= 1") == "config.toml:1: a key is expected");
+    REQUIRE(read("stop = [[\"a\"]]") ==
+            "config.toml:1: no option takes an array inside an array, or a table in braces");
+    REQUIRE(read("stop = [\"a\" \"b\"]") == "config.toml:1: the array does not end in ]");
+    REQUIRE(contains(read("stop = ["), "config.toml:1: "));
+    REQUIRE(read("stop = \"a\n\"") == "config.toml:1: a string does not end on its line");
+    REQUIRE(contains(read("stop = \"\"\"a\n\"\"\""), "config.toml:1: strings of several lines"));
+    for (const char* escape : {"\\q", "\\u12", "\\ud800", "\\U00110000", "\\"})
+        CHECK(contains(read(std::string("stop = \"") + escape + "\""), "config.toml:1: a string"));
+
+    REQUIRE(read("\nraw = \"yes\"") == "config.toml:2: raw: true or false is expected");
+    REQUIRE(read("temp = \"0.5\"") == "config.toml:1: temp: a number is expected");
+    REQUIRE(read("seed = 1.5") == "config.toml:1: seed: a whole number is expected");
+    REQUIRE(read("temp = [1]") == "config.toml:1: temp: a number is expected");
+    REQUIRE(read("kv-type = 16") == "config.toml:1: kv-type: text in quotes is expected");
+    REQUIRE(read("stop = [\"a\", 1]") ==
+            "config.toml:1: stop: text in quotes, or an array of it is expected");
+    REQUIRE(contains(read("kv-memory = true"), "config.toml:1: kv-memory: a size in bytes"));
+    REQUIRE(read("temprature = 1") == "config.toml:1: unknown key `temprature`");
+    REQUIRE(read("help = true") == "config.toml:1: unknown key `help`");
+    REQUIRE(read(std::string(200000, 'x') + " = 1") ==
+            "config.toml:1: unknown key `" + std::string(100, 'x') + "...`");
+    REQUIRE(read(std::string(200000, '[')).size() < 100);
+    REQUIRE(read("stop = " + std::string(200000, '[')).size() < 100);
+}
+
+TEST_CASE("a broken configuration file is a usage error, but not for help") {
+    etna::test::Harness etna;
+    etna.write(place, "temp = 101\n");
+    const auto outcome = etna.run({"run", "demo", "x"});
+    REQUIRE(outcome.code == 2);
+    REQUIRE(contains(outcome.error, "error: config.toml:1: temp: `101` is out of range: 0 to 100\nhint: "));
+    REQUIRE(etna.run({"run", "demo", "x", "--temp", "1"}).code == 0); // another value counts
+    etna.write(place, "temp\n");
+    REQUIRE(etna.run({"run", "demo", "x"}).code == 2);
+    REQUIRE(etna.run({"run", "--help"}).code == 0);
+}
+
+TEST_CASE("a configuration file that is no file, or endless, is not read") {
+    etna::test::Harness etna;
+    const auto file = etna.write(place, "");
+    const auto refused = [&](const std::string& why) {
+        const auto outcome = etna.run({"run", "demo", "x"});
+        CAPTURE(outcome.error);
+        CHECK(outcome.code == 2);
+        CHECK(contains(outcome.error,
+                       "error: cannot read the configuration file " + file.string() + ": " + why));
+    };
+    etna.write(place, std::string(1 << 20, '\n'));
+    REQUIRE(etna.run({"run", "demo", "x"}).code == 0);
+    etna.write(place, std::string((1 << 20) + 1, '\n'));
+    refused("it is longer than 1 MiB");
+    std::filesystem::remove(file);
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0); // nobody ever writes to it
+    refused("it is not a regular file");
+    for (const char* target : {"/dev/zero", "/"}) {
+        std::filesystem::remove(file);
+        std::filesystem::create_symlink(target, file);
+        refused("it is not a regular file");
+    }
+    std::filesystem::remove(file);
+    std::filesystem::create_symlink(file, file);
+    refused("Too many levels of symbolic links");
+}
