@@ -13,7 +13,8 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
     double factor = reader.number("rope.scale_linear", {.least = 0, .most = stretch_max}, 1);
     // Some writers leave a factor of 0 for "no scaling".
     if (reader.has("rope.scaling.factor"))
-        factor = reader.number("rope.scaling.factor", {.least = -1e-30, .most = stretch_max}, 1);
+        factor = reader.number("rope.scaling.factor",
+                               {.least = 0, .most = stretch_max, .lower = LowerBound::inclusive}, 1);
     rotary.factor = factor <= 0 ? 1 : factor;
     rotary.attention_factor = reader.number("rope.scaling.attn_factor", {.least = 0, .most = 100}, 1);
     rotary.original_context = reader.integer("rope.scaling.original_context_length",
@@ -24,7 +25,8 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
         rotary.scaling = RotaryScaling::linear;
     } else if (type == "yarn") {
         rotary.scaling = RotaryScaling::yarn;
-        rotary.extrapolation = reader.number("rope.scaling.yarn_ext_factor", {.least = -1e-30, .most = 1}, 1);
+        rotary.extrapolation = reader.number("rope.scaling.yarn_ext_factor",
+                                             {.least = 0, .most = 1, .lower = LowerBound::inclusive}, 1);
         rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.least = 0, .most = 1e4}, 32);
         rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.least = 0, .most = 1e4}, 1);
     } else if (type != "none") {

@@ -1,5 +1,7 @@
 #include "core/model/metadata_reader.hpp"
 
+#include "core/gguf/cursor.hpp"
+
 #include <type_traits>
 #include <variant>
 
@@ -14,11 +16,19 @@ std::string shown(const gguf::Value& value) {
             using Held = std::decay_t<decltype(held)>;
             if constexpr (std::is_same_v<Held, gguf::Array>) {
                 return "an array";
+            } else if constexpr (std::is_same_v<Held, std::string_view>) {
+                return gguf::backquoted(held);
             } else {
                 return fmt::format("{}", held);
             }
         },
         value);
+}
+
+/// False for NaN.
+bool contains(const NumberBounds& bounds, double value) {
+    return (value > bounds.least || (value == bounds.least && bounds.lower == LowerBound::inclusive)) &&
+           value <= bounds.most;
 }
 
 } // namespace
@@ -78,8 +88,11 @@ double MetadataReader::number(std::string_view key, NumberBounds bounds, std::op
     const std::optional<double> value = file_.number(full(key));
     if (!value) {
         fail(ErrorKind::corrupt, key, "not a number");
-    } else if (!(*value > bounds.least && *value <= bounds.most)) { // NaN fails as well
-        fail(ErrorKind::corrupt, key, fmt::format("not above {} and at most {}", bounds.least, bounds.most));
+    } else if (!contains(bounds, *value)) {
+        fail(ErrorKind::corrupt, key,
+             fmt::format("must be {} {} and at most {}",
+                         bounds.lower == LowerBound::inclusive ? "at least" : "above", bounds.least,
+                         bounds.most));
     } else {
         return *value;
     }

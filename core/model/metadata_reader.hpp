@@ -14,9 +14,11 @@ struct IntegerBounds {
     uint64_t least = 1;
     uint64_t most = 1;
 };
+enum class LowerBound : uint8_t { exclusive, inclusive };
 struct NumberBounds {
-    double least = 0; ///< exclusive
+    double least = 0;
     double most = 1;
+    LowerBound lower = LowerBound::exclusive;
 };
 
 /// Reads values of keys "<architecture>.<key>" within bounds. The first error sticks, so that a config reads

@@ -1,5 +1,6 @@
 #include "core/text/pre_tokenizer.hpp"
 
+#include "core/gguf/cursor.hpp"
 #include "core/text/utf8.hpp"
 
 #include <algorithm>
@@ -135,7 +136,7 @@ std::span<const PreTokenizerRow> pre_tokenizer_rows() {
 Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     const PreTokenizerRow* row = find_row(name);
     if (row == nullptr)
-        return Error{ErrorKind::unsupported, fmt::format("unknown pre-tokenizer `{}`", name),
+        return Error{ErrorKind::unsupported, fmt::format("unknown pre-tokenizer {}", gguf::backquoted(name)),
                      fmt::format("known ones are {}", known_names())};
     std::vector<Regex> expressions;
     for (const std::string_view expression : row->expressions) {

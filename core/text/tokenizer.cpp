@@ -1,5 +1,6 @@
 #include "core/text/tokenizer.hpp"
 
+#include "core/gguf/cursor.hpp"
 #include "core/text/bpe.hpp"
 #include "core/text/byte_alphabet.hpp"
 #include "core/text/special_matcher.hpp"
@@ -42,7 +43,8 @@ Result<Model> read_model(const gguf::File& file) {
     if (!name)
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
-    return Error{ErrorKind::unsupported, fmt::format("{}: unknown tokenizer `{}`", file.name(), *name),
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
                  "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)"};
 }
 

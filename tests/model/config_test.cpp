@@ -106,6 +106,12 @@ TEST_CASE("a scaling factor without a type is linear") {
     CHECK(config->rotary.factor == 4);
 }
 
+TEST_CASE("a scaling factor of 0 means none") {
+    GgufWriter writer = least_keys();
+    writer.add("llama.rope.scaling.factor", 0.0F);
+    CHECK(read(writer)->rotary.factor == 1);
+}
+
 TEST_CASE("missing keys are named") {
     for (const std::string key : {"block_count", "context_length", "embedding_length", "feed_forward_length",
                                   "attention.head_count", "attention.layer_norm_rms_epsilon"})
@@ -119,7 +125,7 @@ TEST_CASE("bad values are named with their key") {
     CHECK(error_with("embedding_length", uint64_t{1} << 40U, "embedding_length") ==
           "m.gguf: llama.embedding_length = 1099511627776: outside 1 to 262144");
     CHECK(error_with("embedding_length", "wide", "embedding_length") ==
-          "m.gguf: llama.embedding_length = wide: not a whole number");
+          "m.gguf: llama.embedding_length = `wide`: not a whole number");
     CHECK(
         error_with("attention.head_count", 7U, "attention.head_count") ==
         "m.gguf: llama.attention.head_count = 7: does not split embedding_length 48 into heads of 2 to 512");
@@ -135,15 +141,20 @@ TEST_CASE("bad values are named with their key") {
           "m.gguf: llama.rope.dimension_count = 10: above the head size 8");
     CHECK(error_with("rope.dimension_count", 5U) == "m.gguf: llama.rope.dimension_count = 5: must be even");
     CHECK(error_with("rope.freq_base", NAN) ==
-          "m.gguf: llama.rope.freq_base = nan: not above 1 and at most 1000000000000");
+          "m.gguf: llama.rope.freq_base = nan: must be above 1 and at most 1000000000000");
     CHECK(error_with("rope.freq_base", 1.0F) ==
-          "m.gguf: llama.rope.freq_base = 1: not above 1 and at most 1000000000000");
+          "m.gguf: llama.rope.freq_base = 1: must be above 1 and at most 1000000000000");
+    CHECK(error_with("rope.scaling.factor", -1.0F) ==
+          "m.gguf: llama.rope.scaling.factor = -1: must be at least 0 and at most 1000000");
+    CHECK(error_with("rope.scaling.type", std::string(100000, 'x')) ==
+          "m.gguf: llama.rope.scaling.type = `" + std::string(100, 'x') +
+              "...`: supported are none, linear and yarn");
     CHECK(error_with("rope.scaling.type", "longrope") ==
-          "m.gguf: llama.rope.scaling.type = longrope: supported are none, linear and yarn");
+          "m.gguf: llama.rope.scaling.type = `longrope`: supported are none, linear and yarn");
     CHECK(error_with("expert_count", 8U) ==
           "m.gguf: llama.expert_count = 8: mixtures of experts are not supported");
     CHECK(error_with("attention.layer_norm_rms_epsilon", 0.0F, "attention.layer_norm_rms_epsilon") ==
-          "m.gguf: llama.attention.layer_norm_rms_epsilon = 0: not above 0 and at most 0.1");
+          "m.gguf: llama.attention.layer_norm_rms_epsilon = 0: must be above 0 and at most 0.1");
 }
 
 TEST_CASE("head counts that differ by layer are refused in clear words") {

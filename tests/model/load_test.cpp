@@ -93,8 +93,12 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     writer.add("general.architecture", "mamba");
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
-    CHECK(error.message == "m.gguf: architecture mamba is not supported");
+    CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
     CHECK(error.hint == "supported are llama, qwen3");
+    GgufWriter long_name;
+    long_name.add("general.architecture", std::string(100000, 'x'));
+    CHECK(error_of(long_name.bytes()).message ==
+          "m.gguf: architecture `" + std::string(100, 'x') + "...` is not supported");
     CHECK(error_of(GgufWriter().bytes()).kind == ErrorKind::corrupt);
 }
 

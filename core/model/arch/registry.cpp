@@ -1,5 +1,7 @@
 #include "core/model/arch/registry.hpp"
 
+#include "core/gguf/cursor.hpp"
+
 #include <array>
 #include <string>
 
@@ -17,19 +19,21 @@ constexpr std::array architectures{
 
 Result<const Architecture*> find_architecture(const gguf::File& file) {
     const auto name = file.text("general.architecture");
-    if (!name)
+    if (!name) {
         return Error{.kind = ErrorKind::corrupt,
                      .message = fmt::format("{}: general.architecture is missing, so the file is not a model",
                                             file.name())};
+    }
     std::string known;
     for (const Architecture* architecture : architectures) {
         if (architecture->name == *name)
             return architecture;
         known += (known.empty() ? "" : ", ") + std::string(architecture->name);
     }
-    return Error{.kind = ErrorKind::unsupported,
-                 .message = fmt::format("{}: architecture {} is not supported", file.name(), *name),
-                 .hint = fmt::format("supported are {}", known)};
+    return Error{
+        .kind = ErrorKind::unsupported,
+        .message = fmt::format("{}: architecture {} is not supported", file.name(), gguf::backquoted(*name)),
+        .hint = fmt::format("supported are {}", known)};
 }
 
 } // namespace etna::model
