@@ -101,8 +101,9 @@ std::string_view wanted(const Option& option) {
 Status check_kind(const Option& option, const toml::Item& item, std::string_view place) {
     const bool fits = item.form == toml::Form::scalar || option.repeat == Repeat::collect;
     if (fits && std::all_of(item.values.begin(), item.values.end(),
-                            [&](const toml::Scalar& value) { return takes(option.kind, value.kind); }))
+                            [&](const toml::Scalar& value) { return takes(option.kind, value.kind); })) {
         return {};
+    }
     return Error{ErrorKind::invalid_argument,
                  fmt::format("{}: {}: {} is expected", place, option.name, wanted(option))};
 }
@@ -131,9 +132,9 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
         }
         ETNA_CHECK(check_kind(*option, item, fmt::format("{}:{}", path.string(), item.line)));
         auto& values = (is_section ? in_section : at_top).options[key];
+        const std::string origin = fmt::format("{}:{}: {}", path.filename().string(), item.line, key);
         for (const toml::Scalar& value : item.values)
-            values.push_back(
-                {value.text, fmt::format("{}:{}: {}", path.filename().string(), item.line, key)});
+            values.push_back({value.text, origin});
     }
     for (TypedArguments* found : {&in_section, &at_top}) { // those that are already there stay
         for (auto& [name, values] : found->options)

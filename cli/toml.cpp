@@ -172,9 +172,10 @@ private:
         if (front() != ']')
             return problem("a table's name stands between [ and ]");
         take();
-        if (!tables_.insert(table_).second)
+        if (!tables_.insert(table_).second) {
             return problem(
                 fmt::format("table {} appears twice", backquoted(fmt::to_string(fmt::join(table_, ".")))));
+        }
         return {};
     }
 
@@ -276,9 +277,10 @@ private:
                 take();
             }
         }
-        if (!valid || !append_utf8(text, point))
+        if (!valid || !append_utf8(text, point)) {
             return problem(
                 "a string has a backslash that means nothing; in single quotes it stands for itself");
+        }
         return {};
     }
 

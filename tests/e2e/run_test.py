@@ -103,6 +103,15 @@ class Ends(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
 
+    def test_pages_that_cannot_be_written_are_errors(self):
+        for page in ("--help", "--version", "completion bash"):
+            for target in (">/dev/full", ">&-"):
+                with self.subTest(page=page, target=target):
+                    result = subprocess.run(["bash", "-c", f"'{ETNA}' {page} {target}"], stderr=subprocess.PIPE,
+                                            stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
+                    self.assertEqual(result.returncode, 1)
+                    self.assertRegex(result.stderr.decode(), r"\Aerror: cannot write to standard output: .*\n\Z")
+
     def test_ctrl_c_keeps_the_text(self):
         with subprocess.Popen([ETNA, "run", "demo", "", "--temp", "0"],  # a story of more than 200 tokens
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
