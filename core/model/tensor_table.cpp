@@ -70,10 +70,11 @@ Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) co
     SpecByName by_name;
     for (const TensorSpec& spec : specs_) {
         by_name.emplace(spec.name, &spec);
-        if (spec.presence == Presence::required && file.find_tensor(spec.name) == nullptr)
+        if (spec.presence == Presence::required && file.find_tensor(spec.name) == nullptr) {
             return Error{.kind = ErrorKind::corrupt,
                          .message = fmt::format("{}: tensor {} is missing", file.name(), spec.name),
                          .hint = "the download may be incomplete, or the file holds only part of a model"};
+        }
     }
     ETNA_CHECK(check_unclaimed(file, by_name));
     std::vector<ClaimedTensor> claimed;

@@ -48,13 +48,14 @@ Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& c
     const uint64_t allocation_max = target.profile.allocation_bytes_max;
     const uint64_t largest =
         allocation_max == 0 ? matrix_bytes_max : std::min(matrix_bytes_max, allocation_max);
-    if (packed.weights + packed.scales >= largest)
+    if (packed.weights + packed.scales >= largest) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          fmt::format("{}: tensor {} takes {} MiB on the device, which must stay below {} MiB",
                                      file.name(), claimed.tensor->name,
                                      (packed.weights + packed.scales) / mebibyte, largest / mebibyte),
                      .hint = "get the model in a smaller type"};
+    }
     return PlannedTensor{.source = claimed, .layout = layout, .packed = packed};
 }
 

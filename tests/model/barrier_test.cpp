@@ -72,10 +72,11 @@ void check_every_barrier(Bare& bare, const engine::Batch& batch) {
     std::vector<uint32_t> superfluous;
     for (uint32_t omitted = 0; omitted < barriers; ++omitted) {
         const auto broken = bare.model->record(batch, bare.transfer, {.omitted_barrier = omitted});
-        if (broken)
+        if (broken) {
             superfluous.push_back(omitted);
-        else
+        } else {
             CHECK(broken.error().kind == ErrorKind::internal);
+        }
     }
     CHECK(superfluous == std::vector<uint32_t>{});
 }

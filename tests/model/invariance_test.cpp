@@ -14,9 +14,10 @@ namespace {
 std::vector<std::size_t> differing(const Logits& a, const Logits& b) {
     REQUIRE(a.size() == b.size());
     std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t i = 0; i < a.size(); ++i) {
         if (std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0)
             places.push_back(i);
+    }
     return places;
 }
 

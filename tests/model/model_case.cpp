@@ -28,21 +28,25 @@ std::vector<std::vector<engine::PageId>> share_pages(const std::vector<Script>& 
     std::vector<std::vector<engine::PageId>> tables(scripts.size());
     engine::PageId next = 0;
     if (order == PageOrder::consecutive) {
-        for (std::size_t i = 0; i < scripts.size(); ++i)
+        for (std::size_t i = 0; i < scripts.size(); ++i) {
             for (uint32_t place = 0; place < scripts[i].tokens.size(); place += page_tokens)
                 tables[i].push_back(next++);
+        }
         return tables;
     }
     std::size_t longest = 0;
     for (const Script& script : scripts)
         longest = std::max(longest, script.tokens.size());
-    for (uint32_t place = 0; place < longest; place += page_tokens)
-        for (std::size_t i = 0; i < scripts.size(); ++i)
+    for (uint32_t place = 0; place < longest; place += page_tokens) {
+        for (std::size_t i = 0; i < scripts.size(); ++i) {
             if (place < scripts[i].tokens.size())
                 tables[i].push_back(next++);
-    for (auto& table : tables) // later places lie before earlier ones
+        }
+    }
+    for (auto& table : tables) { // later places lie before earlier ones
         for (engine::PageId& page : table)
             page = next - 1 - page;
+    }
     return tables;
 }
 

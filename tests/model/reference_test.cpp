@@ -131,9 +131,10 @@ void check_model(const NamedModel& model, kernels::PlanFamily family) {
 } // namespace
 
 TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") {
-    for (const NamedModel& model : models())
+    for (const NamedModel& model : models()) {
         for (const kernels::PlanFamily family : families)
             check_model(model, family);
+    }
 }
 
 TEST_CASE("attention over more places than one run agrees with the twin", "[device]") {

@@ -76,9 +76,10 @@ void check_runs(const std::string& name, const std::vector<Run>& runs, std::size
 TEST_CASE("stories260K writes the expected text", "[device]") {
     const nlohmann::json expected = expected_json("stories260K");
     std::vector<Run> runs;
-    for (const auto& run : expected["runs"])
+    for (const auto& run : expected["runs"]) {
         runs.push_back(
             {run["prompt_tokens"].get<std::vector<TokenId>>(), run["tokens"].get<std::vector<TokenId>>()});
+    }
     REQUIRE(runs.size() >= 2);
     check_runs("stories260K", runs, 80);
 }

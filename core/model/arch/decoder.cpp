@@ -15,9 +15,10 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .output_norm = weights.vector("output_norm.weight"),
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
         .epsilon = config.rms_epsilon};
-    for (uint32_t layer = 0; layer < config.layers; ++layer)
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
         decoder.layers.push_back({.attention = attention_block(weights, config, layer),
                                   .feed_forward = feed_forward_block(weights, config, layer)});
+    }
     return decoder;
 }
 

@@ -52,9 +52,10 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    for (const Run& run : recording.step.runs)
+    for (const Run& run : recording.step.runs) {
         if (run.path == kernels::RowPath::prompt)
             kernels::attention(library, recorder, attention_of(recording, block, cache, run));
+    }
 
     for (const Run& run : recording.step.runs) {
         if (run.path == kernels::RowPath::prompt)

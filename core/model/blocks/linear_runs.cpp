@@ -5,7 +5,7 @@ namespace etna::model {
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
-    for (const Run& run : recording.step.runs)
+    for (const Run& run : recording.step.runs) {
         kernels::linear(recording.library, recording.recorder,
                         {.weight = weights.weight,
                          .input = input,
@@ -15,6 +15,7 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                          .path = run.path,
                          .store = store,
                          .bias = weights.bias});
+    }
 }
 
 } // namespace etna::model
