@@ -6,6 +6,8 @@
 #include "core/text/spm.hpp"
 #include "core/text/vocabulary.hpp"
 
+#include <algorithm>
+#include <array>
 #include <variant>
 
 #include <fmt/format.h>
@@ -30,6 +32,12 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
     }
     return result;
 }
+
+constexpr std::string_view white_space = " \t\n\v\f\r";
+
+// Phi 3's tokenizer.json gives every special token but these the attribute `rstrip`: white space behind the
+// token belongs to it and is not tokenized. GGUF files do not carry the attribute.
+constexpr std::array phi3_keeps_space = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
 
 enum class Model { bpe, spm };
 
@@ -71,7 +79,12 @@ struct Tokenizer::Content {
     bool adds_bos = false;
     bool adds_eos = false;
     bool adds_space_prefix = false; ///< SentencePiece: before the text and after each special token
+    bool has_phi3_specials = false;
 
+    [[nodiscard]] bool strips_space_after(TokenId token) const {
+        return has_phi3_specials && std::find(phi3_keeps_space.begin(), phi3_keeps_space.end(),
+                                              vocabulary.names[token]) == phi3_keeps_space.end();
+    }
     Status read(const gguf::File& file);
     Status read_additions(const gguf::File& file);
     void index_tokens();
@@ -99,6 +112,7 @@ Status Tokenizer::Content::read_additions(const gguf::File& file) {
     adds_bos = says_bos.value_or(default_bos && vocabulary.special.bos.has_value());
     adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
     adds_space_prefix = bpe == nullptr && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    has_phi3_specials = bpe == nullptr && file.text("general.architecture") == "phi3"; // Phi 4's are BPE
     const bool bos_missing = adds_bos && !vocabulary.special.bos;
     if (bos_missing || (adds_eos && !vocabulary.special.eos))
         return Error{
@@ -165,6 +179,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();
+        if (special && content_->strips_space_after(special->token))
+            position = std::min(text.find_first_not_of(white_space, position), text.size());
     }
     if (may_add && content_->adds_eos)
         tokens.push_back(*content_->vocabulary.special.eos);
