@@ -5,6 +5,7 @@
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/run_command.hpp"
+#include "cli/tokenize_command.hpp"
 #include "core/store/similar.hpp"
 
 #include <utility>
@@ -83,6 +84,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
         return print(environment, help(command));
     if (command.name == "generate-docs")
         return generate_documents(*typed, environment);
+    if (command.name == "tokenize") {
+        const auto options = validate_tokenize(command, *typed);
+        return options ? tokenize_command(*options, environment)
+                       : refuse_usage(command, environment, options.error());
+    }
     const auto options = validate_run(command, *typed);
     return options ? run_command(*options, environment) : refuse_usage(command, environment, options.error());
 }

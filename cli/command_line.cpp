@@ -74,6 +74,14 @@ Error malformed(const Command& command, const CLI::ParseError& error) {
     return {ErrorKind::invalid_argument, std::move(message), help_hint(command)};
 }
 
+/// Keys at the top of the configuration file are for every command that has the option.
+bool is_anothers(const std::string& name) {
+    return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
+        const Option* option = find_option(command, name);
+        return option != nullptr && has_environment_name(*option);
+    });
+}
+
 } // namespace
 
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
@@ -138,6 +146,8 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
         if (!item.parents.empty() && item.parents.front() != command.name)
             continue; // another command's section
         const Option* option = find_option(command, item.name);
+        if (option == nullptr && item.parents.empty() && is_anothers(item.name))
+            continue;
         if (option == nullptr || item.parents.size() > 1 || !has_environment_name(*option)) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("{}: unknown key `{}`", path.string(), item.name),

@@ -192,7 +192,7 @@ Result<std::string> document(std::string_view name) {
     if (name == "fish")
         return fish_completion();
     return Error{ErrorKind::invalid_argument, fmt::format("there is no document `{}`", name),
-                 "documents are etna.1, etna-run.1, bash, zsh and fish"};
+                 "documents are etna.1, etna-run.1, etna-tokenize.1, bash, zsh and fish"};
 }
 
 } // namespace etna::cli
