@@ -12,6 +12,7 @@
 #include "core/text/tokenizer.hpp"
 #include "core/text/utf8.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <span>
@@ -66,12 +67,12 @@ text::EncodeOptions encode_options(const TokenizeOptions& options) {
 Result<std::span<const TokenId>> without_additions(const text::Tokenizer& tokenizer,
                                                    std::span<const TokenId> ids) {
     ETNA_TRY(const Ids added, tokenizer.encode("", {}));
-    for (const TokenId token : added) {
-        if (!ids.empty() && ids.front() == token && tokenizer.bos() == token)
-            ids = ids.subspan(1);
-        else if (!ids.empty() && ids.back() == token)
-            ids = ids.first(ids.size() - 1);
-    }
+    const bool begins = !added.empty() && tokenizer.bos() == added.front();
+    const bool ends = added.size() > (begins ? 1U : 0U);
+    if (begins && !ids.empty() && ids.front() == added.front())
+        ids = ids.subspan(1);
+    if (ends && !ids.empty() && ids.back() == added.back())
+        ids = ids.first(ids.size() - 1);
     return ids;
 }
 
