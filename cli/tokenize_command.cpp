@@ -165,9 +165,10 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
     if (!tokenizer)
         return fail(tokenizer.error(), ExitCode::failed);
     const auto result = convert(*tokenizer, *text, options, environment);
-    if (!result)
+    if (!result) {
         return fail(result.error(),
                     options.direction == Direction::ids_to_text ? ExitCode::usage : ExitCode::failed);
+    }
     Output output(environment.output);
     if (output.write(*result) == OutputState::failed) {
         return fail({ErrorKind::io, fmt::format("cannot write to standard output: {}",

@@ -61,9 +61,10 @@ Run next_run(std::string_view text) {
 
 Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     const PreTokenizerRow* row = find_row(name);
-    if (row == nullptr)
+    if (row == nullptr) {
         return Error{ErrorKind::unsupported, fmt::format("unknown pre-tokenizer `{}`", name),
                      fmt::format("known ones are {}", known_names())};
+    }
     std::vector<Regex> expressions;
     for (const std::string_view expression : row->expressions) {
         ETNA_TRY(Regex compiled, Regex::compile(expression));

@@ -47,9 +47,10 @@ Result<Model> read_model(const gguf::File& file) {
         return Model::bpe;
     if (name == "llama")
         return Model::spm;
-    if (!name)
+    if (!name) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
+    }
     return Error{ErrorKind::unsupported, fmt::format("{}: unknown tokenizer `{}`", file.name(), *name),
                  "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)"};
 }
@@ -98,8 +99,8 @@ Status Tokenizer::Content::read(const gguf::File& file) {
         ETNA_TRY(Bpe bpe, Bpe::create(file, vocabulary));
         algorithm.emplace<Bpe>(std::move(bpe));
     } else {
-        ETNA_TRY(Spm spm, Spm::create(file, vocabulary));
-        algorithm.emplace<Spm>(std::move(spm));
+        ETNA_TRY(const Spm spm, Spm::create(file, vocabulary));
+        algorithm.emplace<Spm>(spm);
     }
     index_tokens();
     return read_additions(file);
@@ -114,13 +115,14 @@ Status Tokenizer::Content::read_additions(const gguf::File& file) {
     adds_space_prefix = bpe == nullptr && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
     has_phi3_specials = bpe == nullptr && file.text("general.architecture") == "phi3"; // Phi 4's are BPE
     const bool bos_missing = adds_bos && !vocabulary.special.bos;
-    if (bos_missing || (adds_eos && !vocabulary.special.eos))
+    if (bos_missing || (adds_eos && !vocabulary.special.eos)) {
         return Error{
             ErrorKind::corrupt,
             fmt::format(
                 "{0}: tokenizer.ggml.add_{1}_token is set, but tokenizer.ggml.{1}_token_id is missing",
                 file.name(), bos_missing ? "bos" : "eos"),
             "convert the model again"};
+    }
     return {};
 }
 
@@ -161,10 +163,11 @@ Result<Tokenizer> Tokenizer::create(const gguf::File& file) {
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-    if (text.size() > longest_text_bytes)
+    if (text.size() > longest_text_bytes) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("a text of {} bytes is longer than {}", text.size(), longest_text_bytes),
                      "split the text"};
+    }
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
         options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
