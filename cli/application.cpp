@@ -7,6 +7,7 @@
 #include "cli/output.hpp"
 #include "cli/quote.hpp"
 #include "cli/run_command.hpp"
+#include "cli/tokenize_command.hpp"
 #include "core/store/similar.hpp"
 
 #include <utility>
@@ -90,6 +91,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
         return print_made(document(first), environment);
     if (command.name == "completion")
         return print_made(completion(first), environment);
+    if (command.name == "tokenize") {
+        const auto options = validate_tokenize(command, *typed);
+        return options ? tokenize_command(*options, environment)
+                       : refuse_usage(command, environment, options.error());
+    }
     const auto options = validate_run(command, *typed);
     return options ? run_command(*options, environment) : refuse_usage(command, environment, options.error());
 }

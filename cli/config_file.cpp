@@ -108,6 +108,14 @@ Status check_kind(const Option& option, const toml::Item& item, std::string_view
                  fmt::format("{}: {}: {} is expected", place, option.name, wanted(option))};
 }
 
+/// Keys at the top of the configuration file are for every command that has the option.
+bool is_anothers(const std::string& name) {
+    return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
+        const Option* option = find_option(command, name);
+        return option != nullptr && has_environment_name(*option);
+    });
+}
+
 } // namespace
 
 Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments) {
@@ -125,6 +133,8 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
             continue; // another command's section
         const std::string& key = item.path.back();
         const Option* option = find_option(command, key);
+        if (option == nullptr && item.path.size() == 1 && is_anothers(key))
+            continue;
         if (option == nullptr || item.path.size() > 2 || !has_environment_name(*option)) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("{}:{}: unknown key {}", path.string(), item.line, backquoted(key)),

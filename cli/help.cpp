@@ -71,16 +71,38 @@ void append_paragraphs(std::string& page, std::string_view text) {
     }
 }
 
-void append_settings(std::string& page) {
+/// The command's first option of that kind, for examples; null when it has none.
+const Option* first_of(const Command& command, Kind kind) {
+    const auto found =
+        std::find_if(command.options.begin(), command.options.end(), [&](const Option& option) {
+            return option.kind == kind && option.visibility == Visibility::shown &&
+                   has_environment_name(option);
+        });
+    return found == command.options.end() ? nullptr : &*found;
+}
+
+void append_settings(std::string& page, const Command& command) {
+    const Option* integer = first_of(command, Kind::integer);
+    const Option* flag = first_of(command, Kind::flag);
+    const Option* number = first_of(command, Kind::number);
+    std::vector<std::string> twins;
+    if (integer != nullptr)
+        twins.push_back(fmt::format("{}=32 is --{} 32", environment_name(*integer), integer->name));
+    if (flag != nullptr)
+        twins.push_back(fmt::format("{}=1 is --{}", environment_name(*flag), flag->name));
+    if (twins.empty())
+        return;
+    const std::string line = number != nullptr ? fmt::format("{} = 0.5", number->name)
+                             : flag != nullptr ? fmt::format("{} = true", flag->name)
+                                               : fmt::format("{} = 32", integer->name);
     page += "\nSettings:\n";
     append_row(
         page, "ETNA_*",
-        "environment twins of the options: ETNA_MAX_TOKENS=32 is --max-tokens 32, ETNA_RAW=1 is --raw; "
-        "other names are ignored");
-    append_row(
-        page, "config.toml",
-        "in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as temp = 0.5; the command line comes "
-        "before the environment, and both before this file");
+        fmt::format("environment twins of the options: {}; other names are ignored", fmt::join(twins, ", ")));
+    append_row(page, "config.toml",
+               fmt::format("in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as {}; the command "
+                           "line comes before the environment, and both before this file",
+                           line));
 }
 
 void append_exit_codes(std::string& page) {
@@ -141,7 +163,7 @@ std::string help(const Command& command) {
         append_row(page, positional.name, positional.description);
     append_options(page, command.options);
     if (has_settings(command))
-        append_settings(page);
+        append_settings(page, command);
     append_exit_codes(page);
     if (!command.examples.empty())
         page += "\nExamples:\n";

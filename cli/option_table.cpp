@@ -31,14 +31,16 @@ constexpr std::array global = {
            .category = Category::help},
 };
 
+constexpr Positional model_positional = {
+    .name = "MODEL",
+    .description =
+        "`demo` (a tiny story teller that is built in; a file of that name is given by its path), a path "
+        "to a .gguf file, or a name: "
+        "$XDG_DATA_HOME/etna/models/NAME.gguf",
+    .completion = Completion::models};
+
 constexpr std::array run_positionals = {
-    Positional{
-        .name = "MODEL",
-        .description =
-            "`demo` (a tiny story teller that is built in; a file of that name is given by its path), a path "
-            "to a .gguf file, or a name: "
-            "$XDG_DATA_HOME/etna/models/NAME.gguf",
-        .completion = Completion::models},
+    model_positional,
     Positional{.name = "PROMPT",
                .description =
                    "the prompt; text that comes through a pipe or from a file on standard input is used "
@@ -149,6 +151,34 @@ constexpr std::array run_examples = {
             "the likeliest continuation, the same every time"},
 };
 
+constexpr std::array tokenize_positionals = {
+    model_positional,
+    Positional{.name = "TEXT",
+               .description = "the text, or ids with --decode; standard input when it is absent",
+               .presence = Presence::optional},
+};
+
+constexpr std::array tokenize_options = {
+    Option{.name = "no-special",
+           .description = "the names of special tokens in the text, such as </s>, stay text; with --decode, "
+                          "special tokens give no text",
+           .category = Category::output},
+    Option{.name = "pieces",
+           .description = "print an object for each token: its id, the piece of text that it stands for, and "
+                          "the piece's bytes where they are not whole UTF-8",
+           .category = Category::output},
+    Option{.name = "decode",
+           .description = "read ids, as JSON or as bare numbers, and print their text",
+           .category = Category::output},
+    help_option,
+};
+
+constexpr std::array tokenize_examples = {
+    Example{"etna tokenize demo \"Once upon a time\"", "the ids as JSON"},
+    Example{"etna tokenize demo --pieces < notes.txt", "each token of a file and its text"},
+    Example{"etna tokenize demo \"Once\" | etna tokenize demo --decode", "there and back"},
+};
+
 constexpr std::array docs_positionals = {
     Positional{.name = "DOCUMENT", .description = "etna.1 or etna-COMMAND.1"},
 };
@@ -193,6 +223,21 @@ constexpr std::array all_commands = {
         .positionals = completion_positionals,
         .options = only_help,
         .examples = completion_examples,
+    },
+    Command{
+        .name = "tokenize",
+        .summary = "turn text into a model's token ids, or back",
+        .description =
+            "Prints the token ids of a text as one JSON array, begin and end tokens included where "
+            "the model asks for them. Standard input is taken as it is, with every newline. Only "
+            "the description in the model's file is read: no device is needed, and files that "
+            "hold a vocabulary alone will do.\n\n"
+            "--decode is the way back: the begin and end tokens that the model adds give no text, "
+            "other special tokens give their names, bytes that are not UTF-8 become U+FFFD. "
+            "Nothing is added to the text, except for a newline at its end on a terminal.",
+        .positionals = tokenize_positionals,
+        .options = tokenize_options,
+        .examples = tokenize_examples,
     },
     Command{
         .name = "generate-docs",

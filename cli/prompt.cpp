@@ -26,7 +26,7 @@ void drop_newline(std::string& text) {
 
 } // namespace
 
-Result<std::optional<std::string>> read_input(int descriptor) {
+Result<std::optional<std::string>> read_input(int descriptor, FinalNewline newline) {
     struct stat status{};
     if (::fstat(descriptor, &status) != 0)
         return std::optional<std::string>();
@@ -48,7 +48,8 @@ Result<std::optional<std::string>> read_input(int descriptor) {
                          fmt::format("standard input is longer than {} MiB", input_bytes_max / mebibyte)};
         }
     }
-    drop_newline(text);
+    if (newline == FinalNewline::dropped)
+        drop_newline(text);
     return std::optional(std::move(text));
 }
 

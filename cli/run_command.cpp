@@ -3,10 +3,10 @@
 #include "cli/diagnostics.hpp"
 #include "cli/folders.hpp"
 #include "cli/loading_bar.hpp"
+#include "cli/log_to_diagnostics.hpp"
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
 #include "cli/run_report.hpp"
-#include "core/base/log.hpp"
 #include "core/generate/generate.hpp"
 #include "core/store/resolve.hpp"
 
@@ -16,23 +16,6 @@
 
 namespace etna::cli {
 namespace {
-
-/// Core's messages go to the diagnostics while this lives.
-class LogToDiagnostics {
-public:
-    LogToDiagnostics(Diagnostics& diagnostics, Verbosity verbosity) {
-        set_log_sink([&diagnostics, verbosity](LogLevel level, std::string_view message) {
-            if (level == LogLevel::warning) {
-                diagnostics.warning(message);
-            } else if (verbosity == Verbosity::verbose) {
-                diagnostics.line(message);
-            }
-        });
-    }
-    LogToDiagnostics(const LogToDiagnostics&) = delete;
-    LogToDiagnostics& operator=(const LogToDiagnostics&) = delete;
-    ~LogToDiagnostics() { set_log_sink({}); }
-};
 
 Result<generate::Model> load(const RunOptions& options, const Environment& environment,
                              Diagnostics& diagnostics) {
@@ -118,7 +101,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
-    const auto input = read_input(environment.input);
+    const auto input = read_input(environment.input, FinalNewline::dropped);
     if (!input)
         return fail(input.error(), ExitCode::failed);
     auto prompt = assemble_prompt(options.prompt, *input);

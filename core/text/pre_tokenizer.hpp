@@ -16,7 +16,7 @@ enum class IgnoreMerges {
 };
 enum class AddsBos { no, yes };
 
-/// One way to cut text into words before byte-pair merging: a row of the table in pre_tokenizer.cpp.
+/// One way to cut text into words before byte-pair merging: a row of the table in pre_tokenizer_rows.cpp.
 struct PreTokenizerRow {
     std::span<const std::string_view> names; ///< values of `tokenizer.ggml.pre`
     /// Applied in order, each to the pieces that the one before left: what matches becomes a word of its own,

@@ -7,6 +7,8 @@
 #include "core/text/spm.hpp"
 #include "core/text/vocabulary.hpp"
 
+#include <algorithm>
+#include <array>
 #include <variant>
 
 #include <fmt/format.h>
@@ -32,6 +34,12 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
     return result;
 }
 
+constexpr std::string_view white_space = " \t\n\v\f\r";
+
+// Phi 3's tokenizer.json gives every special token but these the attribute `rstrip`: white space behind the
+// token belongs to it and is not tokenized. GGUF files do not carry the attribute.
+constexpr std::array phi3_keeps_space = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
+
 enum class Model { bpe, spm };
 
 Result<Model> read_model(const gguf::File& file) {
@@ -40,9 +48,10 @@ Result<Model> read_model(const gguf::File& file) {
         return Model::bpe;
     if (name == "llama")
         return Model::spm;
-    if (!name)
+    if (!name) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
+    }
     return Error{ErrorKind::unsupported,
                  fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
                  "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)"};
@@ -73,7 +82,12 @@ struct Tokenizer::Content {
     bool adds_bos = false;
     bool adds_eos = false;
     bool adds_space_prefix = false; ///< SentencePiece: before the text and after each special token
+    bool has_phi3_specials = false;
 
+    [[nodiscard]] bool strips_space_after(TokenId token) const {
+        return has_phi3_specials && std::find(phi3_keeps_space.begin(), phi3_keeps_space.end(),
+                                              vocabulary.names[token]) == phi3_keeps_space.end();
+    }
     Status read(const gguf::File& file);
     Status read_additions(const gguf::File& file);
     void index_tokens();
@@ -87,8 +101,8 @@ Status Tokenizer::Content::read(const gguf::File& file) {
         ETNA_TRY(Bpe bpe, Bpe::create(file, vocabulary));
         algorithm.emplace<Bpe>(std::move(bpe));
     } else {
-        ETNA_TRY(Spm spm, Spm::create(file, vocabulary));
-        algorithm.emplace<Spm>(std::move(spm));
+        ETNA_TRY(const Spm spm, Spm::create(file, vocabulary));
+        algorithm.emplace<Spm>(spm);
     }
     index_tokens();
     return read_additions(file);
@@ -101,14 +115,16 @@ Status Tokenizer::Content::read_additions(const gguf::File& file) {
     adds_bos = says_bos.value_or(default_bos && vocabulary.special.bos.has_value());
     adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
     adds_space_prefix = bpe == nullptr && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    has_phi3_specials = bpe == nullptr && file.text("general.architecture") == "phi3"; // Phi 4's are BPE
     const bool bos_missing = adds_bos && !vocabulary.special.bos;
-    if (bos_missing || (adds_eos && !vocabulary.special.eos))
+    if (bos_missing || (adds_eos && !vocabulary.special.eos)) {
         return Error{
             ErrorKind::corrupt,
             fmt::format(
                 "{0}: tokenizer.ggml.add_{1}_token is set, but tokenizer.ggml.{1}_token_id is missing",
                 file.name(), bos_missing ? "bos" : "eos"),
             "convert the model again"};
+    }
     return {};
 }
 
@@ -149,10 +165,11 @@ Result<Tokenizer> Tokenizer::create(const gguf::File& file) {
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-    if (text.size() > longest_text_bytes)
+    if (text.size() > longest_text_bytes) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("a text of {} bytes is longer than {}", text.size(), longest_text_bytes),
                      "split the text"};
+    }
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
         options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
@@ -167,6 +184,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();
+        if (special && content_->strips_space_after(special->token))
+            position = std::min(text.find_first_not_of(white_space, position), text.size());
     }
     if (may_add && content_->adds_eos)
         tokens.push_back(*content_->vocabulary.special.eos);

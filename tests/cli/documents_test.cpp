@@ -49,11 +49,11 @@ TEST_CASE("names in the table are unique and described") {
 }
 
 TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
-    const Command& run = *find_command("run");
-    const std::string help_text = help(run);
-    const std::string man_text = unescaped(man_page(run));
+    const Command& command = *find_command(GENERATE("run", "tokenize"));
+    const std::string help_text = help(command);
+    const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
-    for (const Option& option : run.options) {
+    for (const Option& option : command.options) {
         const bool shown = option.visibility == Visibility::shown;
         const std::string name(option.name);
         CAPTURE(name);
@@ -73,7 +73,8 @@ TEST_CASE("every shown option stands in help, man page and completions; hidden o
 }
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
-    for (const std::string& page : {help(), help(*find_command("run")), help(*find_command("completion"))}) {
+    for (const std::string& page : {help(), help(*find_command("run")), help(*find_command("completion")),
+                                    help(*find_command("tokenize"))}) {
         std::size_t start = 0;
         while (start < page.size()) {
             const std::size_t end = page.find('\n', start);
@@ -87,7 +88,7 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
 }
 
 TEST_CASE("the man pages that are checked in are those of the table") {
-    for (const std::string name : {"etna.1", "etna-run.1", "etna-completion.1"}) {
+    for (const std::string name : {"etna.1", "etna-run.1", "etna-completion.1", "etna-tokenize.1"}) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
         const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with: etna generate-docs " << name << " > man/" << name);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""`etna run` from the outside: pipes, signals, exit codes, damaged files, missing drivers. Usage: run_test.py ETNA"""
+"""`etna` from the outside: pipes, signals, exit codes, damaged files, missing drivers. Usage: run_test.py ETNA"""
 
+import gzip
 import json
 import os
 import pathlib
@@ -81,6 +82,31 @@ class Text(unittest.TestCase):
         result = run("run", "demo", "Once", "-c", "64", "--kv-type", "f32", "--temp", "0", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertLessEqual(json.loads(result.stdout)["usage"]["total_tokens"], 64)
+
+
+class Tokens(unittest.TestCase):
+    def test_text_to_ids_and_back_without_a_device(self):
+        empty = pathlib.Path(HOME.name) / "empty.json"
+        empty.write_text("")
+        no_driver = {"VK_ICD_FILENAMES": str(empty), "VK_DRIVER_FILES": str(empty)}
+        expected = json.loads((MODELS / "stories260K.expected.json").read_text())["runs"]
+        for case in expected:
+            ids = run("tokenize", "demo", text=case.get("prompt", ""), **no_driver)
+            self.assertEqual(ids.returncode, 0, ids.stderr)
+            self.assertEqual(json.loads(ids.stdout), case["prompt_tokens"])
+        text = "Once upon\n\ta time: caf\u00e9 \U0001f642\n"
+        ids = run("tokenize", str(DEMO), text=text, **no_driver).stdout.decode()
+        self.assertEqual(run("tokenize", "demo", "--decode", text=ids, **no_driver).stdout.decode(), text)
+
+    def test_a_vocabulary_alone_will_do(self):
+        folder = MODELS.parent / "vocab"
+        path = pathlib.Path(HOME.name) / "gpt-2.gguf"
+        path.write_bytes(gzip.decompress((folder / "gpt-2.gguf.gz").read_bytes()))
+        texts = (folder / "texts.inp").read_bytes().split(b"\n__ggml_vocab_test__\n")
+        rows = (folder / "gpt-2.out").read_text().splitlines()
+        for text, row in list(zip(texts, rows))[:10]:
+            result = run("tokenize", str(path), text=text.decode())
+            self.assertEqual(json.loads(result.stdout), [int(word) for word in row.split()])
 
 
 class Ends(unittest.TestCase):

@@ -133,6 +133,25 @@ TEST_CASE("SentencePiece puts a space before text, once per stretch between spec
     CHECK(encode(bare, "the the") == Ids{id("the"), id("\u2581the")});
 }
 
+TEST_CASE("Phi 3's special tokens take the white space behind them, but for three") {
+    const auto tokenizer = bundled_vocabulary("phi-3");
+    const auto id = [&](std::string_view name) { return tokenizer.find(name).value(); };
+    const EncodeOptions bare = {.bos = AddBos::never};
+    CHECK(encode(tokenizer, "<|user|>\n Hi<|end|>\n<|assistant|>\n", bare) ==
+          Ids{id("<|user|>"), id("\u2581Hi"), id("<|end|>"), id("<|assistant|>")});
+    CHECK(encode(tokenizer, "<|endoftext|>\nHi", bare) ==
+          Ids{id("<|endoftext|>"), id("\u2581"), id("<0x0A>"), id("Hi")});
+    CHECK(encode(tokenizer, "</s> \t\r\n", bare) == Ids{id("</s>")});
+
+    auto vocabulary = small_sentencepiece();
+    const TokenId end = vocabulary.add("<|end|>", TokenType::control);
+    const Ids kept = encode(require(vocabulary), "<|end|>  the", bare);
+    CHECK(kept.size() > 2); // another architecture's keep it
+    vocabulary.architecture = "phi3";
+    const auto phi3 = require(vocabulary);
+    CHECK(encode(phi3, "<|end|>  the", bare) == Ids{end, phi3.find("\u2581the").value()});
+}
+
 TEST_CASE("SentencePiece spells what it has no piece for in bytes, or with the unknown token") {
     auto vocabulary = small_sentencepiece();
     vocabulary.flags = {{"add_space_prefix", false}, {"add_bos_token", false}};

@@ -54,6 +54,8 @@ SmallVocabulary small_sentencepiece() {
 
 Result<text::Tokenizer> build(const SmallVocabulary& vocabulary) {
     GgufWriter writer;
+    if (!vocabulary.architecture.empty())
+        writer.add("general.architecture", vocabulary.architecture);
     if (!vocabulary.model.empty())
         writer.add("tokenizer.ggml.model", vocabulary.model);
     if (!vocabulary.pre.empty())

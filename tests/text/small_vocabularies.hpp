@@ -13,6 +13,7 @@ namespace etna::test {
 /// out.
 struct SmallVocabulary {
     std::string model;
+    std::string architecture = {};
     std::string pre = {};
     std::vector<std::string> tokens;
     std::vector<int32_t> types;

@@ -87,6 +87,7 @@ TEST_CASE("reference vocabularies give the expected token ids") {
         {"ggml-vocab-falcon", "falcon"},
         {"ggml-vocab-starcoder", "starcoder"},
         {"ggml-vocab-deepseek-coder", "deepseek-coder"},
+        {"ggml-vocab-deepseek-llm", "deepseek-llm"},
         {"vocab-gpt-oss", "gpt-4o"},
         {"ggml-vocab-llama-spm", "llama-spm.jsonl", Oracle::knows_no_specials},
         {"vocab-llama3", "llama3.jsonl"},
@@ -107,6 +108,18 @@ TEST_CASE("reference vocabularies give the expected token ids") {
                   ? read_json_lines(*folder / "tokenizers-expected" / row.expected, row.oracle)
                   : read_vectors(vectors.string() + ".inp", vectors.string() + ".out"));
     }
+}
+
+TEST_CASE("cl100k's vocabulary gives llama.cpp's token ids for DBRX and StableLM 2") {
+    const auto folder = reference_folder();
+    if (!folder) {
+        std::cout << "not run: 2 (a vocabulary that ETNA_REFERENCE_DATA would name)\n";
+        return;
+    }
+    const std::string name = GENERATE("dbrx", "stablelm2");
+    const auto vectors = *folder / "vocab-vectors" / ("ggml-vocab-" + name + ".gguf");
+    check(name, cl100k_vocabulary(*folder / "vocab" / "vocab-llama3.gguf.gz", name),
+          read_vectors(vectors.string() + ".inp", vectors.string() + ".out"));
 }
 
 } // namespace etna::test

@@ -1,12 +1,16 @@
 #include "tests/text/vocabularies.hpp"
 
 #include "core/gguf/file.hpp"
+#include "tests/text/small_vocabularies.hpp"
 
 #include <cstdlib>
 #include <memory>
 #include <span>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 #include <zlib.h>
@@ -39,6 +43,11 @@ std::vector<TokenId> ids_of(const std::string& line) {
     return ids;
 }
 
+template <class Item>
+const std::vector<Item>& items_of(const gguf::File& file, std::string_view key) {
+    return std::get<std::vector<Item>>(std::get<gguf::Array>(*file.find(key)).items);
+}
+
 } // namespace
 
 text::Tokenizer open_vocabulary(const std::filesystem::path& path) {
@@ -47,6 +56,31 @@ text::Tokenizer open_vocabulary(const std::filesystem::path& path) {
     if (!file)
         throw std::runtime_error(file.error().message);
     auto tokenizer = text::Tokenizer::create(*file);
+    if (!tokenizer)
+        throw std::runtime_error(tokenizer.error().message);
+    return std::move(tokenizer).value();
+}
+
+text::Tokenizer cl100k_vocabulary(const std::filesystem::path& path, const std::string& pre) {
+    constexpr std::size_t cl100k_tokens = 100256;
+    const std::string content = read_gzip(path);
+    const auto file = gguf::File::parse(std::as_bytes(std::span(content)), path.string());
+    if (!file)
+        throw std::runtime_error(file.error().message);
+    const auto& names = items_of<std::string_view>(*file, "tokenizer.ggml.tokens");
+    SmallVocabulary vocabulary{.model = "gpt2", .pre = pre, .tokens = {}, .types = {}};
+    std::unordered_map<std::string, std::size_t> ids;
+    for (std::size_t id = 0; id < cl100k_tokens; ++id) {
+        vocabulary.add(std::string(names.at(id)));
+        ids.emplace(names[id], id);
+    }
+    for (const std::string_view merge : items_of<std::string_view>(*file, "tokenizer.ggml.merges")) {
+        std::string joined(merge);
+        joined.erase(joined.find(' ', 1), 1);
+        if (ids.contains(joined))
+            vocabulary.merges.emplace_back(merge);
+    }
+    auto tokenizer = build(vocabulary);
     if (!tokenizer)
         throw std::runtime_error(tokenizer.error().message);
     return std::move(tokenizer).value();

@@ -15,6 +15,11 @@ text::Tokenizer open_vocabulary(const std::filesystem::path& path);
 /// tests/data/vocab/NAME.gguf.gz
 text::Tokenizer bundled_vocabulary(const std::string& name);
 
+/// OpenAI's cl100k vocabulary with pre-tokenizer `pre`, taken from Llama 3's, which holds it as its first
+/// 100256 tokens (`path`): DBRX and StableLM 2 number the same tokens the same way. Throws
+/// std::runtime_error.
+text::Tokenizer cl100k_vocabulary(const std::filesystem::path& path, const std::string& pre);
+
 /// tests/data/vocab
 std::filesystem::path bundled_folder();
 
