@@ -196,7 +196,7 @@ class FilesAndFolders(unittest.TestCase):
         for text in [f"path = {home}", f'"{home}"', f"http://{host}/debian", f"cd {beside}"]:
             self.assertEqual(broken(rules.check_addresses, {"scripts/a": text}), ["scripts/a:1"], text)
         self.assertEqual(broken(rules.check_addresses, {".ci/run": f"cd {beside}"}), [])
-        for text in ["a/home/b", "$root/work/x", "https://github.com/KhronosGroup/glslang", "core/work/a.hpp"]:
+        for text in ["a/home/b", "$root/home/x", "https://github.com/KhronosGroup/glslang", "core/home/a.hpp"]:
             self.assertEqual(broken(rules.check_addresses, {"scripts/a": text}), [], text)
 
     def test_scripts(self):
