@@ -1,7 +1,6 @@
 #include "cli/config_file.hpp"
 
 #include "cli/quote.hpp"
-#include "cli/toml.hpp"
 #include "core/base/bytes.hpp"
 
 #include <algorithm>
@@ -15,10 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+// toml++ 3.3 asserts, and assumes where NDEBUG is set, what "[[[" makes false; it goes on to report it as an
+// error.
+#undef NDEBUG
+#define TOML_ASSERT(expression) static_assert(true)
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
 namespace etna::cli {
 namespace {
 
 constexpr std::size_t config_bytes_max = mebibyte;
+constexpr std::size_t problem_bytes_max = 200; // toml++ repeats keys of any length
 
 struct Descriptor {
     int number;
@@ -64,21 +73,18 @@ Result<std::optional<std::string>> read_file(const std::filesystem::path& path) 
     return std::optional(std::move(text));
 }
 
-bool takes(Kind kind, toml::ScalarKind found) {
-    switch (kind) {
-    case Kind::flag:
-        return found == toml::ScalarKind::boolean;
-    case Kind::integer:
-        return found == toml::ScalarKind::integer;
-    case Kind::number:
-        return found == toml::ScalarKind::integer || found == toml::ScalarKind::number;
-    case Kind::size:
-        return found == toml::ScalarKind::integer || found == toml::ScalarKind::string;
-    case Kind::text:
-    case Kind::choice:
-        return found == toml::ScalarKind::string;
-    }
-    return false;
+/// A scalar as it would be typed; none where `kind` does not take it.
+std::optional<std::string> typed(Kind kind, const toml::node& value) {
+    const bool wants_text = kind == Kind::text || kind == Kind::choice;
+    if (const auto* boolean = value.as_boolean(); boolean != nullptr && kind == Kind::flag)
+        return boolean->get() ? "true" : "false";
+    if (const auto* text = value.as_string(); text != nullptr && (wants_text || kind == Kind::size))
+        return text->get();
+    if (const auto* whole = value.as_integer(); whole != nullptr && !wants_text && kind != Kind::flag)
+        return fmt::to_string(whole->get());
+    if (const auto* number = value.as_floating_point(); number != nullptr && kind == Kind::number)
+        return fmt::to_string(number->get());
+    return std::nullopt;
 }
 
 std::string_view wanted(const Option& option) {
@@ -98,18 +104,49 @@ std::string_view wanted(const Option& option) {
     return "";
 }
 
-Status check_kind(const Option& option, const toml::Item& item, std::string_view place) {
-    const bool fits = item.form == toml::Form::scalar || option.repeat == Repeat::collect;
-    if (fits && std::all_of(item.values.begin(), item.values.end(),
-                            [&](const toml::Scalar& value) { return takes(option.kind, value.kind); })) {
+/// The values of one table, for one command.
+class Section {
+public:
+    Section(const Command& command, const std::filesystem::path& path) : command_(command), path_(path) {}
+
+    Status add(std::string_view key, const toml::node& node, TypedArguments& arguments) const {
+        const Option* option = find_option(command_, key);
+        if (option == nullptr || !has_environment_name(*option)) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{}: unknown key {}", place(node), backquoted(key)),
+                         fmt::format("keys are the long options of `etna {}` without dashes", command_.name)};
+        }
+        const std::string origin =
+            fmt::format("{}:{}: {}", path_.filename().string(), node.source().begin.line, key);
+        std::vector<TypedValue> values;
+        const auto add_scalar = [&](const toml::node& scalar) {
+            auto text = typed(option->kind, scalar);
+            if (text)
+                values.push_back({std::move(*text), origin});
+            return text.has_value();
+        };
+        const toml::array* list = option->repeat == Repeat::collect ? node.as_array() : nullptr;
+        const bool fits =
+            list != nullptr ? std::all_of(list->begin(), list->end(), add_scalar) : add_scalar(node);
+        if (!fits) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{}: {}: {} is expected", place(node), key, wanted(*option))};
+        }
+        arguments.options.emplace(key, std::move(values)); // what is already there stays
         return {};
     }
-    return Error{ErrorKind::invalid_argument,
-                 fmt::format("{}: {}: {} is expected", place, option.name, wanted(option))};
-}
+
+private:
+    [[nodiscard]] std::string place(const toml::node& node) const {
+        return fmt::format("{}:{}", path_.string(), node.source().begin.line);
+    }
+
+    const Command& command_;
+    const std::filesystem::path& path_;
+};
 
 /// Keys at the top of the configuration file are for every command that has the option.
-bool is_anothers(const std::string& name) {
+bool is_anothers(std::string_view name) {
     return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
         const Option* option = find_option(command, name);
         return option != nullptr && has_environment_name(*option);
@@ -124,31 +161,23 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
     ETNA_TRY(const auto text, read_file(path));
     if (!text)
         return {};
-    ETNA_TRY(const auto items, toml::read(*text, path.string()));
-    TypedArguments at_top;
-    TypedArguments in_section;
-    for (const toml::Item& item : items) {
-        const bool is_section = item.path.size() == 2;
-        if (item.path.size() > 1 && item.path.front() != command.name)
-            continue; // another command's section
-        const std::string& key = item.path.back();
-        const Option* option = find_option(command, key);
-        if (option == nullptr && item.path.size() == 1 && is_anothers(key))
-            continue;
-        if (option == nullptr || item.path.size() > 2 || !has_environment_name(*option)) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}:{}: unknown key {}", path.string(), item.line, backquoted(key)),
-                         fmt::format("keys are the long options of `etna {}` without dashes", command.name)};
-        }
-        ETNA_CHECK(check_kind(*option, item, fmt::format("{}:{}", path.string(), item.line)));
-        auto& values = (is_section ? in_section : at_top).options[key];
-        const std::string origin = fmt::format("{}:{}: {}", path.filename().string(), item.line, key);
-        for (const toml::Scalar& value : item.values)
-            values.push_back({value.text, origin});
+    const toml::parse_result parsed = toml::parse(*text);
+    if (!parsed) {
+        const toml::parse_error& error = parsed.error();
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{}:{}: {}", path.string(), error.source().begin.line,
+                                 cut(error.description(), problem_bytes_max))};
     }
-    for (TypedArguments* found : {&in_section, &at_top}) { // those that are already there stay
-        for (auto& [name, values] : found->options)
-            arguments.options.emplace(name, std::move(values));
+    const Section section(command, path);
+    if (const toml::table* own = parsed[command.name].as_table()) {
+        for (const auto& [key, node] : *own)
+            ETNA_CHECK(section.add(key.str(), node, arguments));
+    }
+    for (const auto& [key, node] : parsed.table()) {
+        const bool is_own = find_option(command, key.str()) != nullptr;
+        const bool is_anothers_section = node.is_table() && !is_own;
+        if (!is_anothers_section && (is_own || !is_anothers(key.str())))
+            ETNA_CHECK(section.add(key.str(), node, arguments));
     }
     return {};
 }

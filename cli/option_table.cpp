@@ -321,9 +321,10 @@ bool has_settings(const Command& command) {
 std::string describe(const Range& range, Kind kind) {
     if (kind != Kind::integer && kind != Kind::number && kind != Kind::size)
         return {};
-    if (kind == Kind::size)
+    if (kind == Kind::size) {
         return fmt::format("{}K to {}T", static_cast<uint64_t>(range.min) >> 10,
                            static_cast<uint64_t>(range.max) >> 40);
+    }
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);

@@ -12,9 +12,10 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
     // Files older than rope.scaling.* have only rope.scale_linear; a factor without a type means linear.
     double factor = reader.number("rope.scale_linear", {.least = 0, .most = stretch_max}, 1);
     // Some writers leave a factor of 0 for "no scaling".
-    if (reader.has("rope.scaling.factor"))
+    if (reader.has("rope.scaling.factor")) {
         factor = reader.number("rope.scaling.factor",
                                {.least = 0, .most = stretch_max, .lower = LowerBound::inclusive}, 1);
+    }
     rotary.factor = factor <= 0 ? 1 : factor;
     rotary.attention_factor = reader.number("rope.scaling.attn_factor", {.least = 0, .most = 100}, 1);
     rotary.original_context = reader.integer("rope.scaling.original_context_length",
@@ -39,9 +40,10 @@ void read_rotary(MetadataReader& reader, const Config& config, RotaryConfig& rot
         reader.integer("rope.dimension_count", {.least = 2, .most = kernels::head_dim_max}, config.head_dim);
     if (rotary.dims % 2 != 0)
         reader.fail(ErrorKind::corrupt, "rope.dimension_count", "must be even");
-    if (rotary.dims > config.head_dim)
+    if (rotary.dims > config.head_dim) {
         reader.fail(ErrorKind::corrupt, "rope.dimension_count",
                     fmt::format("above the head size {}", config.head_dim));
+    }
     rotary.base = reader.number("rope.freq_base", {.least = 1, .most = 1e12}, 10000);
     read_scaling(reader, config, rotary);
 }
@@ -50,23 +52,27 @@ void read_heads(MetadataReader& reader, Config& config) {
     config.q_heads = reader.integer("attention.head_count", {.least = 1, .most = heads_max});
     config.kv_heads =
         reader.integer("attention.head_count_kv", {.least = 1, .most = heads_max}, config.q_heads);
-    if (config.q_heads % config.kv_heads != 0)
+    if (config.q_heads % config.kv_heads != 0) {
         reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
                     fmt::format("does not divide head_count {}", config.q_heads));
+    }
 
     const IntegerBounds sizes{.least = 2, .most = kernels::head_dim_max};
     if (!reader.has("attention.key_length") &&
-        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.most))
+        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.most)) {
         reader.fail(ErrorKind::corrupt, "attention.head_count",
                     fmt::format("does not split embedding_length {} into heads of 2 to {}", config.width,
                                 sizes.most));
+    }
     config.head_dim = reader.integer("attention.key_length", sizes, config.width / config.q_heads);
-    if (config.head_dim < sizes.least || config.head_dim % 2 != 0)
+    if (config.head_dim < sizes.least || config.head_dim % 2 != 0) {
         reader.fail(ErrorKind::unsupported, "attention.key_length",
                     fmt::format("heads of {} elements: the size must be even", config.head_dim));
-    if (reader.integer("attention.value_length", sizes, config.head_dim) != config.head_dim)
+    }
+    if (reader.integer("attention.value_length", sizes, config.head_dim) != config.head_dim) {
         reader.fail(ErrorKind::unsupported, "attention.value_length",
                     fmt::format("must equal the key length {}", config.head_dim));
+    }
 }
 
 uint32_t read_vocabulary(MetadataReader& reader, const gguf::File& file) {

@@ -16,11 +16,12 @@ uint64_t pair_key(uint32_t left, uint32_t right) {
 
 Result<Bpe> Bpe::create(const gguf::File& file, const Vocabulary& vocabulary) {
     const auto name = file.text("tokenizer.ggml.pre");
-    if (!name)
+    if (!name) {
         log(LogLevel::warning,
             fmt::format("{}: no tokenizer.ggml.pre; using `default`, the text may be cut into "
                         "other tokens than the model learned",
                         file.name()));
+    }
     auto pre_tokenizer = PreTokenizer::create(name.value_or("default"));
     if (!pre_tokenizer)
         return std::move(pre_tokenizer).error().while_doing(file.name());
@@ -45,9 +46,10 @@ Status Bpe::read_merges(const gguf::File& file) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const std::size_t space =
             lines[i].find(' ', 1); // the left part is never empty, so it may begin with one
-        if (space == std::string_view::npos)
+        if (space == std::string_view::npos) {
             return Error{ErrorKind::corrupt, fmt::format("{}: merge {} is not two pieces", file.name(), i),
                          "the file is damaged; fetch it again"};
+        }
         const std::string_view left = lines[i].substr(0, space);
         const std::string_view right = lines[i].substr(space + 1);
         joined.assign(left).append(right);
@@ -74,10 +76,11 @@ Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Tok
     }
     auto& symbols = scratch.symbols;
     symbols.clear();
-    for (std::size_t i = 0; i < word.size(); ++i)
+    for (std::size_t i = 0; i < word.size(); ++i) {
         symbols.push_back({.id = piece_of_byte_[static_cast<uint8_t>(word[i])],
                            .begin = static_cast<uint32_t>(i),
                            .length = 1});
+    }
     link_symbols(symbols);
     merge_symbols(symbols, scratch.heap,
                   [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
@@ -85,10 +88,11 @@ Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Tok
                       return found == merges_.end() ? std::nullopt : std::optional(found->second);
                   });
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
-        if (symbols[i].id < vocabulary_->names.size())
+        if (symbols[i].id < vocabulary_->names.size()) {
             tokens.push_back(symbols[i].id);
-        else
+        } else {
             ETNA_CHECK(append_bytes(word.substr(symbols[i].begin, symbols[i].length), tokens));
+        }
     }
     return {};
 }
@@ -96,14 +100,15 @@ Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Tok
 Status Bpe::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const {
     for (const char byte : bytes) {
         const Piece piece = piece_of_byte_[static_cast<uint8_t>(byte)];
-        if (piece < vocabulary_->names.size())
+        if (piece < vocabulary_->names.size()) {
             tokens.push_back(piece);
-        else if (vocabulary_->special.unknown)
+        } else if (vocabulary_->special.unknown) {
             tokens.push_back(*vocabulary_->special.unknown);
-        else
+        } else {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
                                      static_cast<uint8_t>(byte))};
+        }
     }
     return {};
 }

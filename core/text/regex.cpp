@@ -25,12 +25,13 @@ std::string with_white_space_property(std::string_view expression) {
             continue;
         }
         const char escaped = expression[++i];
-        if (escaped == 's')
+        if (escaped == 's') {
             result += "\\p{White_Space}";
-        else if (escaped == 'S')
+        } else if (escaped == 'S') {
             result += "\\P{White_Space}";
-        else
+        } else {
             (result += '\\') += escaped;
+        }
     }
     return result;
 }
@@ -66,9 +67,10 @@ Result<Regex> Regex::compile(std::string_view expression) {
     std::unique_ptr<pcre2_code, Free> compiled(pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()),
                                                              pattern.size(), PCRE2_UTF | PCRE2_UCP, &error,
                                                              &offset, nullptr));
-    if (!compiled)
+    if (!compiled) {
         return Error{ErrorKind::internal,
                      fmt::format("regular expression `{}` at {}: {}", pattern, offset, describe(error))};
+    }
     // Without machine code (platform, hardened kernel) the interpreter gives the same answers.
     (void)pcre2_jit_compile(compiled.get(), PCRE2_JIT_COMPLETE);
     return Regex(std::make_unique<Code>(Code{std::move(compiled)}));
@@ -104,10 +106,11 @@ Result<std::optional<RegexMatch>> Regex::Search::next(std::string_view text, std
         found = match(PCRE2_NO_JIT);
     if (found == PCRE2_ERROR_NOMATCH)
         return std::optional<RegexMatch>();
-    if (found < 0)
+    if (found < 0) {
         return Error{
             ErrorKind::invalid_argument,
             fmt::format("text of {} bytes cannot be split into words: {}", text.size(), describe(found))};
+    }
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(content_->data.get());
     return std::optional<RegexMatch>(RegexMatch{bounds[0], bounds[1]});
 }

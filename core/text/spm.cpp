@@ -10,9 +10,10 @@
 namespace etna::text {
 
 Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
-    if (vocabulary.scores.empty())
+    if (vocabulary.scores.empty()) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.scores is missing", file.name()),
                      "convert the model again with its tokenizer.model at hand"};
+    }
     Spm spm(vocabulary);
     for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
         const std::string_view name = vocabulary.names[token];
@@ -25,9 +26,10 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
 
 Status Spm::encode(std::string_view text, std::vector<TokenId>& tokens) const {
     std::vector<Symbol> symbols;
-    for (std::size_t position = 0; position < text.size(); position += symbols.back().length)
+    for (std::size_t position = 0; position < text.size(); position += symbols.back().length) {
         symbols.push_back({.begin = static_cast<uint32_t>(position),
                            .length = static_cast<uint32_t>(next_utf8(text.substr(position)).bytes)});
+    }
     if (symbols.empty())
         return {};
     link_symbols(symbols);
@@ -43,26 +45,28 @@ Status Spm::encode(std::string_view text, std::vector<TokenId>& tokens) const {
     });
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);
-        if (symbols[i].id != Symbol::none)
+        if (symbols[i].id != Symbol::none) {
             tokens.push_back(symbols[i].id);
-        else if (const auto token = vocabulary_->find_text(piece)) // a character that merged with nothing
+        } else if (const auto token = vocabulary_->find_text(piece)) { // a character that merged with nothing
             tokens.push_back(*token);
-        else
+        } else {
             ETNA_CHECK(append_bytes(piece, tokens));
+        }
     }
     return {};
 }
 
 Status Spm::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const {
     for (const char byte : bytes) {
-        if (const auto token = token_of_byte_[static_cast<uint8_t>(byte)])
+        if (const auto token = token_of_byte_[static_cast<uint8_t>(byte)]) {
             tokens.push_back(*token);
-        else if (vocabulary_->special.unknown)
+        } else if (vocabulary_->special.unknown) {
             tokens.push_back(*vocabulary_->special.unknown);
-        else
+        } else {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
                                      static_cast<uint8_t>(byte))};
+        }
     }
     return {};
 }

@@ -22,12 +22,14 @@ Lead lead_of(uint8_t byte) {
         return {1, 0, 0};
     if (byte >= 0xC2 && byte <= 0xDF)
         return {2, 0x80, 0xBF};
-    if (byte >= 0xE0 && byte <= 0xEF)
+    if (byte >= 0xE0 && byte <= 0xEF) {
         return {3, static_cast<uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
                 static_cast<uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
-    if (byte >= 0xF0 && byte <= 0xF4)
+    }
+    if (byte >= 0xF0 && byte <= 0xF4) {
         return {4, static_cast<uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
                 static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
+    }
     return {0, 0, 0};
 }
 

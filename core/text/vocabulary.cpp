@@ -66,9 +66,10 @@ Status read_types(const gguf::File& file, Vocabulary& vocabulary) {
     if (file.find(key) == nullptr)
         return {};
     const auto take = [&](const auto& numbers) -> Status {
-        if (numbers.size() < vocabulary.types.size())
+        if (numbers.size() < vocabulary.types.size()) {
             return corrupt(file, fmt::format("{} has {} items for {} tokens", key, numbers.size(),
                                              vocabulary.types.size()));
+        }
         for (std::size_t i = 0; i < vocabulary.types.size(); ++i) {
             const int64_t number = numbers[i];
             if (number < 0 || number > static_cast<int64_t>(TokenType::byte))
@@ -92,9 +93,10 @@ Status read_scores(const gguf::File& file, Vocabulary& vocabulary) {
     const auto* scores = find_items<float>(file, key);
     if (scores == nullptr)
         return corrupt(file, fmt::format("{} is not a list of 32-bit floats", key));
-    if (scores->size() < vocabulary.names.size())
+    if (scores->size() < vocabulary.names.size()) {
         return corrupt(
             file, fmt::format("{} has {} items for {} tokens", key, scores->size(), vocabulary.names.size()));
+    }
     if (std::any_of(scores->begin(), scores->end(), [](float score) { return std::isnan(score); }))
         return corrupt(file, fmt::format("{} holds something that is not a number", key));
     vocabulary.scores = *scores;
@@ -169,12 +171,13 @@ std::optional<uint8_t> byte_of_name(std::string_view name) {
         return std::nullopt;
     unsigned value = 0;
     for (const char digit : name.substr(3, 2)) {
-        if (digit >= '0' && digit <= '9')
+        if (digit >= '0' && digit <= '9') {
             value = 16 * value + static_cast<unsigned>(digit - '0');
-        else if (digit >= 'A' && digit <= 'F')
+        } else if (digit >= 'A' && digit <= 'F') {
             value = 16 * value + static_cast<unsigned>(digit - 'A' + 10);
-        else
+        } else {
             return std::nullopt;
+        }
     }
     return static_cast<uint8_t>(value);
 }

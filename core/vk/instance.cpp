@@ -114,11 +114,12 @@ Status create_handle(Instance::Content& content, Validation validation) {
     const VkResult created = vkCreateInstance(&info, nullptr, &content.handle);
     if (created == VK_ERROR_INCOMPATIBLE_DRIVER)
         return Error{ErrorKind::no_device, "no Vulkan driver is installed", install_hint};
-    if (created == VK_ERROR_OUT_OF_HOST_MEMORY) // the loader says so of manifests that it cannot read, too
+    if (created == VK_ERROR_OUT_OF_HOST_MEMORY) { // the loader says so of manifests that it cannot read, too
         return Error{
             ErrorKind::no_device, "the Vulkan loader could not load any driver",
             "a driver's manifest may be damaged (is VK_DRIVER_FILES or VK_ICD_FILENAMES set?), or memory is "
             "short; see `vulkaninfo`"};
+    }
     if (created != VK_SUCCESS)
         return vulkan_error(created, "creating the Vulkan instance");
     load_instance_functions(content.handle);

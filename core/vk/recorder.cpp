@@ -47,7 +47,7 @@ struct Recorder::Content {
     void global_barrier(VkPipelineStageFlags to_stages, VkAccessFlags to_access) const;
     bool check_dispatch(const Dispatch& dispatch, const Pipeline::Content& pipeline);
     bool check_hazards(std::string_view label, std::span<const Range> reads, std::span<const Range> writes);
-    bool check_part(std::string_view step, const Buffer::Content* buffer, uint64_t offset, uint64_t bytes);
+    bool check_part(std::string_view step, const Buffer::Content* part_of, uint64_t offset, uint64_t bytes);
     bool begin_timing(const std::string& label);
     void write_timestamp(uint32_t end) const;
 };

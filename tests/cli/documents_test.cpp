@@ -24,9 +24,10 @@ bool contains(const std::string& text, const std::string& part) {
 
 std::string unescaped(const std::string& roff) {
     std::string result;
-    for (std::size_t i = 0; i < roff.size(); ++i)
+    for (std::size_t i = 0; i < roff.size(); ++i) {
         if (roff[i] != '\\' || i + 1 >= roff.size() || roff[i + 1] != '-')
             result += roff[i];
+    }
     return result;
 }
 

@@ -58,10 +58,11 @@ void add_value(GgufWriter& writer, const std::string& key, const Item& item) {
         std::visit(
             [&](const auto& items) {
                 using Element = typename std::decay_t<decltype(items)>::value_type;
-                if constexpr (std::is_same_v<Element, std::string_view>)
+                if constexpr (std::is_same_v<Element, std::string_view>) {
                     writer.add_array(key, std::vector<std::string>(items.begin(), items.end()));
-                else if constexpr (!std::is_same_v<Element, gguf::Array>)
+                } else if constexpr (!std::is_same_v<Element, gguf::Array>) {
                     writer.add_array(key, items);
+                }
             },
             item.items);
     } else {
@@ -119,9 +120,10 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     fake.step_delay = step_delay;
     fake.lost_at_step = lost_at_step;
     fake.on_submit = [this](const engine::Batch& batch) {
-        for (const engine::Row& row : batch.rows)
+        for (const engine::Row& row : batch.rows) {
             if (row.kind == engine::RowKind::prompt)
                 prompt_tokens_.push_back(row.value);
+        }
     };
     if (answer) {
         // SentencePiece writes a space before a text of its own, so the answer's first space is left to it.

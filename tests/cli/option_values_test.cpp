@@ -47,9 +47,10 @@ TEST_CASE("ranges are kept at both ends") {
 }
 
 TEST_CASE("what is not a number is refused as it was typed") {
-    for (const char* text : {"", "-", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "nan"})
+    for (const char* text : {"", "-", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "nan"}) {
         CHECK(error_of({"--seed", text}) ==
               fmt::format("--seed: `{}` is not a whole number (0 to 4294967295)", text));
+    }
     for (const char* text : {"", "x", "1x", " 1", "nan", "inf", "-inf"})
         CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is not a number (0 to 100)", text));
 }
@@ -99,13 +100,15 @@ TEST_CASE("sizes are bytes or powers of 1024") {
     REQUIRE(bytes("2G") == 2ULL << 30);
     REQUIRE(bytes("2GB") == 2ULL << 30);
     REQUIRE(bytes("1T") == 1ULL << 40);
-    for (const char* text : {"", "G", "1.5G", "-1G", "2P", "1 G"})
+    for (const char* text : {"", "G", "1.5G", "-1G", "2P", "1 G"}) {
         CHECK(error_of({"--kv-memory", text}) ==
               fmt::format("--kv-memory: `{}` is not a size such as 512M or 2G (64K to 1024T)", text));
+    }
     for (const char* text :
-         {"1K", "1025T", "99999999999T", "18446744073709551615", "99999999999999999999999"})
+         {"1K", "1025T", "99999999999T", "18446744073709551615", "99999999999999999999999"}) {
         CHECK(error_of({"--kv-memory", text}) ==
               fmt::format("--kv-memory: `{}` is out of range: 64K to 1024T", text));
+    }
 }
 
 TEST_CASE("choices and flags") {

@@ -128,10 +128,7 @@ TEST_CASE("what tokenize refuses, and with which code") {
     refused({"demo", "x", "--pices"}, 2, "did you mean `--pieces`?");
     refused({"demo", "x", "--temp", "1"}, 2, "unknown option `--temp`");
     refused({"none", "x"}, 1, "no model `none`");
-    for (const char* ids : {"512", "-1", "1.5", "x", "99999999999999999999",
-                            "[1, 2"
-                            "b]",
-                            "{\"a\": 1}"})
+    for (const char* ids : {"512", "-1", "1.5", "x", "99999999999999999999", "[1, 2b]", "{\"a\": 1}"})
         refused({"demo", "--decode", "--", ids}, 2, "is not a token of the model");
     const auto file = etna.write("damaged.gguf", "GGUF");
     refused({file.string(), "x"}, 1, "damaged.gguf");

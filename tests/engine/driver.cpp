@@ -7,6 +7,7 @@ namespace etna::test {
 
 std::vector<TokenId> Told::ids() const {
     std::vector<TokenId> result;
+    result.reserve(tokens.size());
     for (const engine::TokenEvent& event : tokens)
         result.push_back(event.token);
     return result;

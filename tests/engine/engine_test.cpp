@@ -53,7 +53,7 @@ Answer read_all(Stream& stream) {
 }
 
 TEST_CASE("one request is answered and timed") {
-    FakeOptions options{.step_delay = 200us};
+    const FakeOptions options{.step_delay = 200us};
     const auto engine = make_engine(options);
     CHECK(engine->limits().vocabulary == 64);
     auto stream = engine->submit(request(2, 20));
@@ -84,6 +84,7 @@ TEST_CASE("many clients at once each get their own answer") {
     const auto engine = make_engine(options);
     std::vector<std::vector<Answer>> answers(8);
     std::vector<std::thread> clients;
+    clients.reserve(8);
     for (uint32_t client = 0; client < 8; ++client) {
         clients.emplace_back([&, client] {
             for (uint32_t i = 0; i < 12; ++i) {
@@ -208,6 +209,7 @@ TEST_CASE("destruction ends running and waiting requests, and streams outlive it
     options.limits.groups = {{.page_count = 25000}};
     auto engine = make_engine(options);
     std::vector<Stream> streams;
+    streams.reserve(20);
     for (uint32_t i = 0; i < 20; ++i)
         streams.push_back(std::move(engine->submit(request(2, {}))).value());
     std::thread reader([&] { CHECK_NOTHROW(read_all(streams[0])); });

@@ -110,7 +110,7 @@ void check_answer(const Asked& asked, const Told& told, const FakeOptions& optio
     INFO(describe(asked));
     const Expected expected = simulate(options, asked.request);
     REQUIRE(told.finished.has_value());
-    std::vector<TokenId> ids = told.ids();
+    const std::vector<TokenId> ids = told.ids();
     if (told.finished->reason == engine::FinishReason::cancelled) {
         CHECK(asked.is_cancelled);
         REQUIRE(ids.size() <= expected.tokens.size());
@@ -131,7 +131,7 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
     uint32_t to_ask = dice.roll(1, 12);
     while (to_ask > 0 || !driver.is_idle()) {
         if (to_ask > 0 && dice.one_in(3)) {
-            engine::Request request = random_request(dice, limits);
+            const engine::Request request = random_request(dice, limits);
             --to_ask;
             if (check(request, limits))
                 asked.push_back({driver.add(request), request});

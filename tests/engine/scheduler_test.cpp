@@ -19,6 +19,7 @@ constexpr sampling::Parameters greedy{.temperature = 0};
 
 std::vector<TokenId> text(uint32_t length, uint32_t step = 7) {
     std::vector<TokenId> tokens;
+    tokens.reserve(length);
     for (uint32_t i = 0; i < length; ++i)
         tokens.push_back(i * step % 64);
     return tokens;
@@ -93,7 +94,7 @@ TEST_CASE("an unread token is taken from its slot, a read one is given") {
 
 TEST_CASE("parameters that the device cannot sample are sampled here, and the next row waits") {
     for (const uint32_t top_k : {0U, 17U}) {
-        FakeOptions options;
+        const FakeOptions options;
         Driver driver(options);
         engine::Request one = request(5, 6);
         one.sampling = {.temperature = 0.9F, .top_k = top_k, .top_p = 1, .min_p = 0, .seed = 3};
@@ -110,7 +111,7 @@ TEST_CASE("parameters that the device cannot sample are sampled here, and the ne
 }
 
 TEST_CASE("an end token is noticed one step late, and the surplus is dropped") {
-    FakeOptions options{.scripts = {{.prompt = {}, .continuation = {10, 11, 2}}}};
+    const FakeOptions options{.scripts = {{.prompt = {}, .continuation = {10, 11, 2}}}};
     Driver driver(options);
     engine::Request one = request(5, 50);
     one.end_tokens = {63, 2};
@@ -136,7 +137,7 @@ TEST_CASE("an end token is noticed one step late, and the surplus is dropped") {
 
 TEST_CASE("nothing is computed past max_tokens") {
     uint32_t rows = 0;
-    FakeOptions options{
+    const FakeOptions options{
         .on_submit = [&](const engine::Batch& batch) { rows += static_cast<uint32_t>(batch.rows.size()); }};
     Driver driver(options);
     const auto id = driver.add(request(5, 7));
@@ -206,7 +207,7 @@ TEST_CASE("a sequence that uses all memory alone ends with length") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 5}};
     Driver driver(options);
-    engine::Request endless{.prompt = text(6), .sampling = greedy, .max_tokens = {}, .end_tokens = {}};
+    const engine::Request endless{.prompt = text(6), .sampling = greedy, .max_tokens = {}, .end_tokens = {}};
     const auto id = driver.add(endless);
     driver.run();
     CHECK(driver.told(id).tokens.size() == 20 + 1 - 6); // 20 places, and a token that is not stored
@@ -214,7 +215,7 @@ TEST_CASE("a sequence that uses all memory alone ends with length") {
 }
 
 TEST_CASE("a cancelled request frees its pages at once and leaves its neighbour alone") {
-    FakeOptions options;
+    const FakeOptions options;
     Driver driver(options);
     const auto kept = driver.add(request(9, 20));
     const auto dropped = driver.add(request(30, 20));

@@ -37,10 +37,11 @@ struct Events {
 
     Sink sink() {
         return [this](const Event& event) {
-            if (const auto* last = std::get_if<Finished>(&event))
+            if (const auto* last = std::get_if<Finished>(&event)) {
                 finished.push_back(*last);
-            else
+            } else {
                 deltas.push_back(std::get<TextDelta>(event).text);
+            }
             return deltas.size() >= stop_after ? Flow::stop : Flow::go_on;
         };
     }

@@ -79,6 +79,7 @@ public:
         const auto k = device_.upload_rows(k_, tokens_, kv_width);
         const auto v = device_.upload_rows(v_, tokens_, kv_width);
         std::vector<kernels::RowInfo> infos;
+        infos.reserve(tokens_);
         for (uint32_t token = 0; token < tokens_; ++token)
             infos.push_back({.input = 0, .index = token, .table = 3, .first_page = first_page_});
         const vk::Range info_range = device_.upload(infos);

@@ -19,6 +19,7 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what 
                 const std::vector<uint32_t> inputs{0, 20, 7, slot | 0, slot | 1, 21, slot | 2, slot | 99};
                 const std::vector<uint32_t> expected{0, 20, 7, 4, 20, 20, 20, 20};
                 std::vector<kernels::RowInfo> infos;
+                infos.reserve(inputs.size());
                 for (const uint32_t input : inputs)
                     infos.push_back({.input = input});
                 const auto count = static_cast<uint32_t>(infos.size());

@@ -155,7 +155,7 @@ TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffe
     DeviceCase device(kernels::PlanFamily::nvidia);
     std::mt19937 random(1);
     const WeightSource source = random_weight(random, kernels::Format::f32, 8, 32);
-    kernels::Matrix weight =
+    const kernels::Matrix weight =
         upload_weight(device, source, {kernels::Format::f32, kernels::Arrangement::rows});
     const auto input = device.upload_rows(std::vector<float>(32), 1, 32);
     const auto output = device.upload_rows(std::vector<float>(8), 1, 8);

@@ -95,6 +95,7 @@ TEST_CASE("the device draws the token that the definition gives, for many parame
             constexpr uint32_t rows = 16;
             const std::vector<float> logits = random_logits(random, std::size_t{rows} * vocabulary);
             std::vector<kernels::SampleInfo> infos;
+            infos.reserve(rows);
             for (uint32_t row = 0; row < rows; ++row) {
                 infos.push_back(
                     {.temperature = row % 5 == 0 ? 0.0F : 0.3F + 0.4F * static_cast<float>(random() % 5),

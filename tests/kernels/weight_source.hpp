@@ -44,13 +44,13 @@ inline WeightSource random_weight(std::mt19937& random, kernels::Format format, 
     const std::size_t count = std::size_t{rows} * columns;
     const std::vector<float> numbers = random_floats(random, count);
     for (std::size_t i = 0; i < count; ++i) {
-        if (format == kernels::Format::f32)
+        if (format == kernels::Format::f32) {
             append(source.bytes, numbers[i]);
-        else if (format == kernels::Format::f16)
+        } else if (format == kernels::Format::f16) {
             append(source.bytes, reference::double_to_half(numbers[i]));
-        else if (format == kernels::Format::bf16)
+        } else if (format == kernels::Format::bf16) {
             append(source.bytes, reference::double_to_bfloat16(numbers[i]));
-        else {
+        } else {
             if (i % 32 == 0)
                 append(source.bytes, reference::double_to_half(numbers[i] * 0.01));
             append(source.bytes, static_cast<int8_t>(random() & 0xFF));

@@ -78,7 +78,8 @@ void check_every_barrier(Bare& bare, const engine::Batch& batch) {
             CHECK(broken.error().kind == ErrorKind::internal);
         }
     }
-    CHECK(superfluous == std::vector<uint32_t>{});
+    CAPTURE(superfluous);
+    CHECK(superfluous.empty());
 }
 
 } // namespace

@@ -47,7 +47,7 @@ std::string error_of(const GgufWriter& writer) {
 }
 
 template <class T>
-std::string error_with(const std::string& key, T value, const std::string& replaced = "") {
+std::string error_with(const std::string& key, const T& value, const std::string& replaced = "") {
     GgufWriter writer = least_keys(replaced);
     writer.add("llama." + key, value);
     return error_of(writer);

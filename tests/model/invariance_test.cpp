@@ -70,12 +70,12 @@ TEST_CASE("a request gives the same bits alone, in company, and however its prom
             std::vector<Script> all = company();
             all.insert(all.begin() + 3, request(16));
             const Logits accompanied = run_together(tested.executor(), all)[3];
-            CHECK(differing(alone, accompanied) == std::vector<std::size_t>{});
+            CHECK(differing(alone, accompanied).empty());
 
             for (const uint32_t chunk : {1U, 7U, 33U}) {
                 INFO("chunks of " << chunk);
                 const Logits cut = run_together(tested.executor(), {request(chunk)})[0];
-                CHECK(differing(alone, cut) == std::vector<std::size_t>{});
+                CHECK(differing(alone, cut).empty());
             }
         }
     }
@@ -103,6 +103,6 @@ TEST_CASE("generation rows give the same bits beside sequences that are all over
                            .want_from = longer - 1};
         const Logits alone = run_together(tested.executor(), {script})[0];
         const Logits accompanied = run_together(tested.executor(), {other, script})[1];
-        CHECK(differing(alone, accompanied) == std::vector<std::size_t>{});
+        CHECK(differing(alone, accompanied).empty());
     }
 }

@@ -55,8 +55,8 @@ TEST_CASE("a sound file is planned: every tensor once, with the bytes of its lay
 }
 
 TEST_CASE("a missing tensor is named") {
-    RandomModelOptions options = small();
-    Bytes bytes = renamed(random_model(options), "blk.0.attn_k.weight", "blk.0.attn_j.weight");
+    const RandomModelOptions options = small();
+    const Bytes bytes = renamed(random_model(options), "blk.0.attn_k.weight", "blk.0.attn_j.weight");
     const Error error = error_of(bytes);
     CHECK(error.kind == ErrorKind::corrupt);
     CHECK(error.message == "m.gguf: tensor blk.0.attn_k.weight is missing");

@@ -141,7 +141,8 @@ TEST_CASE("submissions and tickets are refused out of order", "[device]") {
 }
 
 TEST_CASE("logits that are not numbers are an error with the row", "[device]") {
-    GgufWriter writer = random_model_writer({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+    const GgufWriter writer =
+        random_model_writer({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
     Bytes bytes = writer.bytes();
     // The last tensor is the head, F32: its last value becomes a NaN.
     const float nan = NAN;

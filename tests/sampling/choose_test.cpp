@@ -143,7 +143,7 @@ TEST_CASE("candidates give the same choice as all logits when they hold the top 
         std::vector<float> logits(20);
         for (float& logit : logits)
             logit = static_cast<float>(generator() % 12);
-        Parameters parameters{
+        const Parameters parameters{
             .temperature = 0.9F, .top_k = 1 + static_cast<uint32_t>(generator() % 8), .seed = round};
         std::vector<Candidate> candidates;
         for (const TokenId token : ranked(logits))

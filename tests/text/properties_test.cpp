@@ -40,9 +40,10 @@ TEST_CASE("random texts keep the properties") {
     for (int round = 0; round < 3000; ++round) {
         std::string text;
         const std::size_t count = random() % 24;
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i) {
             text += round % 2 == 0 ? parts[random() % parts.size()]
                                    : std::string(1, static_cast<char>(random() % 256));
+        }
         const auto failure = broken_property(text);
         INFO(fmt::format("round {}, {:?}: {}", round, text, failure.value_or("")));
         REQUIRE_FALSE(failure);

@@ -31,7 +31,7 @@ SmallVocabulary small_bpe() {
                                                                      {space + space, space + space}};
     for (const auto& [left, right] : merges) {
         vocabulary.add(left + right);
-        vocabulary.merges.push_back(left + " " + right);
+        vocabulary.merges.push_back(fmt::format("{} {}", left, right));
     }
     vocabulary.ids.emplace_back("eos", vocabulary.add("<|im_end|>", TokenType::control));
     vocabulary.add("<think>", TokenType::user_defined);

@@ -48,14 +48,14 @@ Outcome streamed(const std::string& text, const std::vector<std::string>& stops,
 TEST_CASE("text comes out as soon as it cannot be part of a stop") {
     StopMatcher matcher({"STOP", "\n\n"});
     CHECK(matcher.push("one S") == "one ");
-    CHECK(matcher.push("TO") == "");
+    CHECK(matcher.push("TO").empty());
     CHECK(matcher.push("RE\n") == "STORE");
     CHECK_FALSE(matcher.matched());
     CHECK(matcher.push("x") == "\nx");
     CHECK(matcher.push("ySTOPz") == "y");
     CHECK(matcher.matched() == 0U);
-    CHECK(matcher.push("more") == "");
-    CHECK(matcher.flush() == "");
+    CHECK(matcher.push("more").empty());
+    CHECK(matcher.flush().empty());
 }
 
 TEST_CASE("what was held back comes out at the end") {

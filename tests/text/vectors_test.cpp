@@ -47,9 +47,10 @@ void check(const std::string& name, const text::Tokenizer& tokenizer, const Toke
     Counts counts;
     for (const TokenizerCase& one : cases.cases) {
         compare(tokenizer, one, one.ids, {.special = one.special, .bos = AddBos::never}, counts);
-        if (one.plain_ids && !holds_user_defined(tokenizer, one.text))
+        if (one.plain_ids && !holds_user_defined(tokenizer, one.text)) {
             compare(tokenizer, one, *one.plain_ids, {.special = SpecialTokens::literal, .bos = AddBos::never},
                     counts);
+        }
         if (one.ids_with_bos)
             compare(tokenizer, one, *one.ids_with_bos, {}, counts);
     }

@@ -13,7 +13,8 @@ TEST_CASE("a failed Vulkan call has a kind, a cause and a hint") {
     CHECK(vulkan_error(VK_ERROR_OUT_OF_HOST_MEMORY, "x").kind == ErrorKind::out_of_memory);
     CHECK(vulkan_error(VK_ERROR_INCOMPATIBLE_DRIVER, "x").kind == ErrorKind::no_device);
     CHECK(vulkan_error(VK_ERROR_FEATURE_NOT_PRESENT, "x").kind == ErrorKind::unsupported);
-    const auto strange = vulkan_error(static_cast<VkResult>(-12345), "x");
-    CHECK(strange.message == "x failed with VkResult -12345");
+    constexpr int unknown = -1999999999; // no result of today, but one that the type can hold
+    const auto strange = vulkan_error(static_cast<VkResult>(unknown), "x");
+    CHECK(strange.message == "x failed with VkResult -1999999999");
     CHECK_FALSE(strange.hint.empty());
 }

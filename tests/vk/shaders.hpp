@@ -47,7 +47,7 @@ T must(Result<T> result) {
         FAIL(result.error().message << " (" << result.error().hint << ")");
     return std::move(result).value();
 }
-inline void must(Status status) {
+inline void must(const Status& status) {
     if (!status)
         FAIL(status.error().message << " (" << status.error().hint << ")");
 }
