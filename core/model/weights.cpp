@@ -14,7 +14,8 @@
 namespace etna::model {
 namespace {
 
-std::optional<kernels::Format> format_of(gguf::TensorType type) {
+/// Every type that the reader lets through has a device format.
+kernels::Format format_of(gguf::TensorType type) {
     switch (type) {
     case gguf::TensorType::f32:
         return kernels::Format::f32;
@@ -23,26 +24,39 @@ std::optional<kernels::Format> format_of(gguf::TensorType type) {
     case gguf::TensorType::bf16:
         return kernels::Format::bf16;
     case gguf::TensorType::q8_0:
-        return kernels::Format::q8;
-    default:
-        return std::nullopt;
+        return kernels::Format::q8_0;
+    case gguf::TensorType::q4_0:
+        return kernels::Format::q4_0;
+    case gguf::TensorType::q4_1:
+        return kernels::Format::q4_1;
+    case gguf::TensorType::q5_0:
+        return kernels::Format::q5_0;
+    case gguf::TensorType::q5_1:
+        return kernels::Format::q5_1;
+    case gguf::TensorType::q2_k:
+        return kernels::Format::q2_k;
+    case gguf::TensorType::q3_k:
+        return kernels::Format::q3_k;
+    case gguf::TensorType::q4_k:
+        return kernels::Format::q4_k;
+    case gguf::TensorType::q5_k:
+        return kernels::Format::q5_k;
+    case gguf::TensorType::q6_k:
+        return kernels::Format::q6_k;
+    case gguf::TensorType::iq4_nl:
+        return kernels::Format::iq4_nl;
+    case gguf::TensorType::iq4_xs:
+        return kernels::Format::iq4_xs;
+    case gguf::TensorType::mxfp4:
+        return kernels::Format::mxfp4;
     }
-}
-
-Error unsupported_type(const gguf::File& file, const gguf::Tensor& tensor) {
-    const auto info = gguf::describe(tensor.type);
-    return {.kind = ErrorKind::unsupported,
-            .message = fmt::format("{}: tensor {} is of type {}; supported are F32, F16, BF16 and Q8_0",
-                                   file.name(), tensor.name, info ? info->name : "unknown"),
-            .hint = "get the model in one of the supported types"};
+    return kernels::Format::f32;
 }
 
 Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& claimed,
                                   const kernels::PlanTarget& target) {
-    const auto format = format_of(claimed.tensor->type);
-    if (!format)
-        return unsupported_type(file, *claimed.tensor);
-    const kernels::Layout layout{.format = *format, .arrangement = kernels::preferred_arrangement(target)};
+    const kernels::Layout layout{.format = format_of(claimed.tensor->type),
+                                 .arrangement = kernels::preferred_arrangement(target)};
     const kernels::PackedBytes packed =
         kernels::packed_bytes(layout, claimed.spec.rows, claimed.spec.columns);
     const uint64_t allocation_max = target.profile.allocation_bytes_max;
@@ -60,10 +74,14 @@ Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& c
 }
 
 Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& claimed) {
-    // Q8_0 stays out: a block of 32 need not divide a vector, and no file has it.
-    const auto format = format_of(claimed.tensor->type);
-    if (!format || format == kernels::Format::q8)
-        return unsupported_type(file, *claimed.tensor);
+    // Quantised vectors stay out: a block need not divide a vector, and no file has them.
+    if (kernels::block_columns(format_of(claimed.tensor->type)) != 1) {
+        const auto info = gguf::describe(claimed.tensor->type);
+        return Error{.kind = ErrorKind::unsupported,
+                     .message = fmt::format("{}: tensor {} is of type {}; vectors may be F32, F16 and BF16",
+                                            file.name(), claimed.tensor->name, info ? info->name : "unknown"),
+                     .hint = "convert the model again with its vectors in F32"};
+    }
     const kernels::Layout layout{.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
     const uint64_t bytes = uint64_t{kernels::padded_columns(claimed.spec.columns)} * sizeof(float);
     return PlannedTensor{.source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}};
