@@ -125,7 +125,9 @@ std::vector<float> rope_divisors(const RandomModelOptions& options) {
 void add_layer(TensorMaker& tensors, const RandomModelOptions& options, uint32_t layer) {
     const std::string prefix = fmt::format("blk.{}.", layer);
     const auto matrix = [&](std::string_view role, uint32_t rows, uint32_t columns) {
-        const auto own = options.role_formats.find(role);
+        auto own = options.role_formats.find(fmt::format("{}.{}", layer, role));
+        if (own == options.role_formats.end())
+            own = options.role_formats.find(role);
         const WeightFormat format = own == options.role_formats.end() ? options.matrices : own->second;
         tensors.matrix(fmt::format("{}{}.weight", prefix, role), rows, columns, format,
                        options.scale / std::sqrt(columns));
