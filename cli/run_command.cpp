@@ -29,9 +29,10 @@ Result<generate::Model> load(const RunOptions& options, const Environment& envir
 }
 
 void tell_about(const generate::Model& model, const RunOptions& options, Diagnostics& diagnostics) {
-    if (model.on_cpu() && options.executor.device.empty())
+    if (model.on_cpu() && options.executor.device.empty()) {
         diagnostics.note(
             fmt::format("no usable GPU was found: running on the CPU ({})", model.device_name()));
+    }
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
     if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
         diagnostics.note(

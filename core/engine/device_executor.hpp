@@ -19,6 +19,7 @@ struct DeviceExecutorOptions {
     uint64_t kv_memory_bytes = 0; ///< 0: what one sequence of the context needs
     uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
+    uint64_t matrix_part_bytes = 0; ///< most of a matrix in one buffer; 0: what shaders and device can hold
     std::optional<kernels::PlanFamily> plan_as; ///< choose kernels as for such a device
     /// Called once with where the memory will go, before weights are read.
     std::function<void(const DevicePlan& plan)> planned;

@@ -4,7 +4,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::EmbedArguments) == 64);
+static_assert(sizeof(shaders::EmbedArguments) == 72);
 
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
     const Rows& rows = operation.rows;
@@ -16,28 +16,33 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
                  "row infos are short"))
         return;
     const vk::Range output = operation.output.rows(rows.first, rows.count);
-    const shaders::EmbedArguments arguments{
-        .weights = table.weights.address,
-        .scales = table.scales.address,
-        .rows = rows.infos.address,
-        .slots = operation.slots.address,
-        .y = output.address,
-        .vocabulary = table.rows,
-        .columns = table.columns,
-        .padded_columns = padded_columns(table.columns),
-        .y_stride = operation.output.stride,
-        .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
-        .scale = operation.scale,
-    };
     const auto variant = shaders::embed(static_cast<shaders::Format>(table.layout.format),
                                         static_cast<shaders::Arrangement>(table.layout.arrangement));
-    launch(library, recorder,
-           {.variant = variant,
-            .specialization = {},
-            .groups = {divide_up(table.columns, 512), rows.count, 1},
-            .reads = {table.weights, table.scales, rows.infos, operation.slots},
-            .writes = {output}},
-           arguments);
+    table.for_each_part([&](const MatrixPart& part, uint32_t first_token) {
+        const shaders::EmbedArguments arguments{
+            .weights = part.weights.address,
+            .scales = part.scales.address,
+            .rows = rows.infos.address,
+            .slots = operation.slots.address,
+            .y = output.address,
+            .vocabulary = table.rows,
+            .first_token = first_token,
+            .part_tokens = part.rows,
+            .columns = table.columns,
+            .padded_columns = padded_columns(table.columns),
+            .y_stride = operation.output.stride,
+            .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
+            .scale = operation.scale,
+        };
+        // Parts are one step: each writes rows of its own. The first declares the output for all.
+        launch(library, recorder,
+               {.variant = variant,
+                .specialization = {},
+                .groups = {divide_up(table.columns, 512), rows.count, 1},
+                .reads = {part.weights, part.scales, rows.infos, operation.slots},
+                .writes = {first_token == 0 ? output : vk::Range{}}},
+               arguments);
+    });
 }
 
 } // namespace etna::kernels

@@ -5,6 +5,7 @@
 #include "core/vk/range.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace etna::kernels {
@@ -85,13 +86,35 @@ Status repack(const Repack& task);
 /// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows.
 PackedBytes packed_offset(Layout layout, uint32_t row, uint32_t columns);
 
-/// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements.
+/// Neighbouring rows of a matrix, packed for themselves.
+struct MatrixPart {
+    uint32_t rows = 0;
+    vk::Range weights = {};
+    vk::Range scales = {}; ///< empty for formats without scales
+};
+
+/// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements. What is larger than one
+/// allocation lies in several parts, of which the first is in `weights` and `scales`.
 struct Matrix {
     Layout layout;
     uint32_t rows = 0;
     uint32_t columns = 0;
     vk::Range weights = {};
-    vk::Range scales = {}; ///< empty for formats without scales
+    vk::Range scales = {};
+    std::span<const MatrixPart> further = {}; ///< the rows behind the first part's; borrowed
+
+    /// Calls visit(part, first row) for each part.
+    template <class Visit>
+    void for_each_part(Visit visit) const {
+        uint32_t first = rows;
+        for (const MatrixPart& part : further)
+            first -= part.rows;
+        visit(MatrixPart{.rows = first, .weights = weights, .scales = scales}, 0U);
+        for (const MatrixPart& part : further) {
+            visit(part, first);
+            first += part.rows;
+        }
+    }
 };
 
 /// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that

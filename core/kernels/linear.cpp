@@ -12,57 +12,34 @@ static_assert(sizeof(shaders::LinearArguments) == 80);
 
 bool fits(vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
-    const PackedBytes packed = packed_bytes(weight.layout, weight.rows, weight.columns);
+    bool parts_fit = true;
+    weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
+        const PackedBytes packed = packed_bytes(weight.layout, part.rows, weight.columns);
+        parts_fit = parts_fit && first + part.rows <= weight.rows && part.weights.bytes >= packed.weights &&
+                    part.scales.bytes >= packed.scales;
+    });
     return require(recorder, weight.columns == operation.input.columns, "linear",
                    "weight and input differ in width") &&
            require(recorder, weight.rows == operation.output.columns, "linear",
                    "weight and output differ in width") &&
-           require(recorder, weight.weights.bytes >= packed.weights && weight.scales.bytes >= packed.scales,
-                   "linear", "weight is shorter than its shape") &&
+           require(recorder, parts_fit, "linear", "weight is shorter than its shape") &&
            require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{weight.rows} * 4, "linear",
                    "bias is short");
 }
 
-} // namespace
-
-void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
-    const Matrix& weight = operation.weight;
-    if (operation.count == 0 || !fits(recorder, operation))
-        return;
-    auto planned = linear_plan(library.target(), weight.layout, weight.rows, operation.path, operation.count);
-    if (!planned) {
-        recorder.fail(std::move(planned).error());
-        return;
-    }
-    const LinearPlan& plan = *planned;
-    const vk::Range input = operation.input.rows(operation.first, operation.count);
-    const vk::Range output = operation.output.rows(operation.first, operation.count);
-    const vk::Range bias = operation.bias.value_or(vk::Range{});
-    const shaders::LinearArguments arguments{
-        .weights = weight.weights.address,
-        .quads = weight.weights.address,
-        .scales = weight.scales.address,
-        .x = input.address,
-        .y = output.address,
-        .bias = bias.address,
-        .rows = weight.rows,
-        .columns = padded_columns(weight.columns),
-        .count = operation.count,
-        .x_stride = operation.input.stride / 4,
-        .y_stride = operation.output.stride,
-        .add = operation.store == Store::add ? 1U : 0U,
-        .use_bias = operation.bias ? 1U : 0U,
-    };
-    const uint32_t y_groups = divide_up(operation.count, plan.columns_each);
-    const auto format = static_cast<shaders::Format>(weight.layout.format);
+void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Format weight_format,
+                    const shaders::LinearArguments& arguments, std::initializer_list<vk::Range> reads,
+                    std::initializer_list<vk::Range> writes) {
+    const uint32_t y_groups = divide_up(arguments.count, plan.columns_each);
+    const auto format = static_cast<shaders::Format>(weight_format);
     const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
                            uint32_t rows) {
         launch(library, recorder,
                {.variant = variant,
                 .specialization = specialization,
-                .groups = folded_groups(divide_up(weight.rows, rows), y_groups),
-                .reads = {weight.weights, weight.scales, input, bias},
-                .writes = {output}},
+                .groups = folded_groups(divide_up(arguments.rows, rows), y_groups),
+                .reads = reads,
+                .writes = writes},
                arguments);
     };
     switch (plan.kernel) {
@@ -78,6 +55,45 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
         start(shaders::linear_lanes(format), {plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
     }
+}
+
+} // namespace
+
+void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
+    const Matrix& weight = operation.weight;
+    if (operation.count == 0 || !fits(recorder, operation))
+        return;
+    auto planned = linear_plan(library.target(), weight.layout, weight.rows, operation.path, operation.count);
+    if (!planned) {
+        recorder.fail(std::move(planned).error());
+        return;
+    }
+    const vk::Range input = operation.input.rows(operation.first, operation.count);
+    const vk::Range output = operation.output.rows(operation.first, operation.count);
+    const vk::Range bias = operation.bias.value_or(vk::Range{});
+    weight.for_each_part([&](const MatrixPart& part, uint32_t first_row) {
+        const shaders::LinearArguments arguments{
+            .weights = part.weights.address,
+            .quads = part.weights.address,
+            .scales = part.scales.address,
+            .x = input.address,
+            .y = output.address + uint64_t{first_row} * sizeof(float),
+            .bias = bias.address + uint64_t{first_row} * sizeof(float),
+            .rows = part.rows,
+            .columns = padded_columns(weight.columns),
+            .count = operation.count,
+            .x_stride = operation.input.stride / 4,
+            .y_stride = operation.output.stride,
+            .add = operation.store == Store::add ? 1U : 0U,
+            .use_bias = operation.bias ? 1U : 0U,
+        };
+        // Parts are one step: each writes columns of its own. The first declares the output for all.
+        const bool is_first = first_row == 0;
+        launch_planned(
+            library, recorder, *planned, weight.layout.format, arguments,
+            {part.weights, part.scales, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
+            {is_first ? output : vk::Range{}});
+    });
 }
 
 } // namespace etna::kernels

@@ -4,7 +4,8 @@
 
 namespace etna::model {
 
-Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target) {
+Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
+                             uint64_t matrix_part_bytes) {
     Blueprint blueprint;
     ETNA_TRY(blueprint.architecture, find_architecture(file));
     ETNA_TRY(blueprint.config, blueprint.architecture->read_config(file));
@@ -16,7 +17,7 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
                      read_divisors(file, *tensor.tensor, tensor.spec.columns));
         }
     }
-    ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target));
+    ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, matrix_part_bytes));
     blueprint.weight_bytes = weight_bytes(blueprint.tensors);
     return blueprint;
 }

@@ -23,10 +23,11 @@ struct Blueprint {
     uint64_t weight_bytes = 0;          ///< on the device
 };
 
-/// Checks a file's metadata and tensors and plans their layouts for a device. Pure.
-/// Errors: those of find_architecture(), read_config(), TensorTable::claim(), plan_weights() and
-/// read_divisors().
-Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target);
+/// Checks a file's metadata and tensors and plans their layouts for a device. Pure. `matrix_part_bytes`: as
+/// for plan_weights(). Errors: those of find_architecture(), read_config(), TensorTable::claim(),
+/// plan_weights() and read_divisors().
+Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
+                             uint64_t matrix_part_bytes = 0);
 
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {

@@ -54,23 +54,31 @@ kernels::Format format_of(gguf::TensorType type) {
 }
 
 Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& claimed,
-                                  const kernels::PlanTarget& target) {
+                                  const kernels::PlanTarget& target, uint64_t part_bytes) {
     const kernels::Layout layout{.format = format_of(claimed.tensor->type),
                                  .arrangement = kernels::preferred_arrangement(target)};
-    const kernels::PackedBytes packed =
-        kernels::packed_bytes(layout, claimed.spec.rows, claimed.spec.columns);
-    const uint64_t allocation_max = target.profile.allocation_bytes_max;
-    const uint64_t largest =
-        allocation_max == 0 ? matrix_bytes_max : std::min(matrix_bytes_max, allocation_max);
-    if (packed.weights + packed.scales >= largest) {
+    const uint32_t rows = claimed.spec.rows;
+    const uint32_t columns = claimed.spec.columns;
+    const kernels::PackedBytes group = kernels::packed_bytes(layout, kernels::repack_rows, columns);
+    uint64_t largest = matrix_part_bytes_max;
+    for (const uint64_t bound : {target.profile.allocation_bytes_max, part_bytes}) {
+        if (bound != 0)
+            largest = std::min(largest, bound);
+    }
+    const uint64_t groups = (largest - 1) / (group.weights + group.scales);
+    if (groups == 0) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
-                         fmt::format("{}: tensor {} takes {} MiB on the device, which must stay below {} MiB",
-                                     file.name(), claimed.tensor->name,
-                                     (packed.weights + packed.scales) / mebibyte, largest / mebibyte),
-                     .hint = "get the model in a smaller type"};
+                         fmt::format("{}: {} rows of tensor {} take {} MiB on the device, which must stay "
+                                     "below {} MiB",
+                                     file.name(), kernels::repack_rows, claimed.tensor->name,
+                                     (group.weights + group.scales) / mebibyte, largest / mebibyte)};
     }
-    return PlannedTensor{.source = claimed, .layout = layout, .packed = packed};
+    return PlannedTensor{.source = claimed,
+                         .layout = layout,
+                         .packed = kernels::packed_bytes(layout, rows, columns),
+                         .part_rows =
+                             static_cast<uint32_t>(std::min<uint64_t>(rows, groups * kernels::repack_rows))};
 }
 
 Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& claimed) {
@@ -84,7 +92,8 @@ Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& c
     }
     const kernels::Layout layout{.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
     const uint64_t bytes = uint64_t{kernels::padded_columns(claimed.spec.columns)} * sizeof(float);
-    return PlannedTensor{.source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}};
+    return PlannedTensor{
+        .source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}, .part_rows = 1};
 }
 
 /// Writes a vector's elements as f32, then zeros.
@@ -113,9 +122,9 @@ uint32_t slice_rows(const PlannedTensor& planned) {
                                  kernels::repack_rows);
 }
 
-/// Repacks rows [first, first + count) of a matrix into its buffer: weights, then scales.
-Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t first,
-                   uint32_t count, ByteView source) {
+/// Repacks rows [first, first + count) of a part into its buffer: weights, then scales.
+Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer,
+                   uint64_t scales_at, uint32_t first, uint32_t count, ByteView source) {
     const uint32_t columns = planned.source.spec.columns;
     const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, count, columns);
     const kernels::PackedBytes offset = kernels::packed_offset(planned.layout, first, columns);
@@ -130,13 +139,11 @@ Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::B
     ETNA_CHECK(uploader.end());
     if (scales.empty())
         return {};
-    ETNA_TRY(const MutableByteView place,
-             uploader.begin(buffer, planned.packed.weights + offset.scales, bytes.scales));
+    ETNA_TRY(const MutableByteView place, uploader.begin(buffer, scales_at + offset.scales, bytes.scales));
     std::memcpy(place.data(), scales.data(), scales.size());
     return uploader.end();
 }
 
-/// Loading in progress: what every tensor needs besides itself.
 struct Loading {
     vk::Device& device;
     const gguf::File& file;
@@ -153,23 +160,42 @@ struct Loading {
     }
 };
 
-Result<vk::Buffer> load_matrix(Loading& loading, const PlannedTensor& planned) {
+/// Rows [first_row, first_row + rows) of a matrix into a buffer of their own.
+Result<vk::Buffer> load_part(Loading& loading, const PlannedTensor& planned, uint32_t first_row,
+                             uint32_t rows) {
     const gguf::Tensor& tensor = *planned.source.tensor;
-    ETNA_TRY(vk::Buffer buffer,
-             vk::Buffer::create(loading.device, vk::Memory::device,
-                                planned.packed.weights + planned.packed.scales, tensor.name));
-    const uint32_t rows = planned.source.spec.rows;
-    const uint64_t row_bytes = tensor.bytes.size() / rows;
+    const kernels::PackedBytes packed =
+        kernels::packed_bytes(planned.layout, rows, planned.source.spec.columns);
+    ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(loading.device, vk::Memory::device,
+                                                   packed.weights + packed.scales, tensor.name));
+    const uint64_t row_bytes = tensor.bytes.size() / planned.source.spec.rows;
     const uint32_t step = slice_rows(planned);
     for (uint32_t first = 0; first < rows; first += step) {
         const uint32_t count = std::min(step, rows - first);
-        const uint64_t offset = first * row_bytes;
+        const uint64_t offset = (uint64_t{first_row} + first) * row_bytes;
         const uint64_t bytes = count * row_bytes;
-        ETNA_CHECK(upload_rows(loading.uploader, planned, buffer, first, count,
+        ETNA_CHECK(upload_rows(loading.uploader, planned, buffer, packed.weights, first, count,
                                tensor.bytes.subspan(offset, bytes)));
         loading.consumed(tensor, offset, bytes);
     }
     return buffer;
+}
+
+/// All parts of a matrix; their buffers are added to `buffers`.
+Result<std::vector<kernels::MatrixPart>> load_parts(Loading& loading, const PlannedTensor& planned,
+                                                    std::vector<vk::Buffer>& buffers) {
+    const TensorSpec& spec = planned.source.spec;
+    std::vector<kernels::MatrixPart> parts;
+    for (uint32_t first = 0; first < spec.rows; first += planned.part_rows) {
+        const uint32_t rows = std::min(planned.part_rows, spec.rows - first);
+        const kernels::PackedBytes packed = kernels::packed_bytes(planned.layout, rows, spec.columns);
+        ETNA_TRY(vk::Buffer buffer, load_part(loading, planned, first, rows));
+        parts.push_back({.rows = rows,
+                         .weights = buffer.range(0, packed.weights),
+                         .scales = buffer.range(packed.weights, packed.scales)});
+        buffers.push_back(std::move(buffer));
+    }
+    return parts;
 }
 
 Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
@@ -187,13 +213,13 @@ Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
 
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
-                                                const kernels::PlanTarget& target) {
+                                                const kernels::PlanTarget& target, uint64_t part_bytes) {
     std::vector<PlannedTensor> planned;
     for (const ClaimedTensor& tensor : claimed) {
         if (tensor.spec.role == TensorRole::host)
             continue;
         ETNA_TRY(PlannedTensor plan, tensor.spec.role == TensorRole::matrix
-                                         ? plan_matrix(file, tensor, target)
+                                         ? plan_matrix(file, tensor, target, part_bytes)
                                          : plan_vector(file, tensor));
         planned.push_back(std::move(plan));
     }
@@ -214,22 +240,25 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
         loading.total += tensor.source.tensor->bytes.size();
 
     Weights weights;
-    weights.buffers_.reserve(planned.size());
     for (const PlannedTensor& tensor : planned) {
         const TensorSpec& spec = tensor.source.spec;
-        ETNA_TRY(vk::Buffer buffer, spec.role == TensorRole::matrix ? load_matrix(loading, tensor)
-                                                                    : load_vector(loading, tensor));
-        if (spec.role == TensorRole::matrix) {
-            weights.matrices_[spec.name] =
-                kernels::Matrix{.layout = tensor.layout,
-                                .rows = spec.rows,
-                                .columns = spec.columns,
-                                .weights = buffer.range(0, tensor.packed.weights),
-                                .scales = buffer.range(tensor.packed.weights, tensor.packed.scales)};
-        } else {
+        if (spec.role != TensorRole::matrix) {
+            ETNA_TRY(vk::Buffer buffer, load_vector(loading, tensor));
             weights.vectors_[spec.name] = buffer.range();
+            weights.buffers_.push_back(std::move(buffer));
+            continue;
         }
-        weights.buffers_.push_back(std::move(buffer));
+        ETNA_TRY(std::vector<kernels::MatrixPart> parts, load_parts(loading, tensor, weights.buffers_));
+        kernels::Matrix matrix{.layout = tensor.layout,
+                               .rows = spec.rows,
+                               .columns = spec.columns,
+                               .weights = parts.front().weights,
+                               .scales = parts.front().scales};
+        if (parts.size() > 1) {
+            parts.erase(parts.begin());
+            matrix.further = weights.further_parts_[spec.name] = std::move(parts);
+        }
+        weights.matrices_[spec.name] = matrix;
     }
     ETNA_CHECK(loading.uploader.finish());
     return weights;

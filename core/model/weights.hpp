@@ -17,24 +17,26 @@
 
 namespace etna::model {
 
-/// A matrix may take at most this much on the device: shaders index it with signed 32-bit words.
-constexpr uint64_t matrix_bytes_max = 8 * gibibyte;
+/// A buffer of weights stays below this: shaders index it with signed 32-bit words.
+constexpr uint64_t matrix_part_bytes_max = 8 * gibibyte;
 
 /// A claimed tensor and the place it gets on the device.
 struct PlannedTensor {
     ClaimedTensor source;
     kernels::Layout layout;      ///< of a matrix
     kernels::PackedBytes packed; ///< vectors: f32, padded to kernels::column_padding elements
+    uint32_t part_rows = 0;      ///< rows that one buffer of a matrix holds
 };
 
 /// Called with source bytes done and in all, from the loading thread, after each slice.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Device layouts and sizes of every tensor that goes to the device. Pure.
-/// Errors: unsupported (element type, or a matrix too large; names tensor, type and what is supported).
+/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are cut into parts of at
+/// most `part_bytes`, or of what shaders and device can hold if that is 0 or more.
+/// Errors: unsupported (element type of a vector, or a single row too large; names the tensor).
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
-                                                const kernels::PlanTarget& target);
+                                                const kernels::PlanTarget& target, uint64_t part_bytes);
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
 
 /// A model's tensors on the device, by name. Owns the buffers; must not outlive the device.
@@ -56,6 +58,8 @@ public:
 private:
     std::vector<vk::Buffer> buffers_;
     std::unordered_map<std::string, kernels::Matrix> matrices_;
+    std::unordered_map<std::string, std::vector<kernels::MatrixPart>>
+        further_parts_; ///< borrowed by matrices_
     std::unordered_map<std::string, vk::Range> vectors_;
 };
 

@@ -9,6 +9,8 @@ struct EmbedArguments {
     ADDRESS(Words) slots;
     ADDRESS(Floats) y; // of the first row of this dispatch
     uint vocabulary;
+    uint first_token; // of the part of the table at hand, which has part_tokens
+    uint part_tokens;
     uint columns;
     uint padded_columns; // of a weight row
     uint y_stride;

@@ -1,5 +1,6 @@
 // y[row][k] = scale * table[token(row)][k], token given by id or read from a slot.
 // table: [vocabulary, columns] in FORMAT x ARRANGEMENT; y: f32 [rows, y_stride].
+// A table may lie in several parts: one dispatch each, which leaves rows of other parts alone.
 // Grid: x = ceil(columns / 512), y = rows; 64 invocations, eight elements each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -19,7 +20,9 @@ void main() {
     uint source = a.rows.v[r].source;
     uint token = (source & INPUT_IS_SLOT) == 0 ? source
                                                : a.slots.v[min(source & ~INPUT_IS_SLOT, a.slot_count - 1)];
-    token = min(token, a.vocabulary - 1);
+    token = min(token, a.vocabulary - 1) - a.first_token;
+    if (token >= a.part_tokens) // also below the first, by wrapping around
+        return;
 
     uint blocks = a.padded_columns / 32;
     vec4 codes[2];

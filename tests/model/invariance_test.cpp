@@ -106,3 +106,19 @@ TEST_CASE("generation rows give the same bits beside sequences that are all over
         CHECK(differing(alone, accompanied).empty());
     }
 }
+
+TEST_CASE("matrices that lie in several buffers give the same bits as whole ones", "[device]") {
+    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::q8_0}) {
+        RandomModelOptions options = model_options();
+        options.matrices = options.embedding_format = options.head_format = format;
+        const Bytes bytes = random_model(options);
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                                  kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+            INFO("matrices " << static_cast<int>(format) << ", planned as " << kernels::to_string(family));
+            ModelCase whole(bytes, {.family = family});
+            ModelCase cut(bytes, {.family = family, .matrix_part_bytes = 4096}); // 8 or 32 rows each
+            const auto expected = run_together(whole.executor(), {request(33)});
+            CHECK(differing(expected[0], run_together(cut.executor(), {request(33)})[0]).empty());
+        }
+    }
+}

@@ -119,14 +119,19 @@ TEST_CASE("frequency divisors must be positive numbers") {
           "m.gguf: tensor rope_freqs.weight: every element must be a positive number");
 }
 
-TEST_CASE("a matrix that no allocation can hold is refused by name") {
+TEST_CASE("a matrix that no allocation can hold is cut, and refused where not even eight rows fit") {
     const Bytes bytes = random_model(small());
     const auto file = gguf::File::parse(bytes, "m.gguf");
     REQUIRE(file);
     kernels::PlanTarget poor = target();
     poor.profile.allocation_bytes_max = 77824; // exactly what 304 rows of 64 take: must stay below
-    const auto blueprint = model::plan_model(*file, poor);
-    REQUIRE(!blueprint);
-    CHECK(blueprint.error().kind == ErrorKind::unsupported);
-    CHECK(blueprint.error().message.starts_with("m.gguf: tensor token_embd.weight takes"));
+    const auto cut = model::plan_model(*file, poor);
+    REQUIRE(cut);
+    REQUIRE(cut->tensors.front().source.spec.name == "token_embd.weight");
+    CHECK(cut->tensors.front().part_rows == 296);
+    poor.profile.allocation_bytes_max = 2048; // eight rows
+    const auto refused = model::plan_model(*file, poor);
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::unsupported);
+    CHECK(refused.error().message.starts_with("m.gguf: 8 rows of tensor token_embd.weight take"));
 }

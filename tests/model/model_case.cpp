@@ -138,6 +138,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
                                         .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
                                         .rows_max = options.rows_max,
                                         .sequences_max = 8,
+                                        .matrix_part_bytes = options.matrix_part_bytes,
                                         .plan_as = options.family,
                                         .planned = {},
                                         .progress = {}});

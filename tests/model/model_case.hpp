@@ -21,6 +21,7 @@ struct ModelCaseOptions {
     kernels::CacheFormat cache = kernels::CacheFormat::f16;
     uint32_t pages = 64;
     uint32_t rows_max = 64;
+    uint64_t matrix_part_bytes = 0;
 };
 
 /// A model in memory, its executor on the device under test, and its CPU twin. What cannot be loaded fails
