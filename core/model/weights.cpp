@@ -68,11 +68,10 @@ Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& c
     const uint64_t groups = (largest - 1) / (group.weights + group.scales);
     if (groups == 0) {
         return Error{.kind = ErrorKind::unsupported,
-                     .message =
-                         fmt::format("{}: {} rows of tensor {} take {} MiB on the device, which must stay "
-                                     "below {} MiB",
-                                     file.name(), kernels::repack_rows, claimed.tensor->name,
-                                     (group.weights + group.scales) / mebibyte, largest / mebibyte)};
+                     .message = fmt::format(
+                         "{}: {} rows of tensor {} take {} bytes on the device, which must stay below {}",
+                         file.name(), kernels::repack_rows, claimed.tensor->name,
+                         group.weights + group.scales, largest)};
     }
     return PlannedTensor{.source = claimed,
                          .layout = layout,
