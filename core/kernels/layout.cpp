@@ -70,9 +70,10 @@ RowSizes row_sizes(Format format, uint32_t columns) {
     const uint32_t blocks = padded_columns(columns) / column_padding;
     RowSizes sizes{.low = whole_quads(blocks * shape.low_bits),
                    .high = whole_quads(blocks * shape.high_bits)};
-    if (shape.scale_columns != 0)
+    if (shape.scale_columns != 0) {
         sizes.scales = static_cast<uint32_t>(round_up(columns, shape.scale_columns)) / shape.scale_columns *
                        shape.scale_words;
+    }
     return sizes;
 }
 

@@ -80,6 +80,7 @@ inline kernels::Matrix upload_weight(DeviceCase& device, const WeightSource& sou
 
 inline std::vector<kernels::Format> all_formats() {
     std::vector<kernels::Format> formats;
+    formats.reserve(kernels::format_count);
     for (uint32_t i = 0; i < kernels::format_count; ++i)
         formats.push_back(static_cast<kernels::Format>(i));
     return formats;
