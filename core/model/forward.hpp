@@ -21,6 +21,8 @@ struct Decoder {
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding where the two are tied
     float epsilon = 0;
+    float embedding_scale = 1;
+    float logit_softcap = 0; ///< 0: none
 };
 
 /// Records one step: embed, layers, and for the wanted rows norm, head and sampling. The head always takes

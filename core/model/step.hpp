@@ -22,6 +22,7 @@ struct Run {
 struct GroupInputs {
     vk::Range infos; ///< kernels::RowInfo [rows]; `input` is the same in every group
     kernels::PageTables tables;
+    vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
 };
 
 /// One forward pass: its rows and where the device finds what the host tells about them. All borrowed.
@@ -29,7 +30,6 @@ struct Step {
     std::span<const Run> runs; ///< together [0, rows)
     uint32_t rows = 0;
     std::span<const GroupInputs> groups;
-    vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
 
     uint32_t wanted = 0;      ///< rows that go through the head; 0: none
     vk::Range wanted_indices; ///< u32 [wanted], rows of the step

@@ -37,36 +37,58 @@ Error unsupported_type(const gguf::File& file, const gguf::Tensor& tensor) {
             .hint = "get the model in one of the supported types"};
 }
 
-Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& claimed,
-                                  const kernels::PlanTarget& target) {
-    const auto format = format_of(claimed.tensor->type);
+/// What one tensor is loaded as, without its layout: itself, or its parts.
+std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
+    const TensorSpec& spec = claimed.spec;
+    PlannedTensor whole{.name = spec.name,
+                        .role = spec.role,
+                        .count = spec.count,
+                        .rows = spec.rows,
+                        .columns = spec.columns,
+                        .tensor = claimed.tensor,
+                        .row_bytes = claimed.tensor->bytes.size() / (uint64_t{spec.count} * spec.rows)};
+    if (spec.parts.empty())
+        return {whole};
+    std::vector<PlannedTensor> parts;
+    uint64_t first = 0;
+    for (const TensorPart& part : spec.parts) {
+        whole.name = part.name;
+        whole.rows = part.rows;
+        whole.offset = first * whole.row_bytes;
+        parts.push_back(whole);
+        first += part.rows;
+    }
+    return parts;
+}
+
+Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, PlannedTensor& planned) {
+    const auto format = format_of(planned.tensor->type);
     if (!format)
-        return unsupported_type(file, *claimed.tensor);
-    const kernels::Layout layout{.format = *format, .arrangement = kernels::preferred_arrangement(target)};
-    const kernels::PackedBytes packed =
-        kernels::packed_bytes(layout, claimed.spec.rows, claimed.spec.columns);
+        return unsupported_type(file, *planned.tensor);
+    planned.layout = {.format = *format, .arrangement = kernels::preferred_arrangement(target)};
+    planned.packed = kernels::packed_bytes(planned.layout, planned.rows, planned.columns);
     const uint64_t allocation_max = target.profile.allocation_bytes_max;
     const uint64_t largest =
         allocation_max == 0 ? matrix_bytes_max : std::min(matrix_bytes_max, allocation_max);
-    if (packed.weights + packed.scales >= largest) {
+    if (planned.device_bytes() >= largest) {
         return Error{.kind = ErrorKind::unsupported,
-                     .message =
-                         fmt::format("{}: tensor {} takes {} MiB on the device, which must stay below {} MiB",
-                                     file.name(), claimed.tensor->name,
-                                     (packed.weights + packed.scales) / mebibyte, largest / mebibyte),
+                     .message = fmt::format(
+                         "{}: tensor {} takes {} MiB on the device, which must stay below {} MiB",
+                         file.name(), planned.name, planned.device_bytes() / mebibyte, largest / mebibyte),
                      .hint = "get the model in a smaller type"};
     }
-    return PlannedTensor{.source = claimed, .layout = layout, .packed = packed};
+    return {};
 }
 
-Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& claimed) {
+Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
     // Q8_0 stays out: a block of 32 need not divide a vector, and no file has it.
-    const auto format = format_of(claimed.tensor->type);
+    const auto format = format_of(planned.tensor->type);
     if (!format || format == kernels::Format::q8)
-        return unsupported_type(file, *claimed.tensor);
-    const kernels::Layout layout{.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
-    const uint64_t bytes = uint64_t{kernels::padded_columns(claimed.spec.columns)} * sizeof(float);
-    return PlannedTensor{.source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}};
+        return unsupported_type(file, *planned.tensor);
+    planned.layout = {.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
+    planned.packed = {.weights = uint64_t{kernels::padded_columns(planned.columns)} * sizeof(float),
+                      .scales = 0};
+    return {};
 }
 
 /// Writes a vector's elements as f32, then zeros.
@@ -88,32 +110,36 @@ void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
 /// Rows that one slice may hold: whole repacking groups within what the uploader takes.
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
-        kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.source.spec.columns);
+        kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.columns);
     // A quarter of the uploader's most, so that reading, repacking and copying overlap.
     const uint64_t groups = Uploader::slice_bytes_max / 4 / (group.weights + group.scales);
-    return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.source.spec.rows)) *
+    return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.rows)) *
                                  kernels::repack_rows);
 }
 
-/// Repacks rows [first, first + count) of a matrix into its buffer: weights, then scales.
-Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t first,
-                   uint32_t count, ByteView source) {
-    const uint32_t columns = planned.source.spec.columns;
-    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, count, columns);
-    const kernels::PackedBytes offset = kernels::packed_offset(planned.layout, first, columns);
+/// Rows of one matrix: as the file has them, and their places in the buffer.
+struct RowSlice {
+    ByteView source;
+    uint32_t count = 0;
+    kernels::PackedBytes offset; ///< in the buffer
+};
+
+/// Repacks rows of a matrix into its buffer: weights, then scales.
+Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer,
+                   const RowSlice& slice) {
+    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, slice.count, planned.columns);
     std::vector<std::byte> scales(bytes.scales);
-    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, offset.weights, bytes.weights));
+    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, slice.offset.weights, bytes.weights));
     ETNA_CHECK(kernels::repack({.layout = planned.layout,
-                                .row_count = count,
-                                .columns = columns,
-                                .source = source,
+                                .row_count = slice.count,
+                                .columns = planned.columns,
+                                .source = slice.source,
                                 .weights = weights,
                                 .scales = scales}));
     ETNA_CHECK(uploader.end());
     if (scales.empty())
         return {};
-    ETNA_TRY(const MutableByteView place,
-             uploader.begin(buffer, planned.packed.weights + offset.scales, bytes.scales));
+    ETNA_TRY(const MutableByteView place, uploader.begin(buffer, slice.offset.scales, bytes.scales));
     std::memcpy(place.data(), scales.data(), scales.size());
     return uploader.end();
 }
@@ -135,33 +161,45 @@ struct Loading {
     }
 };
 
-Result<vk::Buffer> load_matrix(Loading& loading, const PlannedTensor& planned) {
-    const gguf::Tensor& tensor = *planned.source.tensor;
-    ETNA_TRY(vk::Buffer buffer,
-             vk::Buffer::create(loading.device, vk::Memory::device,
-                                planned.packed.weights + planned.packed.scales, tensor.name));
-    const uint32_t rows = planned.source.spec.rows;
-    const uint64_t row_bytes = tensor.bytes.size() / rows;
+/// Matrix `index` of a stack, or the only one. All weights of a stack stand before all scales.
+Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t index) {
+    const uint64_t matrix_start = planned.offset + uint64_t{index} * planned.rows * planned.row_bytes;
     const uint32_t step = slice_rows(planned);
-    for (uint32_t first = 0; first < rows; first += step) {
-        const uint32_t count = std::min(step, rows - first);
-        const uint64_t offset = first * row_bytes;
-        const uint64_t bytes = count * row_bytes;
-        ETNA_CHECK(upload_rows(loading.uploader, planned, buffer, first, count,
-                               tensor.bytes.subspan(offset, bytes)));
-        loading.consumed(tensor, offset, bytes);
+    for (uint32_t first = 0; first < planned.rows; first += step) {
+        const uint32_t count = std::min(step, planned.rows - first);
+        const uint64_t start = matrix_start + first * planned.row_bytes;
+        const uint64_t bytes = count * planned.row_bytes;
+        const kernels::PackedBytes inside = kernels::packed_offset(planned.layout, first, planned.columns);
+        const uint64_t scales_start = planned.count * planned.packed.weights;
+        ETNA_CHECK(upload_rows(
+            loading.uploader, planned, buffer,
+            {.source = planned.tensor->bytes.subspan(start, bytes),
+             .count = count,
+             .offset = {.weights = index * planned.packed.weights + inside.weights,
+                        .scales = scales_start + index * planned.packed.scales + inside.scales}}));
+        loading.consumed(*planned.tensor, start, bytes);
     }
-    return buffer;
+    return {};
 }
 
-Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
-    const gguf::Tensor& tensor = *planned.source.tensor;
-    ETNA_TRY(vk::Buffer buffer,
-             vk::Buffer::create(loading.device, vk::Memory::device, planned.packed.weights, tensor.name));
+Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
+    const gguf::Tensor& tensor = *planned.tensor;
     ETNA_TRY(const MutableByteView place, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor, planned.source.spec.columns, place);
+    widen(tensor, planned.columns, place);
     ETNA_CHECK(loading.uploader.end());
     loading.consumed(tensor, 0, tensor.bytes.size());
+    return {};
+}
+
+Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
+    ETNA_TRY(vk::Buffer buffer,
+             vk::Buffer::create(loading.device, vk::Memory::device, planned.device_bytes(), planned.name));
+    if (planned.role == TensorRole::vector) {
+        ETNA_CHECK(load_vector(loading, planned, buffer));
+        return buffer;
+    }
+    for (uint32_t index = 0; index < planned.count; ++index)
+        ETNA_CHECK(load_matrix(loading, planned, buffer, index));
     return buffer;
 }
 
@@ -174,10 +212,11 @@ Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
     for (const ClaimedTensor& tensor : claimed) {
         if (tensor.spec.role == TensorRole::host)
             continue;
-        ETNA_TRY(PlannedTensor plan, tensor.spec.role == TensorRole::matrix
-                                         ? plan_matrix(file, tensor, target)
-                                         : plan_vector(file, tensor));
-        planned.push_back(std::move(plan));
+        for (PlannedTensor& part : parts_of(tensor)) {
+            ETNA_CHECK(part.role == TensorRole::vector ? plan_vector(file, part)
+                                                       : plan_matrix(file, target, part));
+            planned.push_back(std::move(part));
+        }
     }
     return planned;
 }
@@ -185,7 +224,7 @@ Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
     uint64_t bytes = 0;
     for (const PlannedTensor& tensor : planned)
-        bytes += tensor.packed.weights + tensor.packed.scales;
+        bytes += tensor.device_bytes();
     return bytes;
 }
 
@@ -193,23 +232,25 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
                               const std::vector<PlannedTensor>& planned, const Progress& progress) {
     Loading loading{.device = device, .file = file, .progress = progress, .uploader = Uploader(device)};
     for (const PlannedTensor& tensor : planned)
-        loading.total += tensor.source.tensor->bytes.size();
+        loading.total += tensor.source_bytes();
 
     Weights weights;
     weights.buffers_.reserve(planned.size());
     for (const PlannedTensor& tensor : planned) {
-        const TensorSpec& spec = tensor.source.spec;
-        ETNA_TRY(vk::Buffer buffer, spec.role == TensorRole::matrix ? load_matrix(loading, tensor)
-                                                                    : load_vector(loading, tensor));
-        if (spec.role == TensorRole::matrix) {
-            weights.matrices_[spec.name] =
-                kernels::Matrix{.layout = tensor.layout,
-                                .rows = spec.rows,
-                                .columns = spec.columns,
-                                .weights = buffer.range(0, tensor.packed.weights),
-                                .scales = buffer.range(tensor.packed.weights, tensor.packed.scales)};
+        ETNA_TRY(vk::Buffer buffer, load_tensor(loading, tensor));
+        const uint64_t weight_bytes = tensor.count * tensor.packed.weights;
+        const kernels::Matrix matrix{.layout = tensor.layout,
+                                     .rows = tensor.rows,
+                                     .columns = tensor.columns,
+                                     .weights = buffer.range(0, weight_bytes),
+                                     .scales =
+                                         buffer.range(weight_bytes, tensor.count * tensor.packed.scales)};
+        if (tensor.role == TensorRole::matrix) {
+            weights.matrices_[tensor.name] = matrix;
+        } else if (tensor.role == TensorRole::stack) {
+            weights.stacks_[tensor.name] = {.matrices = matrix, .count = tensor.count};
         } else {
-            weights.vectors_[spec.name] = buffer.range();
+            weights.vectors_[tensor.name] = buffer.range();
         }
         weights.buffers_.push_back(std::move(buffer));
     }
@@ -220,6 +261,12 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
 const kernels::Matrix& Weights::matrix(std::string_view name) const {
     const auto found = matrices_.find(std::string(name));
     assert(found != matrices_.end());
+    return found->second;
+}
+
+const kernels::MatrixStack& Weights::stack(std::string_view name) const {
+    const auto found = stacks_.find(std::string(name));
+    assert(found != stacks_.end());
     return found->second;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/experts.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/tensor_table.hpp"
@@ -20,11 +21,21 @@ namespace etna::model {
 /// A matrix may take at most this much on the device: shaders index it with signed 32-bit words.
 constexpr uint64_t matrix_bytes_max = 8 * gibibyte;
 
-/// A claimed tensor and the place it gets on the device.
+/// What is loaded from a claimed tensor, all of it or a part, and the place it gets on the device.
 struct PlannedTensor {
-    ClaimedTensor source;
-    kernels::Layout layout;      ///< of a matrix
-    kernels::PackedBytes packed; ///< vectors: f32, padded to kernels::column_padding elements
+    std::string name; ///< of the tensor, or of the part
+    TensorRole role = TensorRole::matrix;
+    uint32_t count = 1; ///< matrices
+    uint32_t rows = 1;  ///< of each
+    uint32_t columns = 0;
+    const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
+    uint64_t offset = 0;                  ///< of the first row in the tensor's bytes
+    uint64_t row_bytes = 0;               ///< in the file
+    kernels::Layout layout = {};               ///< of a matrix
+    kernels::PackedBytes packed = {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
+
+    [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
+    [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }
 };
 
 /// Called with source bytes done and in all, from the loading thread, after each slice.
@@ -50,12 +61,15 @@ public:
     [[nodiscard]] const kernels::Matrix& matrix(std::string_view name) const;
     [[nodiscard]] vk::Range vector(std::string_view name) const;
 
+    [[nodiscard]] const kernels::MatrixStack& stack(std::string_view name) const;
+
     [[nodiscard]] std::optional<vk::Range> find_vector(std::string_view name) const;
     [[nodiscard]] bool has_matrix(std::string_view name) const;
 
 private:
     std::vector<vk::Buffer> buffers_;
     std::unordered_map<std::string, kernels::Matrix> matrices_;
+    std::unordered_map<std::string, kernels::MatrixStack> stacks_;
     std::unordered_map<std::string, vk::Range> vectors_;
 };
 
