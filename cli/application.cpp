@@ -109,8 +109,11 @@ ExitCode run(std::span<const std::string> arguments, const Environment& environm
     }
     const std::string& first = arguments[0];
     if (is_option(first, "help") || first == "help") {
-        const Command* command = arguments.size() > 1 ? find_command(arguments[1]) : nullptr;
-        return print(environment, command == nullptr ? help() : help(*command));
+        if (arguments.size() == 1)
+            return print(environment, help());
+        const Command* command = find_command(arguments[1]);
+        return command == nullptr ? refuse(environment, unknown_command(arguments[1]))
+                                  : print(environment, help(*command));
     }
     if (is_option(first, "version"))
         return print(environment, "etna " ETNA_VERSION "\n");

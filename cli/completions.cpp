@@ -77,15 +77,29 @@ std::string argument_choices(const Command& command) {
     return fmt::format("{}", fmt::join(choices, " "));
 }
 
+/// Names of files are data: compgen -W would expand what stands in them.
+std::string bash_models() {
+    return fmt::format(
+        "_etna_models() {{\n"
+        "    local file name folder={}\n"
+        "    [[ demo == \"$current\"* ]] && COMPREPLY+=(demo)\n"
+        "    for file in \"$folder\"/*.gguf; do\n"
+        "        name=${{file##*/}} name=${{name%.gguf}}\n"
+        "        name=${{name%-00001-of-[0-9][0-9][0-9][0-9][0-9]}}\n"
+        "        [[ -e $file && $name != *-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9] "
+        "&& $name == \"$current\"* ]] && COMPREPLY+=(\"$name\")\n"
+        "    done\n"
+        "    while IFS= read -r file; do COMPREPLY+=(\"$file\"); done "
+        "< <(compgen -f -- \"$current\")\n}}\n",
+        models_folder);
+}
+
 std::string bash_arguments(const Command& command) {
     if (!takes_models(command)) {
         return fmt::format("            COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))\n",
                            argument_choices(command));
     }
-    return fmt::format("            local models=$(cd {} 2>/dev/null && ls -- *.gguf 2>/dev/null)\n"
-                       "            COMPREPLY=($(compgen -W \"demo ${{models//.gguf/}}\" -- \"$current\")"
-                       " $(compgen -f -- \"$current\"))\n",
-                       models_folder);
+    return "            _etna_models\n";
 }
 
 std::string zsh_argument(const Positional& positional) {
@@ -98,10 +112,11 @@ std::string zsh_argument(const Positional& positional) {
 } // namespace
 
 std::string bash_completion() {
-    std::string script = "# bash completion for etna, made by `etna completion bash`\n"
-                         "_etna() {\n"
-                         "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-                         "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
+    std::string script = "# bash completion for etna, made by `etna completion bash`\n";
+    script += bash_models();
+    script += "_etna() {\n"
+              "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+              "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
     std::vector<std::string_view> command_names;
     for (const Command* command : shown_commands())
         command_names.push_back(command->name);
@@ -131,10 +146,13 @@ std::string bash_completion() {
 
 std::string zsh_completion() {
     std::string script = "#compdef etna\n# zsh completion for etna, made by `etna completion zsh`\n"
-                         "_etna_models() {\n    local -a models\n";
-    script += fmt::format("    models=({}/*.gguf(N:t:r))\n    _alternative \"models:model:(demo $models)\" "
-                          "'files:file:_files -g \"*.gguf\"'\n}}\n",
-                          models_folder);
+                         "_etna_models() {\n    local -a models expl\n";
+    script +=
+        fmt::format("    models=(demo {}/*.gguf(N:t:r))\n"
+                    "    models=(${{models/%-00001-of-[0-9][0-9][0-9][0-9][0-9]/}})\n"
+                    "    models=(${{models:#*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9]}})\n"
+                    "    _wanted models expl model compadd -a models\n    _files -g '*.gguf'\n}}\n",
+                    models_folder);
     script += "_etna() {\n    if (( CURRENT == 2 )); then\n        local -a commands\n        commands=(\n";
     for (const Command* command : shown_commands()) {
         script += fmt::format("            {}\n",
@@ -174,11 +192,12 @@ std::string zsh_completion() {
 }
 
 std::string fish_completion() {
-    std::string script =
-        "# fish completion for etna, made by `etna completion fish`\n"
-        "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
-        "    test -n \"$data\"; or set data ~/.local/share\n"
-        "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end\nend\n";
+    std::string script = "# fish completion for etna, made by `etna completion fish`\n"
+                         "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
+                         "    test -n \"$data\"; or set data ~/.local/share\n"
+                         "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end "
+                         "| string replace -r -- '-00001-of-[0-9]{5}$' '' | string match -v -r -- "
+                         "'-[0-9]{5}-of-[0-9]{5}$'\nend\n";
     for (const Option* option : shown_options(global_options())) {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
                               option->short_name, option->name, quoted(option->description));

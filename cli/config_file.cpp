@@ -26,7 +26,6 @@
 namespace etna::cli {
 namespace {
 
-constexpr std::size_t config_bytes_max = mebibyte;
 constexpr std::size_t problem_bytes_max = 200; // toml++ repeats keys of any length
 
 struct Descriptor {
@@ -68,7 +67,7 @@ Result<std::optional<std::string>> read_file(const std::filesystem::path& path) 
         size += static_cast<std::size_t>(count);
     }
     if (size > config_bytes_max)
-        return refused(fmt::format("it is longer than {} MiB", config_bytes_max / mebibyte));
+        return refused(fmt::format("it is longer than {} KiB", config_bytes_max / kibibyte));
     text.resize(size);
     return std::optional(std::move(text));
 }
@@ -155,13 +154,9 @@ bool is_anothers(std::string_view name) {
 
 } // namespace
 
-Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments) {
-    if (path.empty())
-        return {};
-    ETNA_TRY(const auto text, read_file(path));
-    if (!text)
-        return {};
-    const toml::parse_result parsed = toml::parse(*text);
+Status add_config(const Command& command, std::string_view text, const std::filesystem::path& path,
+                  TypedArguments& arguments) {
+    const toml::parse_result parsed = toml::parse(text);
     if (!parsed) {
         const toml::parse_error& error = parsed.error();
         return Error{ErrorKind::invalid_argument,
@@ -180,6 +175,13 @@ Status add_config_file(const Command& command, const std::filesystem::path& path
             ETNA_CHECK(section.add(key.str(), node, arguments));
     }
     return {};
+}
+
+Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments) {
+    if (path.empty())
+        return {};
+    ETNA_TRY(const auto text, read_file(path));
+    return text ? add_config(command, *text, path, arguments) : Status();
 }
 
 } // namespace etna::cli

@@ -1,15 +1,24 @@
 #pragma once
 
 #include "cli/command_line.hpp"
+#include "core/base/bytes.hpp"
 
 #include <filesystem>
 
 namespace etna::cli {
 
-/// Adds the configuration file's values for the options that are absent: keys are long names, at the top or
-/// under [COMMAND], which comes first. A missing file and an empty path are none. Errors: io (not a regular
-/// file, longer than 1 MiB, unreadable), invalid_argument (not TOML, a key that is not an option, a value of
-/// another kind), with the line.
+/// What is longer is refused; also bounds how deep dotted keys can nest.
+constexpr std::size_t config_bytes_max = 64 * kibibyte;
+
+/// Adds the values of a configuration file's text for the options that are absent: keys are long names, at
+/// the top or under [COMMAND], which comes first. `path` is for messages. Error: invalid_argument (not TOML,
+/// a key that is not an option, a value of another kind), with the line. Precondition: at most
+/// config_bytes_max.
+Status add_config(const Command& command, std::string_view text, const std::filesystem::path& path,
+                  TypedArguments& arguments);
+
+/// The same with the file's text. A missing file and an empty path are none. Errors besides: io (not a
+/// regular file, longer than config_bytes_max, unreadable).
 Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments);
 
 } // namespace etna::cli

@@ -1,11 +1,21 @@
 #include "cli/environment.hpp"
 #include "cli/process_environment.hpp"
 
+#include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
 int main(int argument_count, char** arguments) {
-    const std::vector<std::string> given(arguments + (argument_count > 0 ? 1 : 0),
-                                         arguments + argument_count);
-    return static_cast<int>(etna::cli::run(given, etna::cli::process_environment()));
+    try {
+        const std::vector<std::string> given(arguments + (argument_count > 0 ? 1 : 0),
+                                             arguments + argument_count);
+        return static_cast<int>(etna::cli::run(given, etna::cli::process_environment()));
+    } catch (const std::bad_alloc&) { // formatting a message might need memory again
+        std::fputs(
+            "error: there is not enough memory\nhint: free some, or give a shorter prompt or a smaller "
+            "model\n",
+            stderr);
+        return static_cast<int>(etna::cli::ExitCode::failed);
+    }
 }

@@ -22,7 +22,10 @@ generate::StopRequested watch_interrupts() {
     struct sigaction action{};
     action.sa_handler = note_interrupt;
     action.sa_flags = SA_RESETHAND | SA_RESTART; // the second Ctrl-C finds the default action: the end
-    sigaction(SIGINT, &action, nullptr);
+    struct sigaction inherited{};
+    sigaction(SIGINT, nullptr, &inherited);
+    if (inherited.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
+        sigaction(SIGINT, &action, nullptr);
     return [] { return interrupted != 0; };
 }
 

@@ -30,7 +30,8 @@ Result<generate::Model> load(const RunOptions& options, const Environment& envir
 
 void tell_about(const generate::Model& model, const RunOptions& options, Diagnostics& diagnostics) {
     if (model.on_cpu() && options.executor.device.empty())
-        diagnostics.note(fmt::format("no GPU was found: running on the CPU ({})", model.device_name()));
+        diagnostics.note(
+            fmt::format("no usable GPU was found: running on the CPU ({})", model.device_name()));
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
     if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
         diagnostics.note(
@@ -122,8 +123,11 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
         return fail(status.error(), ExitCode::failed);
     if (options.output_form == OutputForm::json)
         receiver.output.write(json_report(*model, receiver.finished, receiver.text));
-    if (options.verbosity == Verbosity::verbose)
+    if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, *model, receiver.finished);
+    } else if (options.output_form == OutputForm::text && !options.seed && options.sampling.temperature > 0) {
+        diagnostics.note(fmt::format("--seed {} repeats this", receiver.finished.seed));
+    }
     return exit_code(receiver, diagnostics);
 }
 

@@ -63,6 +63,13 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         pages = std::min<uint64_t>(sizes.kv_memory_bytes / cache.page_bytes, cache.pages_max);
     } else if (sizes.context_tokens == 0) {
         pages = std::min(pages, fitting);
+    } else if (pages > cache.pages_max) {
+        return Error{.kind = ErrorKind::out_of_memory,
+                     .message = fmt::format(
+                         "{}: a context of {} tokens is more than the {} whose keys fit in one "
+                         "allocation of the device",
+                         name, sizes.context_tokens, uint64_t{cache.pages_max} * limits.page_tokens),
+                     .hint = "choose a smaller context (-c)"};
     } else if (pages > fitting) {
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
                        pages * cache.page_bytes, free);

@@ -34,7 +34,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
     launch(library, recorder,
            {.variant = variant,
             .specialization = {},
-            .groups = {divide_up(table.columns, 64), rows.count, 1},
+            .groups = {divide_up(table.columns, 512), rows.count, 1},
             .reads = {table.weights, table.scales, rows.infos, operation.slots},
             .writes = {output}},
            arguments);

@@ -13,19 +13,33 @@ namespace etna::kernels {
 /// shaders load whole 16-byte words without a check.
 constexpr uint32_t column_padding = 32;
 
-/// How a weight's value is stored on the device.
+/// How weights are stored on the device, named as in files; numbers as in shaders/include/formats.glsl. The
+/// quantised ones keep the file's numbers, but cut into planes of codes and a region of scales
+/// (plane_codes.glsl and scales.glsl there), so that shaders load whole words.
 enum class Format : uint8_t {
-    f32,  ///< one value a word
-    f16,  ///< two values a word, the first in the low half
-    bf16, ///< two values a word, the first in the low half
-    q8,   ///< blocks of 32: four int8 a word, value = scale x int8
+    f32,
+    f16,
+    bf16,
+    q8_0,
+    q4_0,
+    q4_1,
+    q5_0,
+    q5_1,
+    q2_k,
+    q3_k,
+    q4_k,
+    q5_k,
+    q6_k,
+    iq4_nl,
+    iq4_xs,
+    mxfp4,
 };
+constexpr uint32_t format_count = 16;
 
-/// In what order words stand.
+/// In what order the words of rows stand, weights and scales alike.
 enum class Arrangement : uint8_t {
-    rows,  ///< row after row; a subgroup walks along one row. q8 scales: f16, [row][block], two a word
-    lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row. q8 scales: f32,
-           ///< [group][block][8]
+    rows,  ///< row after row; a subgroup walks along one row
+    lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row
 };
 
 struct Layout {
@@ -36,10 +50,14 @@ struct Layout {
 };
 
 std::string_view to_string(Format format);
+
+/// Columns of a matrix come in whole blocks of this many: 1, 32 or 256.
+uint32_t block_columns(Format format);
+
 std::string_view to_string(Arrangement arrangement);
 
 /// Bytes that a [rows, columns] matrix takes on the device; scale bytes are 0 for formats without scales.
-/// Both are multiples of 16.
+/// Both are multiples of 16. The same in either arrangement.
 struct PackedBytes {
     uint64_t weights = 0;
     uint64_t scales = 0;
@@ -50,10 +68,10 @@ PackedBytes packed_bytes(Layout layout, uint32_t rows, uint32_t columns);
 constexpr uint32_t repack_rows = 8;
 
 /// Rows [first_row, first_row + row_count) of a file's matrix into their places of the device layout.
-/// `source` holds exactly these rows as the file has them (F32, F16, BF16, or Q8_0 blocks of 34 bytes);
-/// first_row is a multiple of repack_rows, and row_count too unless it reaches the last row. `weights` and
-/// `scales` are the packed bytes of the same rows only: packed_bytes(layout, row_count, columns). Padding is
-/// written as zeros. Error: invalid_argument when sizes contradict each other.
+/// `source` holds exactly these rows as a GGUF file has them; first_row is a multiple of repack_rows, and
+/// row_count too unless it reaches the last row. `weights` and `scales` are the packed bytes of the same rows
+/// only: packed_bytes(layout, row_count, columns). Padding is written as zeros. Error: invalid_argument when
+/// sizes contradict each other, or columns are not whole blocks.
 struct Repack {
     Layout layout;
     uint32_t row_count = 0;
@@ -64,8 +82,7 @@ struct Repack {
 };
 Status repack(const Repack& task);
 
-/// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows; for
-/// q8 in rows arrangement also rows x blocks must be even there, which repack_rows guarantees.
+/// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows.
 PackedBytes packed_offset(Layout layout, uint32_t row, uint32_t columns);
 
 /// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements.

@@ -8,7 +8,7 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::LinearArguments) == 72);
+static_assert(sizeof(shaders::LinearArguments) == 80);
 
 bool fits(vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
@@ -40,6 +40,7 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     const shaders::LinearArguments arguments{
         .weights = weight.weights.address,
+        .quads = weight.weights.address,
         .scales = weight.scales.address,
         .x = input.address,
         .y = output.address,

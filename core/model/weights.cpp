@@ -14,7 +14,8 @@
 namespace etna::model {
 namespace {
 
-std::optional<kernels::Format> format_of(gguf::TensorType type) {
+/// Every type that the reader lets through has a device format.
+kernels::Format format_of(gguf::TensorType type) {
     switch (type) {
     case gguf::TensorType::f32:
         return kernels::Format::f32;
@@ -23,18 +24,33 @@ std::optional<kernels::Format> format_of(gguf::TensorType type) {
     case gguf::TensorType::bf16:
         return kernels::Format::bf16;
     case gguf::TensorType::q8_0:
-        return kernels::Format::q8;
-    default:
-        return std::nullopt;
+        return kernels::Format::q8_0;
+    case gguf::TensorType::q4_0:
+        return kernels::Format::q4_0;
+    case gguf::TensorType::q4_1:
+        return kernels::Format::q4_1;
+    case gguf::TensorType::q5_0:
+        return kernels::Format::q5_0;
+    case gguf::TensorType::q5_1:
+        return kernels::Format::q5_1;
+    case gguf::TensorType::q2_k:
+        return kernels::Format::q2_k;
+    case gguf::TensorType::q3_k:
+        return kernels::Format::q3_k;
+    case gguf::TensorType::q4_k:
+        return kernels::Format::q4_k;
+    case gguf::TensorType::q5_k:
+        return kernels::Format::q5_k;
+    case gguf::TensorType::q6_k:
+        return kernels::Format::q6_k;
+    case gguf::TensorType::iq4_nl:
+        return kernels::Format::iq4_nl;
+    case gguf::TensorType::iq4_xs:
+        return kernels::Format::iq4_xs;
+    case gguf::TensorType::mxfp4:
+        return kernels::Format::mxfp4;
     }
-}
-
-Error unsupported_type(const gguf::File& file, const gguf::Tensor& tensor) {
-    const auto info = gguf::describe(tensor.type);
-    return {.kind = ErrorKind::unsupported,
-            .message = fmt::format("{}: tensor {} is of type {}; supported are F32, F16, BF16 and Q8_0",
-                                   file.name(), tensor.name, info ? info->name : "unknown"),
-            .hint = "get the model in one of the supported types"};
+    return kernels::Format::f32;
 }
 
 /// What one tensor is loaded as, without its layout: itself, or its parts.
@@ -62,10 +78,8 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
 }
 
 Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, PlannedTensor& planned) {
-    const auto format = format_of(planned.tensor->type);
-    if (!format)
-        return unsupported_type(file, *planned.tensor);
-    planned.layout = {.format = *format, .arrangement = kernels::preferred_arrangement(target)};
+    planned.layout = {.format = format_of(planned.tensor->type),
+                      .arrangement = kernels::preferred_arrangement(target)};
     planned.packed = kernels::packed_bytes(planned.layout, planned.rows, planned.columns);
     const uint64_t allocation_max = target.profile.allocation_bytes_max;
     const uint64_t largest =
@@ -81,10 +95,14 @@ Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, Pl
 }
 
 Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
-    // Q8_0 stays out: a block of 32 need not divide a vector, and no file has it.
-    const auto format = format_of(planned.tensor->type);
-    if (!format || format == kernels::Format::q8)
-        return unsupported_type(file, *planned.tensor);
+    // Quantised vectors stay out: a block need not divide a vector, and no file has them.
+    if (kernels::block_columns(format_of(planned.tensor->type)) != 1) {
+        const auto info = gguf::describe(planned.tensor->type);
+        return Error{.kind = ErrorKind::unsupported,
+                     .message = fmt::format("{}: tensor {} is of type {}; vectors may be F32, F16 and BF16",
+                                            file.name(), planned.name, info ? info->name : "unknown"),
+                     .hint = "convert the model again with its vectors in F32"};
+    }
     planned.layout = {.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
     planned.packed = {.weights = uint64_t{kernels::padded_columns(planned.columns)} * sizeof(float),
                       .scales = 0};

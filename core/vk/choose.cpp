@@ -1,3 +1,4 @@
+#include "core/base/log.hpp"
 #include "core/vk/instance.hpp"
 
 #include <algorithm>
@@ -140,6 +141,8 @@ Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::s
         return Error{ErrorKind::no_device, fmt::format("no Vulkan device can be used: {}", lacks),
                      "update the GPU's Vulkan driver"};
     }
+    if (best->profile.type == DeviceType::cpu && !lacks.empty())
+        log(LogLevel::warning, fmt::format("passed over: {}; update the GPU's Vulkan driver", lacks));
     return *best;
 }
 

@@ -3,7 +3,8 @@
 namespace etna::shaders {
 #endif
 struct LinearArguments {
-    ADDRESS(WeightWords) weights; // Quads or Words, as the kernel loads them
+    ADDRESS(Words) weights;
+    ADDRESS(Quads) quads; // the weights again, for 16-byte loads: a cast of references is more than some drivers take
     ADDRESS(Words) scales;
     ADDRESS(InputElements) x;    // Vectors or Floats; of the first row of this dispatch
     ADDRESS(Floats) y;  // of the first row of this dispatch
@@ -13,7 +14,7 @@ struct LinearArguments {
     uint count;   // rows of x
     uint x_stride; // in vec4
     uint y_stride;
-    uint add; // 1: y += W x
+    uint add;     // 1: y += W x
     uint use_bias;
 };
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // y[c][m] (=|+=) sum_k W[m][k] x[c][k] for lavapipe: a lane owns whole weight rows, so there is no reduction, no shared
 // memory and no barrier, each of which costs more than the arithmetic there; both paths use it.
-// W: [rows, columns] in FORMAT, arrangement lanes: [8-row group][word of the row][8]; q8 scales f32 [group][block][8].
+// W: [rows, columns] in FORMAT, arrangement lanes: [8-row group][word of the row][8], scales likewise.
 // x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = ceil(count / COLUMNS). 8 invocations = one subgroup of at least 8.
 // x is loaded eight elements at a time, one a lane, and broadcast. Measured on lavapipe: GROUPS 4 is best for one column.
@@ -8,8 +8,8 @@
 #extension GL_GOOGLE_include_directive : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "shaders/include/buffers.glsl"
+#define ARRANGEMENT 1 // lanes
 #include "shaders/include/formats.glsl"
-#define WeightWords Words
 #define InputElements Floats
 #include "shaders/linear/arguments.h"
 
@@ -28,12 +28,12 @@ void main() {
     uint first_column = gl_WorkGroupID.y * COLUMNS;
     uint blocks = a.columns / 32;
 
-    uint word_at[GROUPS]; // of this lane in block 0
+    uint word_at[GROUPS]; // this lane's row
     uint scale_at[GROUPS];
     for (uint g = 0; g < GROUPS; ++g) {
-        uint group = min(first_group + g, groups - 1);
-        word_at[g] = group * blocks * block_words * 8 + lane;
-        scale_at[g] = group * blocks * 8 + lane;
+        uint row = min(first_group + g, groups - 1) * 8 + lane;
+        word_at[g] = row_start(row, weight_words(blocks));
+        scale_at[g] = row_start(row, scale_words(blocks));
     }
     uint x_at[COLUMNS];
     for (uint c = 0; c < COLUMNS; ++c)
@@ -43,36 +43,42 @@ void main() {
     for (uint i = 0; i < GROUPS * COLUMNS; ++i)
         sums[i] = 0;
 
-    for (uint b = 0; b < blocks; ++b) {
+    const uint eights = SUB_ELEMENTS / 8;
+    for (uint sub = 0; sub < a.columns / SUB_ELEMENTS; ++sub) {
+        vec2 scale[GROUPS];
+        for (uint g = 0; g < GROUPS; ++g)
+            scale[g] = load_scale(a.scales, scale_at[g], row_stride, sub);
         float part[GROUPS * COLUMNS];
         for (uint i = 0; i < GROUPS * COLUMNS; ++i)
             part[i] = 0;
-        for (uint eight = 0; eight < 4; ++eight) {
+        for (uint e = 0; e < eights; ++e) {
+            uint eight = sub * eights + e; // of the row
             float x8[COLUMNS];
             for (uint c = 0; c < COLUMNS; ++c)
-                x8[c] = a.x.v[x_at[c] + b * 32 + eight * 8];
-            for (uint word = 0; word < 8 / word_elements; ++word) {
-                vec4 w[GROUPS];
-                for (uint g = 0; g < GROUPS; ++g)
-                    w[g] = decode_word(
-                        a.weights.v[word_at[g] + (b * block_words + eight * (8 / word_elements) + word) * 8]);
-                for (uint e = 0; e < word_elements; ++e)
-                    for (uint c = 0; c < COLUMNS; ++c) {
-                        float xk = subgroupBroadcast(x8[c], word * word_elements + e);
-                        for (uint g = 0; g < GROUPS; ++g)
-                            part[g * COLUMNS + c] = fma(w[g][e], xk, part[g * COLUMNS + c]);
-                    }
-            }
-        }
-        for (uint g = 0; g < GROUPS; ++g) {
-#if FORMAT == FORMAT_q8
-            float scale = uintBitsToFloat(a.scales.v[scale_at[g] + b * 8]);
-#else
-            const float scale = 1;
+                x8[c] = a.x.v[x_at[c] + eight * 8];
+            vec4 w[GROUPS][2];
+            for (uint g = 0; g < GROUPS; ++g) {
+                load_eight(a.weights, word_at[g], row_stride, blocks, eight / 4, eight % 4, w[g]);
+#ifdef HAS_OFFSET
+                for (uint i = 0; i < 2; ++i)
+                    w[g][i] = fma(vec4(scale[g].x), w[g][i], vec4(scale[g].y));
 #endif
-            for (uint c = 0; c < COLUMNS; ++c)
-                sums[g * COLUMNS + c] = fma(scale, part[g * COLUMNS + c], sums[g * COLUMNS + c]);
+            }
+            for (uint k = 0; k < 8; ++k)
+                for (uint c = 0; c < COLUMNS; ++c) {
+                    float xk = subgroupBroadcast(x8[c], k);
+                    for (uint g = 0; g < GROUPS; ++g)
+                        part[g * COLUMNS + c] = fma(w[g][k / 4][k % 4], xk, part[g * COLUMNS + c]);
+                }
         }
+        for (uint g = 0; g < GROUPS; ++g)
+            for (uint c = 0; c < COLUMNS; ++c) {
+#ifdef HAS_OFFSET
+                sums[g * COLUMNS + c] += part[g * COLUMNS + c];
+#else
+                sums[g * COLUMNS + c] = fma(scale[g].x, part[g * COLUMNS + c], sums[g * COLUMNS + c]);
+#endif
+            }
     }
 
     for (uint g = 0; g < GROUPS; ++g) {

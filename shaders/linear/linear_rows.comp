@@ -1,13 +1,13 @@
 // y[c][m] (=|+=) sum_k W[m][k] x[c][k] for few columns c: the generation path of GPUs.
 // W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / ROWS) folded, y = ceil(count / COLUMNS). WORKGROUP invocations walk along ROWS weight rows,
-// 16 bytes each, neighbours side by side; every sum runs in the same order whatever COLUMNS is.
+// a unit each (formats.glsl), neighbours side by side; every sum runs in the same order whatever COLUMNS is.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
+#define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
 #include "shaders/include/reduce.glsl"
-#define WeightWords Quads
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
@@ -21,40 +21,47 @@ void main() {
     if (first_row >= a.rows)
         return;
     uint first_column = gl_WorkGroupID.y * COLUMNS;
-    uint quads = a.columns / quad_elements; // in a row
+    uint blocks = a.columns / 32;
+    const uint sub_vectors = min(SUB_ELEMENTS / 4, unit_vectors); // of a unit, that share a scale
+    const uint subs = unit_vectors / sub_vectors;
 
     float sums[ROWS * COLUMNS];
     for (uint i = 0; i < ROWS * COLUMNS; ++i)
         sums[i] = 0;
 
-    for (uint q = gl_LocalInvocationID.x; q < quads; q += WORKGROUP) {
-        vec4 w[ROWS][4];
-        float scale[ROWS];
+    for (uint unit = gl_LocalInvocationID.x; unit < a.columns / (4 * unit_vectors); unit += WORKGROUP) {
+        vec4 w[ROWS][unit_vectors];
+        vec2 scale[ROWS][subs];
         for (uint r = 0; r < ROWS; ++r) {
             uint row = min(first_row + r, a.rows - 1);
-            decode_quad(a.weights.v[row * quads + q], w[r]);
-#if FORMAT == FORMAT_q8
-            scale[r] = row_scale(a.scales, row * (a.columns / 32) + q / 2);
+            load_unit(a.quads, a.weights, row_start(row, weight_words(blocks)), blocks, unit, w[r]);
+            for (uint s = 0; s < subs; ++s)
+                scale[r][s] = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
+                                         (unit * unit_vectors + s * sub_vectors) * 4 / SUB_ELEMENTS);
+#ifdef HAS_OFFSET
+            for (uint i = 0; i < unit_vectors; ++i)
+                w[r][i] = fma(vec4(scale[r][i / sub_vectors].x), w[r][i], vec4(scale[r][i / sub_vectors].y));
 #endif
         }
         for (uint c = 0; c < COLUMNS; ++c) {
             uint column = min(first_column + c, a.count - 1);
-            vec4 x[quad_vectors];
-            for (uint i = 0; i < quad_vectors; ++i)
-                x[i] = a.x.v[column * a.x_stride + q * quad_vectors + i];
+            vec4 x[unit_vectors];
+            for (uint i = 0; i < unit_vectors; ++i)
+                x[i] = a.x.v[column * a.x_stride + unit * unit_vectors + i];
             for (uint r = 0; r < ROWS; ++r) {
-#if FORMAT == FORMAT_q8
-                float part = 0;
+                float sum = sums[r * COLUMNS + c];
+                for (uint s = 0; s < subs; ++s) {
+                    float part = 0;
+                    for (uint i = s * sub_vectors; i < (s + 1) * sub_vectors; ++i)
+                        for (uint e = 0; e < 4; ++e)
+                            part = fma(w[r][i][e], x[i][e], part);
+#ifdef HAS_OFFSET
+                    sum += part;
 #else
-                float part = sums[r * COLUMNS + c];
+                    sum = fma(scale[r][s].x, part, sum);
 #endif
-                for (uint i = 0; i < quad_vectors; ++i)
-                    for (uint e = 0; e < 4; ++e)
-                        part = fma(w[r][i][e], x[i][e], part);
-#if FORMAT == FORMAT_q8
-                part = fma(scale[r], part, sums[r * COLUMNS + c]);
-#endif
-                sums[r * COLUMNS + c] = part;
+                }
+                sums[r * COLUMNS + c] = sum;
             }
         }
     }

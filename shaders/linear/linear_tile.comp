@@ -5,8 +5,8 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
+#define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
-#define WeightWords Quads
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
@@ -21,22 +21,16 @@ shared float w_tile[step_elements * (tile_rows + 1)];    // [k][row], padded aga
 shared float x_tile[step_elements * (tile_columns + 1)]; // [k][column]
 
 void load_weights(uint first_row, uint step_index) {
-    const uint row_quads = step_elements / quad_elements; // quads of one row in this step
-    for (uint i = gl_LocalInvocationID.x; i < tile_rows * row_quads; i += 256) {
-        uint m = i / row_quads;
-        uint q = i % row_quads;
-        uint row = min(first_row + m, a.rows - 1);
-        vec4 w[4];
-        decode_quad(a.weights.v[row * (a.columns / quad_elements) + step_index * row_quads + q], w);
-#if FORMAT == FORMAT_q8
-        float scale = row_scale(a.scales, row * (a.columns / 32) + step_index);
-#else
-        float scale = 1;
-#endif
-        for (uint v = 0; v < quad_vectors; ++v)
-            for (uint e = 0; e < 4; ++e)
-                w_tile[(q * quad_elements + v * 4 + e) * (tile_rows + 1) + m] = scale * w[v][e];
-    }
+    uint m = gl_LocalInvocationID.x / 4;
+    uint eight = gl_LocalInvocationID.x % 4;
+    uint row = min(first_row + m, a.rows - 1);
+    uint blocks = a.columns / 32;
+    vec4 w[2];
+    load_eight(a.weights, row_start(row, weight_words(blocks)), row_stride, blocks, step_index, eight, w);
+    vec2 scale = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
+                            (step_index * 32 + eight * 8) / SUB_ELEMENTS);
+    for (uint e = 0; e < 8; ++e)
+        w_tile[(eight * 8 + e) * (tile_rows + 1) + m] = fma(scale.x, w[e / 4][e % 4], scale.y);
 }
 
 void load_columns(uint first_column, uint step_index) {

@@ -4,6 +4,7 @@
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
+#include <array>
 #include <random>
 
 #include <sys/stat.h>
@@ -21,9 +22,8 @@ bool contains(const std::string& text, const std::string& part) {
 
 /// Options as `name=value` with commas between a list's, or the error.
 std::string read(const std::string& content) {
-    const etna::test::Harness etna;
     TypedArguments typed;
-    const auto status = add_config_file(*find_command("run"), etna.write(place, content), typed);
+    const auto status = add_config(*find_command("run"), content, "config.toml", typed);
     if (!status) {
         const std::string& message = status.error().message;
         return message.substr(message.find("config.toml"));
@@ -101,10 +101,24 @@ TEST_CASE("what is no TOML, or not of the option's kind, is refused with line an
     REQUIRE(contains(read("kv-memory = true"), "config.toml:1: kv-memory: a size in bytes"));
     REQUIRE(read("temprature = 1") == "config.toml:1: unknown key `temprature`");
     REQUIRE(read("help = true") == "config.toml:1: unknown key `help`");
-    REQUIRE(read(std::string(200000, 'x') + " = 1") ==
+    REQUIRE(read(std::string(60000, 'x') + " = 1") ==
             "config.toml:1: unknown key `" + std::string(100, 'x') + "...`");
-    REQUIRE(read(std::string(200000, '[')).size() < 200);
-    REQUIRE(read("stop = " + std::string(200000, '[')).size() < 200);
+    REQUIRE(read(std::string(60000, '[')).size() < 200);
+    REQUIRE(read("stop = " + std::string(60000, '[')).size() < 200);
+}
+
+TEST_CASE("keys and values may nest as deep as a file of the longest size lets them") {
+    for (const auto& [open, part, close] : {std::array<const char*, 3>{"x", ".x", "=1"},
+                                            {"[x", ".x", "]"},
+                                            {"x=", "[", ""},
+                                            {"x=", "{a=", ""},
+                                            {"x={a", ".a", "=1}"},
+                                            {"", "[", ""}}) {
+        std::string text = open;
+        while (text.size() + 8 < config_bytes_max)
+            text += part;
+        CHECK(read(text + close).size() < 300);
+    }
 }
 
 TEST_CASE("no text of TOML's own signs ends the process") {
@@ -141,10 +155,10 @@ TEST_CASE("a configuration file that is no file, or endless, is not read") {
         CHECK(contains(outcome.error,
                        "error: cannot read the configuration file " + file.string() + ": " + why));
     };
-    etna.write(place, std::string(1 << 20, '\n'));
+    etna.write(place, std::string(config_bytes_max, '\n'));
     REQUIRE(etna.run({"run", "demo", "x"}).code == 0);
-    etna.write(place, std::string((1 << 20) + 1, '\n'));
-    refused("it is longer than 1 MiB");
+    etna.write(place, std::string(config_bytes_max + 1, '\n'));
+    refused("it is longer than 64 KiB");
     std::filesystem::remove(file);
     REQUIRE(::mkfifo(file.c_str(), 0600) == 0); // nobody ever writes to it
     refused("it is not a regular file");

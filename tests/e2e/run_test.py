@@ -31,6 +31,24 @@ def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
     return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
 
 
+class Completion(unittest.TestCase):
+    def test_names_of_files_are_data_to_bash(self):
+        with tempfile.TemporaryDirectory() as folder:
+            models = pathlib.Path(folder) / "etna" / "models"
+            models.mkdir(parents=True)
+            trap = pathlib.Path(folder) / "trap"
+            names = ["plain", "two words", f"$(touch {trap.name})", "`touch trap`", "ok-00001-of-00003", "ok-00002-of-00003"]
+            for name in names:
+                (models / f"{name}.gguf").touch()
+            script = (f"source <('{ETNA}' completion bash); COMP_WORDS=(etna run ''); COMP_CWORD=2; _etna; "
+                      "printf '%s\\n' \"${COMPREPLY[@]}\"")
+            result = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=LIMIT_S,
+                                    env=environment(XDG_DATA_HOME=folder))
+            self.assertEqual(result.stderr, "")
+            self.assertFalse(trap.exists())
+            self.assertEqual(sorted(result.stdout.splitlines()), sorted(["demo", "etna", "ok", *names[:4]]))
+
+
 class Text(unittest.TestCase):
     def test_a_pipe_in_and_a_pipe_out(self):
         result = run("run", "demo", "--raw", "-n", "32", "--temp", "0", text="Once upon a time\n")

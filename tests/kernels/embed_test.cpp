@@ -6,10 +6,10 @@ using namespace etna::test;
 TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what is out of range") {
     std::mt19937 random(3);
     for (const auto family : all_families()) {
-        for (const auto format : all_formats) {
+        for (const auto format : all_formats()) {
             for (const uint32_t columns : {32U, 96U, 160U}) {
                 DeviceCase device(family);
-                const uint32_t width = format == kernels::Format::q8 ? columns : columns - 3;
+                const uint32_t width = width_near(format, columns);
                 const WeightSource source = random_weight(random, format, 21, width);
                 const kernels::Layout layout{format,
                                              kernels::preferred_arrangement(device.library().target())};
@@ -40,7 +40,7 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what 
                     for (uint32_t k = 0; k < width; ++k) {
                         INFO(to_string(family)
                              << " " << to_string(format) << " row " << row << " element " << k);
-                        // q8 values are products of a 24-bit and an 8-bit number, rounded once
+                        // scale x code, exact, plus an offset, rounded once
                         REQUIRE(
                             y[std::size_t{row + 1} * width + k] ==
                             Approx(0.5 * source.values.row(expected[row])[k]).epsilon(1e-6).margin(1e-12));

@@ -45,7 +45,7 @@ TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under 
 TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of rows") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         const PlanTarget plan_target = target(family, 8);
-        const Layout layout{Format::q8, preferred_arrangement(plan_target)};
+        const Layout layout{Format::q8_0, preferred_arrangement(plan_target)};
         for (const auto path : {RowPath::prompt, RowPath::generation}) {
             const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
             for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {

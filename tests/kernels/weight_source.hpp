@@ -3,6 +3,7 @@
 #include "core/kernels/layout.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/decode.hpp"
+#include "tests/support/weight_format.hpp"
 
 #include <array>
 #include <bit>
@@ -17,50 +18,30 @@ struct WeightSource {
     reference::Matrix values;
 };
 
-inline gguf::TensorType file_type(kernels::Format format) {
-    switch (format) {
-    case kernels::Format::f32:
-        return gguf::TensorType::f32;
-    case kernels::Format::f16:
-        return gguf::TensorType::f16;
-    case kernels::Format::bf16:
-        return gguf::TensorType::bf16;
-    case kernels::Format::q8:
-        return gguf::TensorType::q8_0;
-    }
-    return gguf::TensorType::f32;
+/// The same format in a file: both lists are in one order.
+inline WeightFormat file_format(kernels::Format format) {
+    return all_weight_formats[static_cast<std::size_t>(format)];
 }
 
-template <class T>
-void append(std::vector<std::byte>& bytes, T value) {
-    const auto raw = std::bit_cast<std::array<std::byte, sizeof(T)>>(value);
-    bytes.insert(bytes.end(), raw.begin(), raw.end());
+/// A width near `columns` that the format can have: odd where it may be, else whole blocks.
+inline uint32_t width_near(kernels::Format format, uint32_t columns) {
+    const uint32_t block = block_elements(file_format(format));
+    return block == 1 ? columns - 3 : (columns + block - 1) / block * block;
 }
 
-/// Precondition: columns is a multiple of 32 for q8.
+/// Precondition: columns are whole blocks of the format.
 inline WeightSource random_weight(std::mt19937& random, kernels::Format format, uint32_t rows,
                                   uint32_t columns) {
     WeightSource source;
-    const std::size_t count = std::size_t{rows} * columns;
-    const std::vector<float> numbers = random_floats(random, count);
-    for (std::size_t i = 0; i < count; ++i) {
-        if (format == kernels::Format::f32) {
-            append(source.bytes, numbers[i]);
-        } else if (format == kernels::Format::f16) {
-            append(source.bytes, reference::double_to_half(numbers[i]));
-        } else if (format == kernels::Format::bf16) {
-            append(source.bytes, reference::double_to_bfloat16(numbers[i]));
-        } else {
-            if (i % 32 == 0)
-                append(source.bytes, reference::double_to_half(numbers[i] * 0.01));
-            append(source.bytes, static_cast<int8_t>(random() & 0xFF));
-        }
-    }
+    RandomNumbers numbers(random());
+    const WeightFormat in_file = file_format(format);
+    source.bytes = random_weights(in_file, std::size_t{rows} * columns, 0.5, numbers);
     source.values = {.rows = rows, .columns = columns};
     const std::size_t row_bytes = source.bytes.size() / rows;
     for (uint32_t row = 0; row < rows; ++row) {
-        const auto decoded = reference::decode_row(
-            file_type(format), ByteView(source.bytes).subspan(row * row_bytes, row_bytes), columns);
+        const auto decoded =
+            reference::decode_row(static_cast<gguf::TensorType>(type_number(in_file)),
+                                  ByteView(source.bytes).subspan(row * row_bytes, row_bytes), columns);
         source.values.values.insert(source.values.values.end(), decoded.begin(), decoded.end());
     }
     return source;
@@ -97,7 +78,11 @@ inline kernels::Matrix upload_weight(DeviceCase& device, const WeightSource& sou
     return matrix;
 }
 
-inline constexpr std::array all_formats{kernels::Format::f32, kernels::Format::f16, kernels::Format::bf16,
-                                        kernels::Format::q8};
+inline std::vector<kernels::Format> all_formats() {
+    std::vector<kernels::Format> formats;
+    for (uint32_t i = 0; i < kernels::format_count; ++i)
+        formats.push_back(static_cast<kernels::Format>(i));
+    return formats;
+}
 
 } // namespace etna::test

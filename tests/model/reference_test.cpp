@@ -52,6 +52,39 @@ RandomModelOptions blocks(RandomArchitecture architecture) {
             .tokenizer = RandomTokenizer::none};
 }
 
+/// Every matrix of a layer in a format of its own, in rows of whole blocks of 256.
+RandomModelOptions mixture(RandomArchitecture architecture) {
+    using enum WeightFormat;
+    return {.architecture = architecture,
+            .layers = 2,
+            .embedding = 256,
+            .heads = 4,
+            .kv_heads = 2,
+            .head_dim = 64,
+            .feed_forward = 512,
+            .vocabulary = 301,
+            .embedding_format = q6_k,
+            .head_format = q5_k,
+            .role_formats = {{"attn_q", q4_k},
+                             {"attn_k", q5_k},
+                             {"attn_v", q3_k},
+                             {"attn_output", q2_k},
+                             {"ffn_gate", iq4_xs},
+                             {"ffn_up", q4_0},
+                             {"ffn_down", iq4_nl}},
+            .tokenizer = RandomTokenizer::none};
+}
+
+RandomModelOptions other_mixture() {
+    using enum WeightFormat;
+    RandomModelOptions options = mixture(RandomArchitecture::qwen3);
+    options.embedding_format = q5_0;
+    options.head_format = q6_k;
+    options.role_formats = {{"attn_q", q4_1},   {"attn_k", q5_1}, {"attn_v", mxfp4}, {"attn_output", q5_0},
+                            {"ffn_gate", q8_0}, {"ffn_up", q4_k}, {"ffn_down", q6_k}};
+    return options;
+}
+
 Bytes with_formats(RandomModelOptions options, WeightFormat format) {
     options.matrices = format;
     options.embedding_format = format;
@@ -108,6 +141,8 @@ std::vector<NamedModel> models() {
         {"qwen3 F32", random_model(qwen3), f16},
         {"qwen3 BF16", with_formats(qwen3, WeightFormat::bf16), f32},
         {"qwen3 Q8_0, tied, YaRN", random_model(yarn), f32},
+        {"llama of a mixture of formats", random_model(mixture(RandomArchitecture::llama)), f32},
+        {"qwen3 of another mixture", random_model(other_mixture()), f16},
     };
 }
 

@@ -29,6 +29,8 @@ SHADERS = {"core/kernels"}
 # Headers from outside -> where they may be included, as a pattern over paths. tests/ROOM follows ROOM.
 EXTERNAL = {
     r"CLI/.*|CLI11\.hpp": r"(tests/)?cli/.*",
+    r"toml\+\+/.*": r"cli/.*",
+    r"pcre2\.h": r"core/text/.*",
     r"httplib\.h": r"(tests/)?server/.*|tests/e2e/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)",

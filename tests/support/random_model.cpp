@@ -187,7 +187,7 @@ void add_rope_tensors(TensorMaker& tensors, const RandomModelOptions& options) {
 class LayerMaker {
 public:
     LayerMaker(TensorMaker& tensors, const RandomModelOptions& options, uint32_t layer)
-        : tensors_(tensors), options_(options), prefix_(fmt::format("blk.{}.", layer)) {}
+        : tensors_(tensors), options_(options), layer_(layer), prefix_(fmt::format("blk.{}.", layer)) {}
 
     void add_attention() {
         const uint32_t query = options_.heads * options_.head_dim;
@@ -237,7 +237,9 @@ public:
 
 private:
     [[nodiscard]] WeightFormat format_of(std::string_view role) const {
-        const auto own = options_.role_formats.find(role);
+        auto own = options_.role_formats.find(fmt::format("{}.{}", layer_, role));
+        if (own == options_.role_formats.end())
+            own = options_.role_formats.find(role);
         return own == options_.role_formats.end() ? options_.matrices : own->second;
     }
 
@@ -257,6 +259,7 @@ private:
 
     TensorMaker& tensors_;
     const RandomModelOptions& options_;
+    uint32_t layer_;
     std::string prefix_;
 };
 

@@ -77,7 +77,8 @@ struct RandomModelOptions {
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward
     WeightFormat embedding_format = WeightFormat::f32;
     WeightFormat head_format = WeightFormat::f32; ///< of a separate head
-    /// In place of `matrices`, by the name within a layer: {"ffn_down", WeightFormat::q6_k}.
+    /// In place of `matrices`, by the name within a layer, or by layer and name, which comes first:
+    /// {"ffn_down", WeightFormat::q6_k}, {"3.ffn_down", WeightFormat::q8_0}.
     std::map<std::string, WeightFormat, std::less<>> role_formats = {};
 
     RandomTokenizer tokenizer = RandomTokenizer::by_architecture;

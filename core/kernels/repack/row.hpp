@@ -1,0 +1,111 @@
+#pragma once
+
+#include "core/kernels/layout.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+// One row of a quantised matrix, from the file's blocks to the device's words. A format has a function that
+// cuts a block into codes and scales, one file per family; everything else is the same for all.
+namespace etna::kernels {
+
+/// Codes of 32 neighbours in order: four a word, one a byte, the first in the lowest.
+using Codes = std::array<uint32_t, 8>;
+
+/// Device words of one row, all zero at first.
+struct RowWords {
+    uint32_t* low;    ///< plane of the codes' low bits
+    uint32_t* high;   ///< plane of the bits above them
+    uint32_t* scales; ///< as shaders/include/scales.glsl reads them
+};
+
+/// Puts one block of the file, `bytes`, into its places in a row; `block` counts the row's blocks.
+using RepackBlock = void(const std::byte* bytes, uint32_t block, RowWords& row);
+
+/// What the device has of a format: mirrors the table of shaders/include/formats.glsl.
+struct FormatShape {
+    uint32_t block_columns; ///< of the file's block
+    uint32_t block_bytes;
+    uint32_t
+        low_bits; ///< of a code; words that its plane has for 32 columns. Plain formats: all of the element's
+    uint32_t high_bits;     ///< likewise
+    uint32_t scale_columns; ///< columns that `scale_words` serve, 0: no scales
+    uint32_t scale_words;
+    RepackBlock* repack; ///< null for formats that are stored as they are
+};
+const FormatShape& shape_of(Format format);
+
+/// Words of one row; planes are filled up to whole quads of words.
+struct RowSizes {
+    uint32_t low = 0;
+    uint32_t high = 0;
+    uint32_t scales = 0;
+};
+RowSizes row_sizes(Format format, uint32_t columns);
+
+/// Writes the 32 codes' bits [shift, shift + bits) into `bits` words of a plane (plane_codes.glsl tells how).
+inline void put_plane(const Codes& codes, uint32_t shift, uint32_t bits, uint32_t* words) {
+    const uint32_t mask = ((1U << bits) - 1) * 0x01010101U;
+    const uint32_t groups = 8 / bits; // of four codes, in a word
+    for (uint32_t group = 0; group < codes.size(); ++group)
+        words[group / groups] |= (codes[group] >> shift & mask) << (bits * (group % groups));
+}
+
+/// Little-endian numbers of the file, at any alignment.
+inline uint32_t word_at(const std::byte* bytes) {
+    uint32_t word = 0;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
+inline uint16_t half_at(const std::byte* bytes) {
+    uint16_t half = 0;
+    std::memcpy(&half, bytes, sizeof half);
+    return half;
+}
+inline uint32_t byte_at(const std::byte* bytes) {
+    return std::to_integer<uint32_t>(*bytes);
+}
+
+/// Puts 16 bits into their place among halves that stand two a word.
+inline void put_half(uint32_t* words, uint32_t index, uint16_t half) {
+    words[index / 2] |= uint32_t{half} << (index % 2 * 16);
+}
+
+/// Puts a byte into its place among bytes that stand four a word.
+inline void put_byte(uint32_t* words, uint32_t index, uint32_t byte) {
+    words[index / 4] |= (byte & 0xFF) << (index % 4 * 8);
+}
+
+/// 32 nibbles in 16 bytes, the low halves of all bytes first: Q4_0 and its kin.
+inline Codes split_nibbles(const std::byte* bytes) {
+    Codes codes{};
+    for (uint32_t i = 0; i < 4; ++i) {
+        const uint32_t word = word_at(bytes + std::size_t{4} * i);
+        codes[i] = word & 0x0F0F0F0F;
+        codes[4 + i] = word >> 4 & 0x0F0F0F0F;
+    }
+    return codes;
+}
+
+// repack/legacy.cpp
+RepackBlock repack_q8_0;
+RepackBlock repack_q4_0;
+RepackBlock repack_q4_1;
+RepackBlock repack_q5_0;
+RepackBlock repack_q5_1;
+
+// repack/k.cpp
+RepackBlock repack_q2_k;
+RepackBlock repack_q3_k;
+RepackBlock repack_q4_k;
+RepackBlock repack_q5_k;
+RepackBlock repack_q6_k;
+
+// repack/levels.cpp
+RepackBlock repack_iq4_nl;
+RepackBlock repack_iq4_xs;
+RepackBlock repack_mxfp4;
+
+} // namespace etna::kernels
