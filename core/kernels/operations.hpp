@@ -170,9 +170,6 @@ struct GateMultiply {
 };
 void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation);
 
-/// Experts that one row can be sent to.
-constexpr uint32_t experts_used_max = 32;
-
 /// values = cap tanh(values / cap), elementwise, rows [0, count); in place. Source: arXiv 2408.00118.
 struct SoftCap {
     Activations values;

@@ -135,7 +135,7 @@ void refuse_experts(MetadataReader& reader) {
 
 ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     ExpertConfig experts;
-    experts.count = reader.integer("expert_count", {.least = 1, .most = experts_max});
+    experts.count = reader.integer("expert_count", {.least = 1, .most = kernels::experts_max});
     experts.used = reader.integer("expert_used_count", {.least = 1, .most = kernels::experts_used_max});
     if (experts.used > experts.count) {
         reader.fail(ErrorKind::corrupt, "expert_used_count",

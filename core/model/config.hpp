@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/experts.hpp"
 #include "core/kernels/operations.hpp"
 #include "core/model/metadata_reader.hpp"
 
@@ -19,7 +20,6 @@ constexpr uint32_t width_max = 1U << 18;
 constexpr uint32_t heads_max = 4096;
 constexpr uint32_t vocabulary_max = 1U << 19; ///< what sampling on the device takes
 constexpr uint32_t context_max = 1U << 26;
-constexpr uint32_t experts_max = 1024;
 
 enum class RotaryScaling : uint8_t {
     none,

@@ -13,7 +13,11 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     recorder.end_region();
     recorder.barrier();
     recorder.begin_region("feed forward");
-    record_feed_forward(recording, layer.feed_forward);
+    if (const auto* experts = std::get_if<ExpertsBlock>(&layer.feed_forward)) {
+        record_experts(recording, *experts);
+    } else {
+        record_feed_forward(recording, std::get<FeedForwardBlock>(layer.feed_forward));
+    }
     recorder.end_region();
     recorder.end_region();
 }

@@ -1,17 +1,19 @@
 #pragma once
 
 #include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 namespace etna::model {
 
 struct Layer {
     AttentionBlock attention;
-    FeedForwardBlock feed_forward;
+    std::variant<FeedForwardBlock, ExpertsBlock> feed_forward;
 };
 
 /// A decoder over weights on the device (borrowed): what an architecture's assembly makes.

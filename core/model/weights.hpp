@@ -31,8 +31,9 @@ struct PlannedTensor {
     const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
     uint64_t offset = 0;                  ///< of the first row in the tensor's bytes
     uint64_t row_bytes = 0;               ///< in the file
-    kernels::Layout layout = {};               ///< of a matrix
-    kernels::PackedBytes packed = {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
+    kernels::Layout layout = {};          ///< of a matrix
+    kernels::PackedBytes packed =
+        {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
 
     [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
     [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }

@@ -59,7 +59,8 @@ std::vector<Script> company() {
 TEST_CASE("a request gives the same bits alone, in company, and however its prompt is cut", "[device]") {
     for (const auto& [architecture, format] : {std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
                                                std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
-                                               std::pair{RandomArchitecture::gemma3, WeightFormat::f16}}) {
+                                               std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
+                                               std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0}}) {
         RandomModelOptions options = model_options(architecture);
         options.matrices = format;
         options.head_format = format;

@@ -181,6 +181,39 @@ std::vector<NamedModel> windowed_models() {
     };
 }
 
+/// More experts than a small step uses, and few enough that a prompt fills every tile.
+std::vector<NamedModel> expert_models() {
+    using enum kernels::CacheFormat;
+    RandomModelOptions few = odd(RandomArchitecture::qwen3moe);
+    few.experts = 3;
+    few.expert_feed_forward = 27;
+    RandomModelOptions many = odd(RandomArchitecture::qwen3moe);
+    many.experts = 37;
+    many.experts_used = 5;
+    many.expert_feed_forward = 13;
+    RandomModelOptions all = blocks(RandomArchitecture::qwen3moe);
+    all.experts = 4;
+    all.experts_used = 4;
+    all.expert_feed_forward = 64;
+    RandomModelOptions one = odd(RandomArchitecture::qwen3moe);
+    one.experts = 9;
+    one.experts_used = 1;
+    RandomModelOptions mixed = blocks(RandomArchitecture::qwen3moe);
+    mixed.embedding = 256;
+    mixed.expert_feed_forward = 256;
+    mixed.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                          {"ffn_gate_exps", WeightFormat::q4_k},
+                          {"ffn_up_exps", WeightFormat::q5_0},
+                          {"ffn_down_exps", WeightFormat::q6_k}};
+    return {
+        {"qwen3moe F32, 2 of 3 experts", random_model(few), f32},
+        {"qwen3moe BF16, 5 of 37 experts", with_formats(many, WeightFormat::bf16), f32},
+        {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},
+        {"qwen3moe F16, 1 of 9 experts", with_formats(one, WeightFormat::f16), f32},
+        {"qwen3moe Q4_K, Q5_0 and Q6_K experts", random_model(mixed), f32},
+    };
+}
+
 /// Sequences of many lengths, past several pages, prompts longer than a chunk, with and without generation.
 std::vector<Script> mixed_scripts(uint32_t vocabulary) {
     return {
@@ -217,6 +250,13 @@ TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") 
 
 TEST_CASE("models with windows agree with the twin, alone and in mixed batches", "[device]") {
     for (const NamedModel& model : windowed_models()) {
+        for (const kernels::PlanFamily family : families)
+            check_model(model, family);
+    }
+}
+
+TEST_CASE("models with experts agree with the twin, alone and in mixed batches", "[device]") {
+    for (const NamedModel& model : expert_models()) {
         for (const kernels::PlanFamily family : families)
             check_model(model, family);
     }

@@ -14,8 +14,8 @@ namespace etna::test {
 enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, phi3, gemma3 };
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama, RandomArchitecture::qwen2,  RandomArchitecture::qwen3,
-    RandomArchitecture::phi3,  RandomArchitecture::gemma3,
+    RandomArchitecture::llama,    RandomArchitecture::qwen2, RandomArchitecture::qwen3,
+    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,  RandomArchitecture::gemma3,
 };
 
 /// As general.architecture has it.

@@ -29,8 +29,13 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .embedding_scale = config.embedding_scale,
         .logit_softcap = config.logit_softcap};
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        decoder.layers.push_back({.attention = attention_block(weights, config, layer),
-                                  .feed_forward = feed_forward_block(weights, config, layer)});
+        Layer one{.attention = attention_block(weights, config, layer), .feed_forward = {}};
+        if (config.experts.count > 0) {
+            one.feed_forward = experts_block(weights, config, layer);
+        } else {
+            one.feed_forward = feed_forward_block(weights, config, layer);
+        }
+        decoder.layers.push_back(one);
     }
     return decoder;
 }

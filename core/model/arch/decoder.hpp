@@ -14,8 +14,8 @@ void declare_ends(TensorTable& table, const Config& config);
 /// (optional).
 void declare_rotary(TensorTable& table, const Config& config);
 
-/// Embedding, one attention and one feed-forward block for each layer, norm and head, from weights that
-/// declare_ends(), declare_attention() and declare_feed_forward() declared.
+/// Embedding, one attention and one feed-forward or experts block for each layer, norm and head, from weights
+/// that declare_ends(), declare_attention() and declare_feed_forward() or declare_experts() declared.
 Decoder assemble_decoder(const Config& config, const Weights& weights);
 
 } // namespace etna::model

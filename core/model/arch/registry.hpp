@@ -32,5 +32,6 @@ extern const Architecture llama_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
 extern const Architecture qwen3_architecture;
+extern const Architecture qwen3moe_architecture;
 
 } // namespace etna::model
