@@ -117,10 +117,8 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     return config;
 }
 
-uint32_t read_window(MetadataReader& reader, const Config& config, std::optional<uint32_t> fallback) {
-    const uint32_t window =
-        reader.integer("attention.sliding_window", {.least = 0, .most = context_max}, fallback);
-    return window < config.context ? window : 0;
+uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback) {
+    return reader.integer("attention.sliding_window", {.least = 0, .most = context_max}, fallback);
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key) {

@@ -97,10 +97,8 @@ struct Config {
 /// scaling). What follows an error is meaningless.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
 
-/// attention.sliding_window, 0 where it is not shorter than the context. Without a fallback the key is
-/// required.
-uint32_t read_window(MetadataReader& reader, const Config& config,
-                     std::optional<uint32_t> fallback = std::nullopt);
+/// attention.sliding_window; 0: none. Without a fallback the key is required.
+uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
 /// A soft cap; 0 where the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key);

@@ -18,7 +18,7 @@ constexpr uint32_t window_group = 1;
 constexpr uint32_t layers_of_27b = 62;
 
 void read_groups(MetadataReader& reader, Config& config) {
-    const uint32_t window = read_window(reader, config);
+    const uint32_t window = read_window(reader);
     const uint32_t period =
         reader.integer("attention.sliding_window_pattern", {.least = 1, .most = layers_max}, 6);
     CacheGroup local{.window_tokens = window, .layers = 0, .rotary = {}};

@@ -10,10 +10,9 @@ Result<Config> read(const gguf::File& file) {
     MetadataReader reader(file, "phi3");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     refuse_experts(reader);
-    const uint32_t window = read_window(reader, config, 0);
-    ETNA_CHECK(reader.status());
     CacheGroup& group = config.cache_groups[0];
-    group.window_tokens = window;
+    group.window_tokens = read_window(reader, 0);
+    ETNA_CHECK(reader.status());
     // These files name no scaling: the tensors tell.
     const bool has_factors =
         file.find_tensor(rotary_short_name) != nullptr || file.find_tensor(rotary_long_name) != nullptr;
