@@ -47,15 +47,15 @@ bool are_consecutive(std::span<const PageId> pages) {
 uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups) {
     const uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
     const uint64_t group = section_bytes(limits.rows_max, sizeof(kernels::RowInfo)) +
-                           section_bytes(limits.sequences_max * pages, sizeof(uint32_t));
-    return groups * group + section_bytes(uint64_t{limits.rows_max} * rotary_dims, sizeof(float)) +
-           section_bytes(limits.wanted_max, sizeof(uint32_t)) +
+                           section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
+                           section_bytes(uint64_t{limits.rows_max} * rotary_dims, sizeof(float));
+    return groups * group + section_bytes(limits.wanted_max, sizeof(uint32_t)) +
            section_bytes(limits.wanted_max, sizeof(kernels::SampleInfo));
 }
 
-StepInputs::StepInputs(const Limits& limits, const model::Rotary& rotary)
-    : rotary_(rotary), infos_(limits.groups.size()), tables_(limits.groups.size()),
-      groups_(limits.groups.size()) {
+StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
+    : rotaries_(rotaries), infos_(limits.groups.size()), tables_(limits.groups.size()),
+      angles_(limits.groups.size()), groups_(limits.groups.size()) {
     order_.reserve(limits.rows_max);
     position_.reserve(limits.rows_max);
     lengths_.reserve(limits.sequences_max);
@@ -128,11 +128,12 @@ void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteVi
     std::copy(table_words_.begin(), table_words_.end(), words.begin());
 }
 
-void StepInputs::pack_angles(const Batch& batch, MutableByteView out) {
-    const std::size_t dims = 2 * rotary_.frequencies().size();
-    const auto angles = take<float>(out, order_.size() * dims, angles_);
+void StepInputs::pack_angles(const Batch& batch, std::size_t group, MutableByteView out) {
+    const model::Rotary& rotary = rotaries_[group];
+    const std::size_t dims = 2 * rotary.frequencies().size();
+    const auto angles = take<float>(out, order_.size() * dims, angles_[group]);
     for (std::size_t i = 0; i < order_.size(); ++i)
-        rotary_.angles(batch.rows[order_[i]].position[0], angles.subspan(i * dims, dims));
+        rotary.angles(batch.rows[order_[i]].position[0], angles.subspan(i * dims, dims));
 }
 
 void StepInputs::pack_wanted(const Batch& batch, MutableByteView out) {
@@ -156,19 +157,22 @@ void StepInputs::pack_wanted(const Batch& batch, MutableByteView out) {
 void StepInputs::pack(const Batch& batch, MutableByteView out) {
     cursor_ = 0;
     sort_rows(batch);
-    for (std::size_t group = 0; group < groups_.size(); ++group)
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
         pack_group(batch, group, out);
-    pack_angles(batch, out);
+        pack_angles(batch, group, out);
+    }
     pack_wanted(batch, out);
 }
 
 model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
-    for (std::size_t group = 0; group < groups_.size(); ++group)
-        groups_[group] = {.infos = infos_[group].in(inputs), .tables = {tables_[group].in(inputs)}};
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+        groups_[group] = {.infos = infos_[group].in(inputs),
+                          .tables = {tables_[group].in(inputs)},
+                          .angles = angles_[group].in(inputs)};
+    }
     return {.runs = std::span(runs_).first(run_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
-            .angles = angles_.in(inputs),
             .wanted = static_cast<uint32_t>(wanted_.size()),
             .wanted_indices = wanted_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),

@@ -8,11 +8,12 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace etna::engine {
 
-/// Most bytes that a batch within the limits packs to.
+/// Most bytes that a batch within the limits packs to; rotary_dims: of the group that rotates most.
 uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups);
 
 /// A row that wants an answer, as wait() needs to know it.
@@ -27,8 +28,8 @@ struct WantedRow {
 /// Belongs to one thread.
 class StepInputs {
 public:
-    /// `rotary` is borrowed.
-    StepInputs(const Limits& limits, const model::Rotary& rotary);
+    /// `rotaries` [groups] are borrowed.
+    StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries);
 
     /// Writes `batch` to the start of `out`, which has step_input_bytes(). Precondition: check(batch,
     /// limits).
@@ -64,10 +65,10 @@ private:
     void sort_rows(const Batch& batch);
     void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_table(std::span<const PageId> pages, TablePlace& place);
-    void pack_angles(const Batch& batch, MutableByteView out);
+    void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_wanted(const Batch& batch, MutableByteView out);
 
-    const model::Rotary& rotary_;
+    std::span<const model::Rotary> rotaries_;
     uint64_t cursor_ = 0;
     uint32_t candidates_ = 1;
     std::vector<uint32_t> order_;    ///< batch row of each packed row
@@ -80,8 +81,8 @@ private:
     std::vector<WantedRow> wanted_;
     std::vector<Section> infos_;  ///< [groups]
     std::vector<Section> tables_; ///< [groups]
+    std::vector<Section> angles_; ///< [groups]
     std::vector<model::GroupInputs> groups_;
-    Section angles_;
     Section wanted_indices_;
     Section sample_infos_;
 };

@@ -22,14 +22,15 @@ Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, ui
 DeviceModel::DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model,
                          model::Workspace workspace, const DevicePlan& plan)
     : library_(std::move(library)), model_(std::move(model)), workspace_(std::move(workspace)),
-      inputs_(plan.limits, model_.rotary()) {}
+      inputs_(plan.limits, model_.rotaries()) {}
 
 Result<std::unique_ptr<DeviceModel>>
 DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& file,
                   const model::Blueprint& blueprint, const DevicePlan& plan,
                   kernels::CacheFormat cache_format, const model::Progress& progress) {
     vk::Device& device = library->device();
-    ETNA_TRY(model::Model loaded, model::Model::load(device, file, blueprint, progress));
+    ETNA_TRY(model::Model loaded,
+             model::Model::load(device, file, blueprint, plan.limits.context_tokens, progress));
     ETNA_TRY(model::Workspace workspace,
              model::Workspace::create(device, blueprint.config, library->target(), plan.workspace));
     auto made = std::unique_ptr<DeviceModel>(
@@ -42,9 +43,9 @@ DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& f
 
 Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormat format) {
     const model::Config& config = model_.config();
-    const uint32_t pages = plan.limits.groups[0].page_count;
-    const uint64_t bytes = kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        const uint32_t pages = plan.limits.groups[config.layer_groups[layer]].page_count;
+        const uint64_t bytes = kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
         LayerBuffers buffers;
         ETNA_TRY(buffers.keys, vk::Buffer::create(device(), vk::Memory::device, bytes,
                                                   fmt::format("layer {} keys", layer)));
@@ -67,7 +68,10 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
     const kernels::LayerCache& cache = caches_[0];
     const uint64_t page_bytes = kernels::layer_cache_bytes(cache.format, 1, cache.kv_heads, cache.head_dim);
     for (const PageCopy& copy : batch.copies) {
-        for (const LayerBuffers& layer : cache_buffers_) {
+        for (std::size_t i = 0; i < cache_buffers_.size(); ++i) {
+            if (model_.config().layer_groups[i] != copy.group)
+                continue;
+            const LayerBuffers& layer = cache_buffers_[i];
             recorder.copy(layer.keys, copy.from * page_bytes, layer.keys, copy.to * page_bytes, page_bytes);
             recorder.copy(layer.values, copy.from * page_bytes, layer.values, copy.to * page_bytes,
                           page_bytes);

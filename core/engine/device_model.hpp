@@ -48,7 +48,7 @@ public:
     /// Rows of the batch that record() saw last that want an answer.
     [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
-    [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary.dims; }
+    [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
 
 private:
     /// One layer's keys and values.

@@ -120,7 +120,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
 
 /// Upload and input memory, results and logits of every submission that may be unread.
 uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
-    const uint64_t inputs = step_input_bytes(limits, config.rotary.dims, config.cache_groups.size());
+    const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
     const uint64_t outputs = uint64_t{limits.wanted_max} *
                              (sizeof(kernels::SampleResult) + uint64_t{config.vocabulary} * sizeof(float));
     return (limits.in_flight_max + 1) * inputs + limits.in_flight_max * outputs;

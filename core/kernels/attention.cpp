@@ -67,7 +67,7 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
         .run_tokens = run_tokens(target, operation.path),
         .runs = run_count(target, operation),
         .scale = operation.scale,
-        .unused = 0,
+        .softcap = operation.softcap,
     };
 }
 

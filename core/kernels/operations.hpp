@@ -43,8 +43,11 @@ struct Embed {
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 
-/// y[i] = x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i without
-/// indices. Source: arXiv 1910.07467.
+/// What happens to the result.
+enum class Store : uint8_t { replace, add };
+
+/// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
+/// without indices. Source: arXiv 1910.07467.
 struct RmsNorm {
     Activations input;
     Activations output;
@@ -54,14 +57,12 @@ struct RmsNorm {
     uint32_t count = 0;
     std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
     float epsilon = 1e-5F;
+    Store store = Store::replace;
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 
 /// Which of the two numeric paths a run of rows takes (engine::RowKind, as kernels know it).
 enum class RowPath : uint8_t { prompt, generation };
-
-/// What happens to the result.
-enum class Store : uint8_t { replace, add };
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum
 /// depends on shape and layout only, never on count; in the prompt path likewise, with another kernel.
@@ -139,6 +140,7 @@ struct Attention {
     uint32_t q_heads = 0;
     float scale = 0;
     uint32_t window = 0; ///< 0: all keys
+    float softcap = 0;   ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: they stay
     RowPath path = RowPath::generation;
     uint32_t longest = 0;    ///< largest index + 1 among the rows
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched when one run suffices
@@ -152,14 +154,29 @@ bool attention_needs_merge(const PlanTarget& target, const Attention& operation)
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation);
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation);
 
-/// gate = silu(gate) * up, elementwise, silu(x) = x / (1 + exp(-x)); in place.
-struct SiluMultiply {
+/// What a gate's values go through.
+enum class Gate : uint8_t {
+    silu, ///< x / (1 + exp(-x))
+    gelu, ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv 1606.08415
+};
+
+/// gate = act(gate) * up, elementwise; in place.
+struct GateMultiply {
     Activations gate;
     Activations up;
     uint32_t first = 0;
     uint32_t count = 0;
+    Gate kind = Gate::silu;
 };
-void silu_multiply(Library& library, vk::Recorder& recorder, const SiluMultiply& operation);
+void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation);
+
+/// values = cap tanh(values / cap), elementwise, rows [0, count); in place. Source: arXiv 2408.00118.
+struct SoftCap {
+    Activations values;
+    uint32_t count = 0;
+    float cap = 0;
+};
+void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation);
 
 /// How to draw from one row of logits, 32 bytes; mirrored by shaders/sample/arguments.h. See
 /// sampling::Parameters.

@@ -5,7 +5,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::RmsNormArguments) == 64);
+static_assert(sizeof(shaders::RmsNormArguments) == 72);
 
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
@@ -32,6 +32,8 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .x_rows = static_cast<uint32_t>(input.range.bytes / 4 / input.stride),
         .use_indices = indexed ? 1U : 0U,
         .epsilon = operation.epsilon,
+        .add = operation.store == Store::add ? 1U : 0U,
+        .unused = 0,
     };
     const ReducePlan plan = reduce_plan(library.target());
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);

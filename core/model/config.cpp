@@ -1,6 +1,7 @@
 #include "core/model/config.hpp"
 
-#include "core/model/metadata_reader.hpp"
+#include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,11 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
                                              {.least = 0, .most = 1, .lower = LowerBound::inclusive}, 1);
         rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.least = 0, .most = 1e4}, 32);
         rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.least = 0, .most = 1e4}, 1);
+    } else if (type == "longrope") {
+        rotary.scaling = RotaryScaling::longrope;
     } else if (type != "none") {
-        reader.fail(ErrorKind::unsupported, "rope.scaling.type", "supported are none, linear and yarn");
+        reader.fail(ErrorKind::unsupported, "rope.scaling.type",
+                    "supported are none, linear, yarn and longrope");
     }
 }
 
@@ -75,9 +79,9 @@ void read_heads(MetadataReader& reader, Config& config) {
     }
 }
 
-uint32_t read_vocabulary(MetadataReader& reader, const gguf::File& file) {
+uint32_t read_vocabulary(MetadataReader& reader) {
     // The embedding is what bounds a token id; its other dimension is checked with the tensors.
-    const gguf::Tensor* embedding = file.find_tensor("token_embd.weight");
+    const gguf::Tensor* embedding = reader.file().find_tensor("token_embd.weight");
     std::optional<uint32_t> rows;
     if (embedding != nullptr && embedding->shape[1] > 0 && embedding->shape[1] <= vocabulary_max)
         rows = static_cast<uint32_t>(embedding->shape[1]);
@@ -86,25 +90,67 @@ uint32_t read_vocabulary(MetadataReader& reader, const gguf::File& file) {
 
 } // namespace
 
-Result<Config> read_config(const gguf::File& file, std::string_view architecture,
-                           kernels::RotaryPairs pairs) {
-    MetadataReader reader(file, architecture);
+uint32_t Config::rotary_dims_max() const {
+    uint32_t dims = 0;
+    for (const CacheGroup& group : cache_groups)
+        dims = std::max(dims, group.rotary.dims);
+    return dims;
+}
+
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     Config config;
-    config.architecture = architecture;
+    config.architecture = reader.architecture();
     config.layers = reader.integer("block_count", {.least = 1, .most = layers_max});
     config.width = reader.integer("embedding_length", {.least = 1, .most = width_max});
     config.feed_forward = reader.integer("feed_forward_length", {.least = 1, .most = width_max});
     config.context = reader.integer("context_length", {.least = 1, .most = context_max});
-    config.vocabulary = read_vocabulary(reader, file);
+    config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.least = 0, .most = 0.1}));
     read_heads(reader, config);
-    config.rotary.pairs = pairs;
-    read_rotary(reader, config, config.rotary);
+    config.attention_scale = 1 / std::sqrt(static_cast<float>(config.head_dim));
+    RotaryConfig rotary;
+    rotary.pairs = pairs;
+    read_rotary(reader, config, rotary);
+    config.cache_groups = {CacheGroup{.window_tokens = 0, .layers = config.layers, .rotary = rotary}};
+    config.layer_groups.assign(config.layers, 0);
+    return config;
+}
+
+uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback) {
+    return reader.integer("attention.sliding_window", {.least = 0, .most = context_max}, fallback);
+}
+
+float read_softcap(MetadataReader& reader, std::string_view key) {
+    return static_cast<float>(
+        reader.number(key, {.least = 0, .most = 1e6, .lower = LowerBound::inclusive}, 0));
+}
+
+void refuse_experts(MetadataReader& reader) {
     if (reader.integer("expert_count", {.least = 0, .most = width_max}, 0) > 0)
         reader.fail(ErrorKind::unsupported, "expert_count", "mixtures of experts are not supported");
+}
+
+ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
+    ExpertConfig experts;
+    experts.count = reader.integer("expert_count", {.least = 1, .most = kernels::experts_max});
+    experts.used = reader.integer("expert_used_count", {.least = 1, .most = kernels::experts_used_max});
+    if (experts.used > experts.count) {
+        reader.fail(ErrorKind::corrupt, "expert_used_count",
+                    fmt::format("above expert_count {}", experts.count));
+    }
+    const uint32_t shared_out = std::max(1U, config.feed_forward / experts.used);
+    experts.feed_forward =
+        reader.integer("expert_feed_forward_length", {.least = 1, .most = width_max}, shared_out);
+    return experts;
+}
+
+Result<Config> read_config(const gguf::File& file, std::string_view architecture,
+                           kernels::RotaryPairs pairs) {
+    MetadataReader reader(file, architecture);
+    Config config = read_common(reader, pairs);
+    refuse_experts(reader);
     ETNA_CHECK(reader.status());
-    config.cache_groups = {CacheGroup{.window_tokens = 0, .layers = config.layers}};
     return config;
 }
 

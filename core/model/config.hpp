@@ -2,9 +2,12 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/experts.hpp"
 #include "core/kernels/operations.hpp"
+#include "core/model/metadata_reader.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,12 +23,15 @@ constexpr uint32_t context_max = 1U << 26;
 
 enum class RotaryScaling : uint8_t {
     none,
-    linear, ///< every angle divided by `factor` (arXiv 2306.15595)
-    yarn,   ///< slow pairs interpolated, fast ones kept, magnitude corrected (arXiv 2309.00071)
+    linear,   ///< every angle divided by `factor` (arXiv 2306.15595)
+    yarn,     ///< slow pairs interpolated, fast ones kept, magnitude corrected (arXiv 2309.00071)
+    longrope, ///< each pair's own divisor, one set up to the original context, one above (arXiv 2402.13753)
 };
 
-/// Tensor with ready frequency divisors, as Llama 3's scaling arrives.
+/// Tensors with ready frequency divisors: as Llama 3's scaling arrives, and LongRoPE's two sets.
 constexpr std::string_view rotary_divisors_name = "rope_freqs.weight";
+constexpr std::string_view rotary_short_name = "rope_factors_short.weight";
+constexpr std::string_view rotary_long_name = "rope_factors_long.weight";
 
 /// How positions become angles.
 struct RotaryConfig {
@@ -33,19 +39,28 @@ struct RotaryConfig {
     double base = 10000;
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     RotaryScaling scaling = RotaryScaling::none;
-    double factor = 1;             ///< by how much the context was stretched
-    uint32_t original_context = 0; ///< tokens, before stretching
-    double attention_factor = 1;   ///< multiplies cos and sin
-    double extrapolation = 1;      ///< YaRN: share of the ramp that is applied
-    double beta_fast = 32;         ///< YaRN: rotations over the original context from which a pair is kept
-    double beta_slow = 1;          ///< YaRN: rotations below which a pair is fully interpolated
-    std::vector<float> divisors;   ///< of each pair's frequency, [dims / 2]; empty: all 1
+    double factor = 1;                ///< by how much the context was stretched
+    uint32_t original_context = 0;    ///< tokens, before stretching
+    double attention_factor = 1;      ///< multiplies cos and sin
+    double extrapolation = 1;         ///< YaRN: share of the ramp that is applied
+    double beta_fast = 32;            ///< YaRN: rotations over the original context from which a pair is kept
+    double beta_slow = 1;             ///< YaRN: rotations below which a pair is fully interpolated
+    std::vector<float> divisors;      ///< of each pair's frequency, [dims / 2]; empty: all 1
+    std::vector<float> long_divisors; ///< LongRoPE: in their place where the context is above the original
 };
 
-/// Layers whose caches share one page table.
+/// Layers whose caches share one page table, and whose heads rotate alike.
 struct CacheGroup {
-    uint32_t window_tokens = 0; ///< 0: every earlier place
+    uint32_t window_tokens = 0; ///< 0: every earlier place; else the last so many, the own one included
     uint32_t layers = 0;
+    RotaryConfig rotary;
+};
+
+/// A mixture of experts in place of each feed-forward block.
+struct ExpertConfig {
+    uint32_t count = 0;        ///< 0: none
+    uint32_t used = 0;         ///< by each row, at most count and kernels::experts_used_max
+    uint32_t feed_forward = 0; ///< width of one expert
 };
 
 /// What a model is, read from metadata and validated: nonzero, bounded, consistent.
@@ -60,18 +75,41 @@ struct Config {
     uint32_t vocabulary = 0;
     uint32_t context = 0; ///< tokens the model was made for
     float rms_epsilon = 0;
-    RotaryConfig rotary;
+    float embedding_scale = 1;
+    float attention_scale = 0;   ///< of the scores
+    float attention_softcap = 0; ///< scores s become cap x tanh(s / cap); 0: they stay
+    float logit_softcap = 0;     ///< likewise the logits
+    kernels::Gate gate = kernels::Gate::silu;
+    ExpertConfig experts;
     std::vector<CacheGroup> cache_groups;
+    std::vector<uint32_t> layer_groups; ///< [layers], the cache group of each
 
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
+    [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 };
 
-/// The part that dense decoder architectures share, under keys "<architecture>.*" of the GGUF specification,
-/// with its defaults: one key/value head for each query head, head_dim = width / q_heads, rotation of whole
-/// heads with base 10000. One full cache group. Errors: corrupt (a key is missing, of the wrong type, out of
-/// bounds or contradicts another; names key and value), unsupported (well-formed, but not built: experts,
-/// per-layer head counts, unknown rope scaling).
+/// What decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
+/// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by
+/// 1 / sqrt(head_dim), rotation of whole heads with base 10000. One full cache group, dense layers. Errors
+/// stay in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another;
+/// names key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope
+/// scaling). What follows an error is meaningless.
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
+
+/// attention.sliding_window; 0: none. Without a fallback the key is required.
+uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
+
+/// A soft cap; 0 where the key is absent.
+float read_softcap(MetadataReader& reader, std::string_view key);
+
+/// Fails the reader where the file has experts.
+void refuse_experts(MetadataReader& reader);
+
+/// expert_count, expert_used_count, expert_feed_forward_length.
+ExpertConfig read_experts(MetadataReader& reader, const Config& config);
+
+/// read_common() for an architecture without anything of its own; experts are refused.
 Result<Config> read_config(const gguf::File& file, std::string_view architecture, kernels::RotaryPairs pairs);
 
 } // namespace etna::model

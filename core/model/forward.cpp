@@ -13,7 +13,11 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     recorder.end_region();
     recorder.barrier();
     recorder.begin_region("feed forward");
-    record_feed_forward(recording, layer.feed_forward);
+    if (const auto* experts = std::get_if<ExpertsBlock>(&layer.feed_forward)) {
+        record_experts(recording, *experts);
+    } else {
+        record_feed_forward(recording, std::get<FeedForwardBlock>(layer.feed_forward));
+    }
     recorder.end_region();
     recorder.end_region();
 }
@@ -47,6 +51,11 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                      .count = step.wanted,
                      .path = kernels::RowPath::generation});
     recorder.barrier();
+    if (decoder.logit_softcap > 0) {
+        kernels::soft_cap(library, recorder,
+                          {.values = activations.logits, .count = step.wanted, .cap = decoder.logit_softcap});
+        recorder.barrier();
+    }
     kernels::sample_partial(library, recorder, sample);
     recorder.barrier();
     kernels::sample_finish(library, recorder, sample);
@@ -62,7 +71,8 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
                    {.rows = rows_of(step.groups[0], 0, step.rows),
                     .slots = recording.activations.slots,
                     .table = decoder.embedding,
-                    .output = recording.activations.residual});
+                    .output = recording.activations.residual,
+                    .scale = decoder.embedding_scale});
     for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
         recorder.barrier();
         record_layer(recording, decoder.layers[index], index);

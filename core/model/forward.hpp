@@ -1,17 +1,19 @@
 #pragma once
 
 #include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>
+#include <variant>
 #include <vector>
 
 namespace etna::model {
 
 struct Layer {
     AttentionBlock attention;
-    FeedForwardBlock feed_forward;
+    std::variant<FeedForwardBlock, ExpertsBlock> feed_forward;
 };
 
 /// A decoder over weights on the device (borrowed): what an architecture's assembly makes.
@@ -21,6 +23,8 @@ struct Decoder {
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding where the two are tied
     float epsilon = 0;
+    float embedding_scale = 1;
+    float logit_softcap = 0; ///< 0: none
 };
 
 /// Records one step: embed, layers, and for the wanted rows norm, head and sampling. The head always takes

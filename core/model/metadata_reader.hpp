@@ -35,6 +35,8 @@ public:
     std::string text(std::string_view key, std::string_view fallback);
 
     [[nodiscard]] bool has(std::string_view key) const;
+    [[nodiscard]] const gguf::File& file() const { return file_; }
+    [[nodiscard]] const std::string& architecture() const { return architecture_; }
 
     /// Keeps the first error: about `key` with its value, and why.
     void fail(ErrorKind kind, std::string_view key, std::string_view why);

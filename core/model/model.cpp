@@ -4,6 +4,28 @@
 
 namespace etna::model {
 
+namespace {
+
+/// Puts frequency divisors into every cache group's rotation.
+Status read_rotary_tensors(const gguf::File& file, const std::vector<ClaimedTensor>& claimed,
+                           Config& config) {
+    for (const ClaimedTensor& tensor : claimed) {
+        if (tensor.spec.role != TensorRole::host)
+            continue;
+        ETNA_TRY(const std::vector<float> divisors, read_divisors(file, *tensor.tensor, tensor.spec.columns));
+        for (CacheGroup& group : config.cache_groups) {
+            if (tensor.spec.name == rotary_long_name) {
+                group.rotary.long_divisors = divisors;
+            } else {
+                group.rotary.divisors = divisors;
+            }
+        }
+    }
+    return {};
+}
+
+} // namespace
+
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
                              uint64_t matrix_part_bytes) {
     Blueprint blueprint;
@@ -11,26 +33,23 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
     ETNA_TRY(blueprint.config, blueprint.architecture->read_config(file));
     ETNA_TRY(const std::vector<ClaimedTensor> claimed,
              blueprint.architecture->declare(blueprint.config).claim(file));
-    for (const ClaimedTensor& tensor : claimed) {
-        if (tensor.spec.name == rotary_divisors_name) {
-            ETNA_TRY(blueprint.config.rotary.divisors,
-                     read_divisors(file, *tensor.tensor, tensor.spec.columns));
-        }
-    }
+    ETNA_CHECK(read_rotary_tensors(file, claimed, blueprint.config));
     ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, matrix_part_bytes));
     blueprint.weight_bytes = weight_bytes(blueprint.tensors);
     return blueprint;
 }
 
 Result<Model> Model::load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
-                          const Progress& progress) {
+                          uint32_t context_tokens, const Progress& progress) {
     ETNA_TRY(Weights weights, Weights::load(device, file, blueprint.tensors, progress));
     Decoder decoder = blueprint.architecture->assemble(blueprint.config, weights);
-    return Model(blueprint.config, std::move(weights), std::move(decoder));
+    return Model(blueprint.config, context_tokens, std::move(weights), std::move(decoder));
 }
 
-Model::Model(Config config, Weights weights, Decoder decoder)
-    : config_(std::move(config)), rotary_(config_.rotary), weights_(std::move(weights)),
-      decoder_(std::move(decoder)) {}
+Model::Model(Config config, uint32_t context_tokens, Weights weights, Decoder decoder)
+    : config_(std::move(config)), weights_(std::move(weights)), decoder_(std::move(decoder)) {
+    for (const CacheGroup& group : config_.cache_groups)
+        rotaries_.emplace_back(group.rotary, context_tokens);
+}
 
 } // namespace etna::model

@@ -10,6 +10,7 @@
 #include "core/model/weights.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,20 +33,21 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {
 public:
-    /// Blocks until all weights are on the device. Errors: those of Weights::load().
+    /// `context_tokens`: of the longest sequence. Blocks until all weights are on the device. Errors: those
+    /// of Weights::load().
     static Result<Model> load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
-                              const Progress& progress);
+                              uint32_t context_tokens, const Progress& progress);
 
     [[nodiscard]] const Config& config() const { return config_; }
-    [[nodiscard]] const Rotary& rotary() const { return rotary_; }
+    [[nodiscard]] std::span<const Rotary> rotaries() const { return rotaries_; } ///< [cache groups]
 
     void record(const Recording& recording) const { record_forward(recording, decoder_); }
 
 private:
-    Model(Config config, Weights weights, Decoder decoder);
+    Model(Config config, uint32_t context_tokens, Weights weights, Decoder decoder);
 
     Config config_;
-    Rotary rotary_;
+    std::vector<Rotary> rotaries_;
     Weights weights_;
     Decoder decoder_; ///< borrows weights_
 };

@@ -38,6 +38,7 @@ private:
 double scaled(const RotaryConfig& config, const KeepRamp& ramp, uint32_t pair, double frequency) {
     switch (config.scaling) {
     case RotaryScaling::none:
+    case RotaryScaling::longrope:
         return frequency;
     case RotaryScaling::linear:
         return frequency / config.factor;
@@ -51,14 +52,17 @@ double scaled(const RotaryConfig& config, const KeepRamp& ramp, uint32_t pair, d
 
 } // namespace
 
-Rotary::Rotary(const RotaryConfig& config) : magnitude_(config.attention_factor) {
+Rotary::Rotary(const RotaryConfig& config, uint32_t context_tokens) : magnitude_(config.attention_factor) {
     const uint32_t pairs = config.dims / 2;
-    assert(config.divisors.empty() || config.divisors.size() == pairs);
+    const bool is_long =
+        config.scaling == RotaryScaling::longrope && context_tokens > config.original_context;
+    const std::vector<float>& divisors = is_long ? config.long_divisors : config.divisors;
+    assert(divisors.empty() || divisors.size() == pairs);
     const KeepRamp ramp(config);
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         double frequency = std::pow(config.base, -2.0 * pair / config.dims);
-        if (!config.divisors.empty())
-            frequency /= config.divisors[pair];
+        if (!divisors.empty())
+            frequency /= divisors[pair];
         frequencies_.push_back(scaled(config, ramp, pair, frequency));
     }
     if (config.scaling == RotaryScaling::yarn && config.extrapolation > 0)

@@ -15,6 +15,8 @@ namespace etna::model {
 /// scaled:
 ///   divisors (Llama 3)  frequency(i) / divisors[i]
 ///   linear              frequency(i) / factor
+///   LongRoPE            frequency(i) / divisors[i], one set of divisors for a context of up to the original
+///                       one, another above; magnitude attention_factor (arXiv 2402.13753)
 ///   YaRN                frequency(i) x ((1 - keep(i)) / factor + keep(i)), where keep falls from 1 to 0
 ///   between the pairs
 ///                       that turn beta_fast and beta_slow times over the original context; the magnitude of
@@ -23,7 +25,9 @@ namespace etna::model {
 /// Immutable and thread-safe.
 class Rotary {
 public:
-    explicit Rotary(const RotaryConfig& config);
+    /// `context_tokens`: of the longest sequence that this serves. It decides LongRoPE's divisors once and
+    /// for all: keys that were turned by different divisors cannot stand in one cache.
+    Rotary(const RotaryConfig& config, uint32_t context_tokens);
 
     /// Radians per place, [dims / 2].
     [[nodiscard]] std::span<const double> frequencies() const { return frequencies_; }

@@ -22,6 +22,7 @@ struct Run {
 struct GroupInputs {
     vk::Range infos; ///< kernels::RowInfo [rows]; `input` is the same in every group
     kernels::PageTables tables;
+    vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
 };
 
 /// One forward pass: its rows and where the device finds what the host tells about them. All borrowed.
@@ -29,7 +30,6 @@ struct Step {
     std::span<const Run> runs; ///< together [0, rows)
     uint32_t rows = 0;
     std::span<const GroupInputs> groups;
-    vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
 
     uint32_t wanted = 0;      ///< rows that go through the head; 0: none
     vk::Range wanted_indices; ///< u32 [wanted], rows of the step
@@ -46,13 +46,20 @@ struct Activations {
     kernels::Activations k;        ///< [rows, kv_width]
     kernels::Activations v;        ///< [rows, kv_width]
     kernels::Activations attended; ///< [rows, q_width]
-    kernels::Activations gate;     ///< [rows, feed_forward]
-    kernels::Activations up;       ///< [rows, feed_forward]
+    kernels::Activations gate;     ///< [rows, feed_forward]; with experts [pairs, their feed_forward]
+    kernels::Activations up;       ///< likewise
     kernels::Activations gathered; ///< [wanted, width]: wanted rows after the last norm
     kernels::Activations logits;   ///< [wanted, vocabulary]
     vk::Range attention_partials;  ///< bounds how many generation rows attend at once
     vk::Range sample_partials;
     vk::Range slots; ///< u32 [slots]: sampled ids
+
+    // With experts only:
+    kernels::Activations router;         ///< [rows, experts]
+    kernels::Activations expert_outputs; ///< [pairs, width]
+    vk::Range expert_numbers;            ///< kernels::ExpertChoice
+    vk::Range expert_shares;
+    vk::Range expert_groups; ///< kernels::ExpertGroups
 };
 
 /// Everything that recording a step needs besides the model; all borrowed.

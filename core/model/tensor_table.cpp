@@ -16,6 +16,8 @@ using SpecByName = std::unordered_map<std::string_view, const TensorSpec*>;
 std::vector<uint64_t> expected_shape(const TensorSpec& spec) {
     if (spec.role == TensorRole::matrix)
         return {spec.columns, spec.rows};
+    if (spec.role == TensorRole::stack)
+        return {spec.columns, spec.rows, spec.count};
     return {spec.columns};
 }
 
@@ -24,7 +26,7 @@ Status check_shape(const gguf::File& file, const TensorSpec& spec, const gguf::T
     const auto found = std::vector<uint64_t>(tensor.shape.begin(), tensor.shape.begin() + tensor.dimensions);
     // A matrix of one row may have been written with one dimension, a vector with trailing ones.
     const bool equal = tensor.shape[0] == spec.columns && tensor.shape[1] == spec.rows &&
-                       tensor.shape[2] == 1 && tensor.shape[3] == 1;
+                       tensor.shape[2] == spec.count && tensor.shape[3] == 1;
     if (equal)
         return {};
     return Error{.kind = ErrorKind::corrupt,
@@ -55,15 +57,42 @@ Status check_unclaimed(const gguf::File& file, const SpecByName& specs) {
 } // namespace
 
 void TensorTable::matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence) {
-    specs_.push_back({std::move(name), rows, columns, TensorRole::matrix, presence});
+    specs_.push_back({.name = std::move(name),
+                      .rows = rows,
+                      .columns = columns,
+                      .role = TensorRole::matrix,
+                      .presence = presence});
+}
+
+void TensorTable::projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
+                              uint32_t columns) {
+    if (storage == Storage::separate) {
+        for (TensorPart& part : parts)
+            matrix(std::move(part.name), part.rows, columns);
+        return;
+    }
+    TensorSpec spec{.name = std::move(fused_name), .rows = 0, .columns = columns, .parts = std::move(parts)};
+    for (const TensorPart& part : spec.parts)
+        spec.rows += part.rows;
+    specs_.push_back(std::move(spec));
+}
+
+void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {
+    specs_.push_back({.name = std::move(name),
+                      .rows = rows,
+                      .columns = columns,
+                      .count = count,
+                      .role = TensorRole::stack});
 }
 
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
-    specs_.push_back({std::move(name), 1, columns, TensorRole::vector, presence});
+    specs_.push_back(
+        {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});
 }
 
 void TensorTable::host(std::string name, uint32_t columns, Presence presence) {
-    specs_.push_back({std::move(name), 1, columns, TensorRole::host, presence});
+    specs_.push_back(
+        {.name = std::move(name), .columns = columns, .role = TensorRole::host, .presence = presence});
 }
 
 Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) const {

@@ -11,19 +11,35 @@ namespace etna::model {
 
 enum class TensorRole : uint8_t {
     matrix, ///< [rows, columns] weight, repacked into a device layout
+    stack,  ///< [count, rows, columns]: matrices that are chosen among on the device
     vector, ///< norm weight or bias, f32 on the device; one row
     host,   ///< read on the host only; one row
 };
 
 enum class Presence : uint8_t { required, optional };
 
-/// A tensor that an architecture knows: GGUF shape is {columns, rows} for matrices, {columns} for the others.
+/// How a block's projections of one input stand in the file.
+enum class Storage : uint8_t {
+    separate,
+    fused, ///< in one tensor, one below the other
+};
+
+/// Rows of a fused matrix that become a matrix of their own.
+struct TensorPart {
+    std::string name; ///< on the device
+    uint32_t rows = 0;
+};
+
+/// A tensor that an architecture knows: GGUF shape is {columns, rows} for matrices, {columns, rows, count}
+/// for stacks, {columns} for the others.
 struct TensorSpec {
     std::string name;
     uint32_t rows = 1;
     uint32_t columns = 0;
+    uint32_t count = 1; ///< of a stack
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
+    std::vector<TensorPart> parts = {}; ///< of a matrix, one below the other; empty: it stays whole
 };
 
 /// A declared tensor and where the file has it (borrowed from the gguf::File).
@@ -37,6 +53,10 @@ struct ClaimedTensor {
 class TensorTable {
 public:
     void matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence = Presence::required);
+    /// Matrices that stand in the file each for itself, or fused under another name. All are required.
+    void projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
+                     uint32_t columns);
+    void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     void host(std::string name, uint32_t columns, Presence presence = Presence::required);
 

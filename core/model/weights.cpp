@@ -53,46 +53,81 @@ kernels::Format format_of(gguf::TensorType type) {
     return kernels::Format::f32;
 }
 
-Result<PlannedTensor> plan_matrix(const gguf::File& file, const ClaimedTensor& claimed,
-                                  const kernels::PlanTarget& target, uint64_t part_bytes) {
-    const kernels::Layout layout{.format = format_of(claimed.tensor->type),
-                                 .arrangement = kernels::preferred_arrangement(target)};
-    const uint32_t rows = claimed.spec.rows;
-    const uint32_t columns = claimed.spec.columns;
-    const kernels::PackedBytes group = kernels::packed_bytes(layout, kernels::repack_rows, columns);
-    uint64_t largest = matrix_part_bytes_max;
-    for (const uint64_t bound : {target.profile.allocation_bytes_max, part_bytes}) {
-        if (bound != 0)
-            largest = std::min(largest, bound);
+/// What one tensor is loaded as, without its layout: itself, or its parts.
+std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
+    const TensorSpec& spec = claimed.spec;
+    PlannedTensor whole{.name = spec.name,
+                        .role = spec.role,
+                        .count = spec.count,
+                        .rows = spec.rows,
+                        .columns = spec.columns,
+                        .tensor = claimed.tensor,
+                        .row_bytes = claimed.tensor->bytes.size() / (uint64_t{spec.count} * spec.rows)};
+    if (spec.parts.empty())
+        return {whole};
+    std::vector<PlannedTensor> parts;
+    uint64_t first = 0;
+    for (const TensorPart& part : spec.parts) {
+        whole.name = part.name;
+        whole.rows = part.rows;
+        whole.offset = first * whole.row_bytes;
+        parts.push_back(whole);
+        first += part.rows;
     }
-    const uint64_t groups = (largest - 1) / (group.weights + group.scales);
-    if (groups == 0) {
-        return Error{.kind = ErrorKind::unsupported,
-                     .message = fmt::format(
-                         "{}: {} rows of tensor {} take {} bytes on the device, which must stay below {}",
-                         file.name(), kernels::repack_rows, claimed.tensor->name,
-                         group.weights + group.scales, largest)};
-    }
-    return PlannedTensor{.source = claimed,
-                         .layout = layout,
-                         .packed = kernels::packed_bytes(layout, rows, columns),
-                         .part_rows =
-                             static_cast<uint32_t>(std::min<uint64_t>(rows, groups * kernels::repack_rows))};
+    return parts;
 }
 
-Result<PlannedTensor> plan_vector(const gguf::File& file, const ClaimedTensor& claimed) {
+Error too_large(const gguf::File& file, std::string_view what, std::string_view name, uint64_t bytes,
+                uint64_t largest) {
+    return {.kind = ErrorKind::unsupported,
+            .message =
+                fmt::format("{}: {} {} take {} bytes on the device in one piece, which must stay below {}",
+                            file.name(), what, name, bytes, largest),
+            .hint = "get the model in a smaller type"};
+}
+
+/// Adds a matrix or a stack to `planned`; a matrix in as many parts as it needs to stay below `largest` bytes
+/// each.
+Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
+                   PlannedTensor whole, std::vector<PlannedTensor>& planned) {
+    whole.layout = {.format = format_of(whole.tensor->type),
+                    .arrangement = kernels::preferred_arrangement(target)};
+    whole.packed = kernels::packed_bytes(whole.layout, whole.rows, whole.columns);
+    if (whole.device_bytes() < largest) {
+        planned.push_back(std::move(whole));
+        return {};
+    }
+    if (whole.role == TensorRole::stack)
+        return too_large(file, "the matrices of tensor", whole.name, whole.device_bytes(), largest);
+    const kernels::PackedBytes group =
+        kernels::packed_bytes(whole.layout, kernels::repack_rows, whole.columns);
+    const uint64_t groups = (largest - 1) / (group.weights + group.scales);
+    if (groups == 0)
+        return too_large(file, "eight rows of tensor", whole.name, group.weights + group.scales, largest);
+    const auto part_rows = static_cast<uint32_t>(groups * kernels::repack_rows);
+    for (uint32_t first = 0; first < whole.rows; first += part_rows) {
+        PlannedTensor part = whole;
+        part.rows = std::min(part_rows, whole.rows - first);
+        part.offset += first * whole.row_bytes;
+        part.packed = kernels::packed_bytes(part.layout, part.rows, part.columns);
+        planned.push_back(std::move(part));
+    }
+    return {};
+}
+
+Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
     // Quantised vectors stay out: a block need not divide a vector, and no file has them.
-    if (kernels::block_columns(format_of(claimed.tensor->type)) != 1) {
-        const auto info = gguf::describe(claimed.tensor->type);
+    if (kernels::block_columns(format_of(planned.tensor->type)) != 1) {
+        const auto info = gguf::describe(planned.tensor->type);
         return Error{.kind = ErrorKind::unsupported,
                      .message = fmt::format("{}: tensor {} is of type {}; vectors may be F32, F16 and BF16",
-                                            file.name(), claimed.tensor->name, info ? info->name : "unknown"),
+                                            file.name(), planned.name, info ? info->name : "unknown"),
                      .hint = "convert the model again with its vectors in F32"};
     }
-    const kernels::Layout layout{.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
-    const uint64_t bytes = uint64_t{kernels::padded_columns(claimed.spec.columns)} * sizeof(float);
-    return PlannedTensor{
-        .source = claimed, .layout = layout, .packed = {.weights = bytes, .scales = 0}, .part_rows = 1};
+    planned.layout = {.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
+    planned.packed = {.weights = uint64_t{kernels::padded_columns(planned.columns)} * sizeof(float),
+                      .scales = 0};
+    return {};
 }
 
 /// Writes a vector's elements as f32, then zeros.
@@ -114,35 +149,41 @@ void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
 /// Rows that one slice may hold: whole repacking groups within what the uploader takes.
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
-        kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.source.spec.columns);
+        kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.columns);
     // A quarter of the uploader's most, so that reading, repacking and copying overlap.
     const uint64_t groups = Uploader::slice_bytes_max / 4 / (group.weights + group.scales);
-    return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.source.spec.rows)) *
+    return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.rows)) *
                                  kernels::repack_rows);
 }
 
-/// Repacks rows [first, first + count) of a part into its buffer: weights, then scales.
+/// Rows of one matrix: as the file has them, and their places in the buffer.
+struct RowSlice {
+    ByteView source;
+    uint32_t count = 0;
+    kernels::PackedBytes offset; ///< in the buffer
+};
+
+/// Repacks rows of a matrix into its buffer: weights, then scales.
 Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer,
-                   uint64_t scales_at, uint32_t first, uint32_t count, ByteView source) {
-    const uint32_t columns = planned.source.spec.columns;
-    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, count, columns);
-    const kernels::PackedBytes offset = kernels::packed_offset(planned.layout, first, columns);
+                   const RowSlice& slice) {
+    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, slice.count, planned.columns);
     std::vector<std::byte> scales(bytes.scales);
-    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, offset.weights, bytes.weights));
+    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, slice.offset.weights, bytes.weights));
     ETNA_CHECK(kernels::repack({.layout = planned.layout,
-                                .row_count = count,
-                                .columns = columns,
-                                .source = source,
+                                .row_count = slice.count,
+                                .columns = planned.columns,
+                                .source = slice.source,
                                 .weights = weights,
                                 .scales = scales}));
     ETNA_CHECK(uploader.end());
     if (scales.empty())
         return {};
-    ETNA_TRY(const MutableByteView place, uploader.begin(buffer, scales_at + offset.scales, bytes.scales));
+    ETNA_TRY(const MutableByteView place, uploader.begin(buffer, slice.offset.scales, bytes.scales));
     std::memcpy(place.data(), scales.data(), scales.size());
     return uploader.end();
 }
 
+/// Loading in progress: what every tensor needs besides itself.
 struct Loading {
     vk::Device& device;
     const gguf::File& file;
@@ -159,52 +200,45 @@ struct Loading {
     }
 };
 
-/// Rows [first_row, first_row + rows) of a matrix into a buffer of their own.
-Result<vk::Buffer> load_part(Loading& loading, const PlannedTensor& planned, uint32_t first_row,
-                             uint32_t rows) {
-    const gguf::Tensor& tensor = *planned.source.tensor;
-    const kernels::PackedBytes packed =
-        kernels::packed_bytes(planned.layout, rows, planned.source.spec.columns);
-    ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(loading.device, vk::Memory::device,
-                                                   packed.weights + packed.scales, tensor.name));
-    const uint64_t row_bytes = tensor.bytes.size() / planned.source.spec.rows;
+/// Matrix `index` of a stack, or the only one. All weights of a stack stand before all scales.
+Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t index) {
+    const uint64_t matrix_start = planned.offset + uint64_t{index} * planned.rows * planned.row_bytes;
     const uint32_t step = slice_rows(planned);
-    for (uint32_t first = 0; first < rows; first += step) {
-        const uint32_t count = std::min(step, rows - first);
-        const uint64_t offset = (uint64_t{first_row} + first) * row_bytes;
-        const uint64_t bytes = count * row_bytes;
-        ETNA_CHECK(upload_rows(loading.uploader, planned, buffer, packed.weights, first, count,
-                               tensor.bytes.subspan(offset, bytes)));
-        loading.consumed(tensor, offset, bytes);
+    for (uint32_t first = 0; first < planned.rows; first += step) {
+        const uint32_t count = std::min(step, planned.rows - first);
+        const uint64_t start = matrix_start + first * planned.row_bytes;
+        const uint64_t bytes = count * planned.row_bytes;
+        const kernels::PackedBytes inside = kernels::packed_offset(planned.layout, first, planned.columns);
+        const uint64_t scales_start = planned.count * planned.packed.weights;
+        ETNA_CHECK(upload_rows(
+            loading.uploader, planned, buffer,
+            {.source = planned.tensor->bytes.subspan(start, bytes),
+             .count = count,
+             .offset = {.weights = index * planned.packed.weights + inside.weights,
+                        .scales = scales_start + index * planned.packed.scales + inside.scales}}));
+        loading.consumed(*planned.tensor, start, bytes);
     }
-    return buffer;
+    return {};
 }
 
-/// All parts of a matrix; their buffers are added to `buffers`.
-Result<std::vector<kernels::MatrixPart>> load_parts(Loading& loading, const PlannedTensor& planned,
-                                                    std::vector<vk::Buffer>& buffers) {
-    const TensorSpec& spec = planned.source.spec;
-    std::vector<kernels::MatrixPart> parts;
-    for (uint32_t first = 0; first < spec.rows; first += planned.part_rows) {
-        const uint32_t rows = std::min(planned.part_rows, spec.rows - first);
-        const kernels::PackedBytes packed = kernels::packed_bytes(planned.layout, rows, spec.columns);
-        ETNA_TRY(vk::Buffer buffer, load_part(loading, planned, first, rows));
-        parts.push_back({.rows = rows,
-                         .weights = buffer.range(0, packed.weights),
-                         .scales = buffer.range(packed.weights, packed.scales)});
-        buffers.push_back(std::move(buffer));
-    }
-    return parts;
-}
-
-Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
-    const gguf::Tensor& tensor = *planned.source.tensor;
-    ETNA_TRY(vk::Buffer buffer,
-             vk::Buffer::create(loading.device, vk::Memory::device, planned.packed.weights, tensor.name));
+Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
+    const gguf::Tensor& tensor = *planned.tensor;
     ETNA_TRY(const MutableByteView place, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor, planned.source.spec.columns, place);
+    widen(tensor, planned.columns, place);
     ETNA_CHECK(loading.uploader.end());
     loading.consumed(tensor, 0, tensor.bytes.size());
+    return {};
+}
+
+Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
+    ETNA_TRY(vk::Buffer buffer,
+             vk::Buffer::create(loading.device, vk::Memory::device, planned.device_bytes(), planned.name));
+    if (planned.role == TensorRole::vector) {
+        ETNA_CHECK(load_vector(loading, planned, buffer));
+        return buffer;
+    }
+    for (uint32_t index = 0; index < planned.count; ++index)
+        ETNA_CHECK(load_matrix(loading, planned, buffer, index));
     return buffer;
 }
 
@@ -213,14 +247,23 @@ Result<vk::Buffer> load_vector(Loading& loading, const PlannedTensor& planned) {
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
                                                 const kernels::PlanTarget& target, uint64_t part_bytes) {
+    uint64_t largest = buffer_bytes_max;
+    for (const uint64_t bound : {target.profile.allocation_bytes_max, part_bytes}) {
+        if (bound != 0)
+            largest = std::min(largest, bound);
+    }
     std::vector<PlannedTensor> planned;
     for (const ClaimedTensor& tensor : claimed) {
         if (tensor.spec.role == TensorRole::host)
             continue;
-        ETNA_TRY(PlannedTensor plan, tensor.spec.role == TensorRole::matrix
-                                         ? plan_matrix(file, tensor, target, part_bytes)
-                                         : plan_vector(file, tensor));
-        planned.push_back(std::move(plan));
+        for (PlannedTensor& part : parts_of(tensor)) {
+            if (part.role != TensorRole::vector) {
+                ETNA_CHECK(plan_matrix(file, target, largest, std::move(part), planned));
+                continue;
+            }
+            ETNA_CHECK(plan_vector(file, part));
+            planned.push_back(std::move(part));
+        }
     }
     return planned;
 }
@@ -228,7 +271,7 @@ Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
     uint64_t bytes = 0;
     for (const PlannedTensor& tensor : planned)
-        bytes += tensor.packed.weights + tensor.packed.scales;
+        bytes += tensor.device_bytes();
     return bytes;
 }
 
@@ -236,36 +279,51 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
                               const std::vector<PlannedTensor>& planned, const Progress& progress) {
     Loading loading{.device = device, .file = file, .progress = progress, .uploader = Uploader(device)};
     for (const PlannedTensor& tensor : planned)
-        loading.total += tensor.source.tensor->bytes.size();
+        loading.total += tensor.source_bytes();
 
     Weights weights;
+    weights.buffers_.reserve(planned.size());
     for (const PlannedTensor& tensor : planned) {
-        const TensorSpec& spec = tensor.source.spec;
-        if (spec.role != TensorRole::matrix) {
-            ETNA_TRY(vk::Buffer buffer, load_vector(loading, tensor));
-            weights.vectors_[spec.name] = buffer.range();
-            weights.buffers_.push_back(std::move(buffer));
-            continue;
+        ETNA_TRY(vk::Buffer buffer, load_tensor(loading, tensor));
+        const uint64_t weight_bytes = tensor.count * tensor.packed.weights;
+        const kernels::Matrix matrix{.layout = tensor.layout,
+                                     .rows = tensor.rows,
+                                     .columns = tensor.columns,
+                                     .weights = buffer.range(0, weight_bytes),
+                                     .scales =
+                                         buffer.range(weight_bytes, tensor.count * tensor.packed.scales)};
+        if (tensor.role == TensorRole::matrix) {
+            weights.add_part(tensor.name, matrix);
+        } else if (tensor.role == TensorRole::stack) {
+            weights.stacks_[tensor.name] = {.matrices = matrix, .count = tensor.count};
+        } else {
+            weights.vectors_[tensor.name] = buffer.range();
         }
-        ETNA_TRY(std::vector<kernels::MatrixPart> parts, load_parts(loading, tensor, weights.buffers_));
-        kernels::Matrix matrix{.layout = tensor.layout,
-                               .rows = spec.rows,
-                               .columns = spec.columns,
-                               .weights = parts.front().weights,
-                               .scales = parts.front().scales};
-        if (parts.size() > 1) {
-            parts.erase(parts.begin());
-            matrix.further = weights.further_parts_[spec.name] = std::move(parts);
-        }
-        weights.matrices_[spec.name] = matrix;
+        weights.buffers_.push_back(std::move(buffer));
     }
     ETNA_CHECK(loading.uploader.finish());
     return weights;
 }
 
+void Weights::add_part(const std::string& name, const kernels::Matrix& part) {
+    const auto [found, is_first] = matrices_.try_emplace(name, part);
+    if (is_first)
+        return;
+    std::vector<kernels::MatrixPart>& further = further_parts_[name];
+    further.push_back({.rows = part.rows, .weights = part.weights, .scales = part.scales});
+    found->second.rows += part.rows;
+    found->second.further = further;
+}
+
 const kernels::Matrix& Weights::matrix(std::string_view name) const {
     const auto found = matrices_.find(std::string(name));
     assert(found != matrices_.end());
+    return found->second;
+}
+
+const kernels::MatrixStack& Weights::stack(std::string_view name) const {
+    const auto found = stacks_.find(std::string(name));
+    assert(found != stacks_.end());
     return found->second;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/experts.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/tensor_table.hpp"
@@ -18,22 +19,34 @@
 namespace etna::model {
 
 /// A buffer of weights stays below this: shaders index it with signed 32-bit words.
-constexpr uint64_t matrix_part_bytes_max = 8 * gibibyte;
+constexpr uint64_t buffer_bytes_max = 8 * gibibyte;
 
-/// A claimed tensor and the place it gets on the device.
+/// What one buffer holds: a claimed tensor or a part of it. Neighbours of one name are parts of one matrix,
+/// which is larger than a buffer may be.
 struct PlannedTensor {
-    ClaimedTensor source;
-    kernels::Layout layout;      ///< of a matrix
-    kernels::PackedBytes packed; ///< vectors: f32, padded to kernels::column_padding elements
-    uint32_t part_rows = 0;      ///< rows that one buffer of a matrix holds
+    std::string name; ///< of the tensor, or of the part
+    TensorRole role = TensorRole::matrix;
+    uint32_t count = 1; ///< matrices
+    uint32_t rows = 1;  ///< of each
+    uint32_t columns = 0;
+    const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
+    uint64_t offset = 0;                  ///< of the first row in the tensor's bytes
+    uint64_t row_bytes = 0;               ///< in the file
+    kernels::Layout layout = {};          ///< of a matrix
+    kernels::PackedBytes packed =
+        {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
+
+    [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
+    [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }
 };
 
 /// Called with source bytes done and in all, from the loading thread, after each slice.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are cut into parts of at
-/// most `part_bytes`, or of what shaders and device can hold if that is 0 or more.
-/// Errors: unsupported (element type of a vector, or a single row too large; names the tensor).
+/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are cut into parts below
+/// `part_bytes`, or below what shaders and device can hold where that is less or `part_bytes` is 0.
+/// Errors: unsupported (element type of a vector; eight rows of a matrix, or a stack, too large; names the
+/// tensor).
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
                                                 const kernels::PlanTarget& target, uint64_t part_bytes);
@@ -52,14 +65,20 @@ public:
     [[nodiscard]] const kernels::Matrix& matrix(std::string_view name) const;
     [[nodiscard]] vk::Range vector(std::string_view name) const;
 
+    [[nodiscard]] const kernels::MatrixStack& stack(std::string_view name) const;
+
     [[nodiscard]] std::optional<vk::Range> find_vector(std::string_view name) const;
     [[nodiscard]] bool has_matrix(std::string_view name) const;
 
 private:
+    /// Adds a matrix, or behind one of the same name its next rows.
+    void add_part(const std::string& name, const kernels::Matrix& part);
+
     std::vector<vk::Buffer> buffers_;
     std::unordered_map<std::string, kernels::Matrix> matrices_;
     std::unordered_map<std::string, std::vector<kernels::MatrixPart>>
         further_parts_; ///< borrowed by matrices_
+    std::unordered_map<std::string, kernels::MatrixStack> stacks_;
     std::unordered_map<std::string, vk::Range> vectors_;
 };
 

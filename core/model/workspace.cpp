@@ -31,18 +31,26 @@ struct ScratchSize {
 
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.rows_max;
-    return {
+    const ExpertConfig& experts = config.experts;
+    const uint32_t inner_rows = experts.count > 0 ? rows * experts.used : rows;
+    const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward;
+    std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
         {&Activations::hidden, "hidden", rows, config.width},
         {&Activations::q, "q", rows, config.q_width()},
         {&Activations::k, "k", rows, config.kv_width()},
         {&Activations::v, "v", rows, config.kv_width()},
         {&Activations::attended, "attended", rows, config.q_width()},
-        {&Activations::gate, "gate", rows, config.feed_forward},
-        {&Activations::up, "up", rows, config.feed_forward},
+        {&Activations::gate, "gate", inner_rows, inner},
+        {&Activations::up, "up", inner_rows, inner},
         {&Activations::gathered, "gathered", options.wanted_max, config.width},
         {&Activations::logits, "logits", options.wanted_max, config.vocabulary},
     };
+    if (experts.count > 0) {
+        sizes.push_back({&Activations::router, "router", rows, experts.count});
+        sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});
+    }
+    return sizes;
 }
 
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
@@ -55,11 +63,20 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
         std::max(partials(1), std::min(partials(options.rows_max), attention_partial_bytes_wanted));
     const uint64_t sample = kernels::sample_partial_bytes(options.wanted_max, config.vocabulary);
     constexpr uint64_t least = 16; // a buffer is never empty
-    return {
+    std::vector<ScratchSize> sizes{
         {&Activations::attention_partials, "attention partials", std::max(least, round_up(attention, 16))},
         {&Activations::sample_partials, "sample partials", std::max(least, round_up(sample, 16))},
         {&Activations::slots, "slots", std::max(least, uint64_t{options.slots} * sizeof(uint32_t))},
     };
+    const uint32_t used = config.experts.used;
+    if (config.experts.count > 0) {
+        const uint64_t pair_bytes = round_up(uint64_t{options.rows_max} * used * sizeof(uint32_t), 16);
+        const uint64_t group_bytes = round_up(kernels::expert_group_bytes(options.rows_max, used), 16);
+        sizes.push_back({&Activations::expert_numbers, "expert numbers", pair_bytes});
+        sizes.push_back({&Activations::expert_shares, "expert shares", pair_bytes});
+        sizes.push_back({&Activations::expert_groups, "expert groups", group_bytes});
+    }
+    return sizes;
 }
 
 } // namespace

@@ -19,7 +19,7 @@ struct AttentionArguments {
     uint run_tokens; // keys in a run, a multiple of PAGE_TOKENS
     uint runs;       // that partials has room for
     float scale;
-    uint unused;
+    float softcap; // 0: none
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

@@ -1,5 +1,5 @@
 // y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), keys j in the row's window up to its index;
-// online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
+// with softcap each score s is softcap tanh(s / softcap) first; online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
 // q, y: f32 [rows, heads x HEAD_DIM]; cache as in include/cache.glsl.
 // Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = runs. WORKGROUP invocations serve HEADS query
 // heads that share a kv head, so that each key and value is read once for all of them.
@@ -8,6 +8,7 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
 #include "shaders/include/cache.glsl"
+#include "shaders/include/soft_cap.glsl"
 #if CACHE == CACHE_f32
 #define CachePairs Pairs
 #else
@@ -48,7 +49,7 @@ float score(uint head, uint place) {
         for (uint e = 0; e < 4; ++e)
             sum = fma(q_heads[head * head_stride + d + 4 + e], k1[e], sum);
     }
-    return sum * a.scale;
+    return a.softcap != 0 ? soft_cap(sum * a.scale, a.softcap) : sum * a.scale;
 }
 
 vec2 value_pair(uint place, uint pair) {

@@ -15,6 +15,8 @@ struct RmsNormArguments {
     uint x_rows; // indices are clamped to it
     uint use_indices;
     float epsilon;
+    uint add; // 1: y += ...
+    uint unused;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

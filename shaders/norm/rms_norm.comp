@@ -1,4 +1,4 @@
-// y[y_first + i] = x[r] / sqrt(mean(x[r]^2) + epsilon) * weight, r = indices[i] or x_first + i. arXiv 1910.07467.
+// y[y_first + i] (=|+=) x[r] / sqrt(mean(x[r]^2) + epsilon) * weight, r = indices[i] or x_first + i. arXiv 1910.07467.
 // x: f32 [rows, x_stride], y: f32 [rows, y_stride], weight: f32 [columns].
 // Grid: x = rows; WORKGROUP invocations share one row.
 #version 450
@@ -20,5 +20,5 @@ void main() {
         squares = fma(a.x.v[from + k], a.x.v[from + k], squares);
     float factor = inversesqrt(workgroup_sum(squares) / float(a.columns) + a.epsilon);
     for (uint k = gl_LocalInvocationID.x; k < a.columns; k += WORKGROUP)
-        a.y.v[to + k] = a.x.v[from + k] * factor * a.weight.v[k];
+        a.y.v[to + k] = (a.add != 0 ? a.y.v[to + k] : 0.0) + a.x.v[from + k] * factor * a.weight.v[k];
 }

@@ -59,25 +59,45 @@ std::vector<double> values_of(const gguf::Tensor& tensor) {
     return values;
 }
 
-/// Every matrix of the architecture with its shape, columns first.
+/// Every tensor of a layer with its shape, columns first.
 std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const RandomModelOptions& o) {
     const uint64_t query = uint64_t{o.heads} * o.head_dim;
     const uint64_t key = uint64_t{o.kv_heads} * o.head_dim;
     const uint64_t d = o.embedding;
-    std::vector<std::pair<std::string, std::array<uint64_t, 4>>> shapes = {
-        {"attn_norm", {d, 1, 1, 1}},
-        {"attn_q", {d, query, 1, 1}},
-        {"attn_k", {d, key, 1, 1}},
-        {"attn_v", {d, key, 1, 1}},
-        {"attn_output", {query, d, 1, 1}},
-        {"ffn_norm", {d, 1, 1, 1}},
-        {"ffn_gate", {d, o.feed_forward, 1, 1}},
-        {"ffn_up", {d, o.feed_forward, 1, 1}},
-        {"ffn_down", {o.feed_forward, d, 1, 1}},
-    };
-    if (o.architecture == RandomArchitecture::qwen3) {
-        shapes.push_back({"attn_q_norm", {o.head_dim, 1, 1, 1}});
-        shapes.push_back({"attn_k_norm", {o.head_dim, 1, 1, 1}});
+    const uint64_t f = o.feed_forward;
+    using Shapes = std::vector<std::pair<std::string, std::array<uint64_t, 4>>>;
+    const auto is = [&](RandomArchitecture architecture) { return o.architecture == architecture; };
+    Shapes shapes = {{"attn_norm.weight", {d, 1, 1, 1}},
+                     {"attn_output.weight", {query, d, 1, 1}},
+                     {"ffn_norm.weight", {d, 1, 1, 1}}};
+    const auto add = [&](const Shapes& more) { shapes.insert(shapes.end(), more.begin(), more.end()); };
+    if (is(RandomArchitecture::phi3)) {
+        add({{"attn_qkv.weight", {d, query + 2 * key, 1, 1}},
+             {"ffn_up.weight", {d, 2 * f, 1, 1}},
+             {"ffn_down.weight", {f, d, 1, 1}}});
+        return shapes;
+    }
+    add({{"attn_q.weight", {d, query, 1, 1}},
+         {"attn_k.weight", {d, key, 1, 1}},
+         {"attn_v.weight", {d, key, 1, 1}}});
+    if (is(RandomArchitecture::qwen2))
+        add({{"attn_q.bias", {query, 1, 1, 1}},
+             {"attn_k.bias", {key, 1, 1, 1}},
+             {"attn_v.bias", {key, 1, 1, 1}}});
+    if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gemma3))
+        add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
+    if (is(RandomArchitecture::gemma3))
+        add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
+    if (is(RandomArchitecture::qwen3moe)) {
+        const uint64_t own = o.expert_feed_forward;
+        add({{"ffn_gate_inp.weight", {d, o.experts, 1, 1}},
+             {"ffn_gate_exps.weight", {d, own, o.experts, 1}},
+             {"ffn_up_exps.weight", {d, own, o.experts, 1}},
+             {"ffn_down_exps.weight", {own, d, o.experts, 1}}});
+    } else {
+        add({{"ffn_gate.weight", {d, f, 1, 1}},
+             {"ffn_up.weight", {d, f, 1, 1}},
+             {"ffn_down.weight", {f, d, 1, 1}}});
     }
     return shapes;
 }
@@ -85,7 +105,9 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
 } // namespace
 
 TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
-    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+    for (const auto architecture :
+         {RandomArchitecture::llama, RandomArchitecture::qwen2, RandomArchitecture::qwen3,
+          RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma3}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
                                          .embedding = 40,
@@ -100,7 +122,7 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
         const auto shapes = layer_shapes(options);
         for (uint32_t layer = 0; layer < options.layers; ++layer) {
             for (const auto& [role, shape] : shapes) {
-                const std::string name = "blk." + std::to_string(layer) + "." + role + ".weight";
+                const std::string name = "blk." + std::to_string(layer) + "." + role;
                 CAPTURE(name);
                 const gguf::Tensor* tensor = file.find_tensor(name);
                 REQUIRE(tensor != nullptr);
@@ -112,7 +134,7 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
         REQUIRE(file.find_tensor("output.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
         REQUIRE(file.find_tensor("output_norm.weight")->shape == std::array<uint64_t, 4>{40, 1, 1, 1});
         const std::string prefix = std::string(*file.text("general.architecture")) + ".";
-        REQUIRE(prefix == (architecture == RandomArchitecture::llama ? "llama." : "qwen3."));
+        REQUIRE(prefix == std::string(to_string(architecture)) + ".");
         REQUIRE(file.unsigned_integer(prefix + "attention.key_length") == 10U);
         REQUIRE(file.unsigned_integer(prefix + "vocab_size") == 77U);
     }

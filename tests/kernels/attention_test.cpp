@@ -20,6 +20,7 @@ struct Shape {
     kernels::CacheFormat format;
     bool norms = false;
     uint32_t window = 0;
+    float softcap = 0;
 };
 
 std::string describe(kernels::PlanFamily family, const Shape& shape) {
@@ -28,7 +29,7 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            std::to_string(shape.rotated) +
            (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") +
            (shape.format == kernels::CacheFormat::f16 ? " f16" : " f32") + (shape.norms ? " norms" : "") +
-           " window " + std::to_string(shape.window);
+           " window " + std::to_string(shape.window) + " softcap " + std::to_string(shape.softcap);
 }
 
 constexpr float epsilon = 1e-5F;
@@ -116,6 +117,7 @@ public:
                                      .q_heads = shape_.q_heads,
                                      .scale = 1 / std::sqrt(static_cast<float>(shape_.head_dim)),
                                      .window = shape_.window,
+                                     .softcap = shape_.softcap,
                                      .path = path,
                                      .longest = tokens_};
         const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, tokens_,
@@ -206,7 +208,11 @@ private:
         for (uint32_t token = 0; token < tokens_; ++token) {
             reference::Vector expected(width, 0.0);
             if (token >= tokens_ - rows) {
-                expected = reference::attention({shape_.q_heads, shape_.kv_heads, shape_.head_dim, window},
+                expected = reference::attention({.heads = shape_.q_heads,
+                                                 .kv_heads = shape_.kv_heads,
+                                                 .head_length = shape_.head_dim,
+                                                 .window = window,
+                                                 .soft_cap = shape_.softcap},
                                                 std::span(queries_).subspan(token * width, width), keys_,
                                                 values_, token);
             }
@@ -248,6 +254,7 @@ const std::vector<Shape> shapes{
     {8, 2, 64, 32, RotaryPairs::adjacent, CacheFormat::f16, false, 33},
     {7, 1, 128, 128, RotaryPairs::halves, CacheFormat::f16, false, 5},
     {2, 1, 512, 512, RotaryPairs::halves, CacheFormat::f32, true},
+    {6, 2, 18, 18, RotaryPairs::halves, CacheFormat::f32, true, 40, 0.5F},
 };
 
 } // namespace
@@ -273,6 +280,9 @@ TEST_CASE("generation rows whose keys span several runs are merged") {
         PagedSequence window(family, {2, 1, 8, 8, RotaryPairs::halves, CacheFormat::f16, false, 600}, 1100,
                              false, 51);
         window.check(1100, 2, kernels::RowPath::generation);
+        PagedSequence capped(family, {2, 2, 6, 6, RotaryPairs::halves, CacheFormat::f32, false, 0, 1.0F}, 700,
+                             true, 52);
+        capped.check(700, 2, kernels::RowPath::generation);
     }
 }
 

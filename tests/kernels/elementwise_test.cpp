@@ -1,6 +1,10 @@
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
 
+#include <array>
+#include <cmath>
+#include <utility>
+
 using namespace etna;
 using namespace etna::test;
 
@@ -52,10 +56,12 @@ TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
     }
 }
 
-TEST_CASE("silu_multiply agrees with the twin, large values included") {
+TEST_CASE("gate_multiply agrees with the twin, large values included") {
     std::mt19937 random(10);
     for (const auto family : all_families()) {
-        for (const uint32_t columns : {1U, 63U, 200U}) {
+        for (const auto& [columns, kind] :
+             {std::pair{1U, kernels::Gate::silu}, std::pair{63U, kernels::Gate::gelu},
+              std::pair{64U, kernels::Gate::silu}, std::pair{200U, kernels::Gate::gelu}}) {
             constexpr uint32_t rows = 3;
             DeviceCase device(family);
             std::vector<float> gate = random_floats(random, std::size_t{rows} * columns);
@@ -65,19 +71,90 @@ TEST_CASE("silu_multiply agrees with the twin, large values included") {
             const auto gates = device.upload_rows(gate, rows, columns);
             const auto ups = device.upload_rows(up, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-                silu_multiply(library, recorder, {.gate = gates, .up = ups, .first = 1, .count = 2});
+                gate_multiply(library, recorder,
+                              {.gate = gates, .up = ups, .first = 1, .count = 2, .kind = kind});
             });
             const std::vector<float> y = device.download_rows(gates);
-            const reference::Vector expected = reference::swiglu(
-                std::vector<double>(gate.begin(), gate.end()), std::vector<double>(up.begin(), up.end()));
+            const auto twin = kind == kernels::Gate::gelu ? reference::geglu : reference::swiglu;
+            const reference::Vector expected = twin(std::vector<double>(gate.begin(), gate.end()),
+                                                    std::vector<double>(up.begin(), up.end()));
             for (std::size_t i = 0; i < y.size(); ++i) {
                 INFO(to_string(family) << " columns " << columns << " element " << i << " gate " << gate[i]);
                 if (i < columns) {
                     REQUIRE(y[i] == gate[i]);
                 } else { // exp is good for 3 + 2 |x| units in the last place (Vulkan, "Precision of GLSL
                          // instructions")
-                    REQUIRE(y[i] == Approx(expected[i]).epsilon(1e-4).margin(1e-30));
+                         // 1 + tanh in double is good for 1e-16, times gates up to 200.
+                    const double margin = kind == kernels::Gate::gelu ? 1e-13 : 1e-30;
+                    REQUIRE(y[i] == Approx(expected[i]).epsilon(1e-4).margin(margin));
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values included") {
+    std::mt19937 random(12);
+    for (const auto family : all_families()) {
+        for (const auto& [columns, cap] :
+             {std::pair{1U, 2.0F}, std::pair{63U, 30.0F}, std::pair{129U, 50.0F}}) {
+            constexpr uint32_t rows = 3;
+            DeviceCase device(family);
+            std::vector<float> x = random_floats(random, std::size_t{rows} * columns);
+            constexpr std::array scales{1.0F, 1e-6F, 100.0F, 1e30F, -INFINITY};
+            for (std::size_t i = 0; i < x.size(); ++i)
+                x[i] *= scales[i % scales.size()];
+            const auto values = device.upload_rows(x, rows, columns);
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                soft_cap(library, recorder, {.values = values, .count = 2, .cap = cap});
+            });
+            const std::vector<float> y = device.download_rows(values);
+            for (std::size_t i = 0; i < y.size(); ++i) {
+                INFO(to_string(family)
+                     << " columns " << columns << " cap " << cap << " element " << i << " = " << x[i]);
+                if (i >= std::size_t{2} * columns) {
+                    REQUIRE(y[i] == x[i]);
+                } else { // 1 - exp(-2 |x| / cap) is good for a few units in the last place of 1
+                    const double expected =
+                        std::isinf(x[i]) ? std::copysign(cap, x[i]) : reference::soft_cap(x[i], cap);
+                    REQUIRE(y[i] == Approx(expected).epsilon(1e-6).margin(1e-6 * cap));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("rms_norm adds to what stands there") {
+    std::mt19937 random(13);
+    constexpr uint32_t columns = 45;
+    constexpr uint32_t rows = 3;
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        const std::vector<float> x = random_floats(random, std::size_t{rows} * columns);
+        const std::vector<float> before = random_floats(random, std::size_t{rows} * columns);
+        const std::vector<float> weight = random_floats(random, columns);
+        const auto input = device.upload_rows(x, rows, columns);
+        const auto output = device.upload_rows(before, rows, columns);
+        const vk::Range weights = device.upload(weight);
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            rms_norm(library, recorder,
+                     {.input = input,
+                      .output = output,
+                      .weight = weights,
+                      .count = 2,
+                      .epsilon = 1e-6F,
+                      .store = kernels::Store::add});
+        });
+        const std::vector<float> y = device.download_rows(output);
+        for (uint32_t row = 0; row < rows; ++row) {
+            const auto at = static_cast<std::ptrdiff_t>(std::size_t{row} * columns);
+            const reference::Vector normed =
+                reference::rms_norm(std::vector<double>(x.begin() + at, x.begin() + at + columns),
+                                    std::vector<double>(weight.begin(), weight.end()), 1e-6F);
+            for (uint32_t k = 0; k < columns; ++k) {
+                INFO(to_string(family) << " row " << row << " element " << k);
+                const double expected = before[at + k] + (row < 2 ? normed[k] : 0);
+                REQUIRE(y[at + k] == Approx(expected).margin(2e-6));
             }
         }
     }

@@ -40,6 +40,10 @@ Result<model::Config> read(const GgufWriter& writer) {
     return model::read_config(*file, "llama", kernels::RotaryPairs::adjacent);
 }
 
+const model::RotaryConfig& rotary_of(const Result<model::Config>& config) {
+    return config->cache_groups.at(0).rotary;
+}
+
 std::string error_of(const GgufWriter& writer) {
     const auto config = read(writer);
     REQUIRE(!config);
@@ -64,9 +68,9 @@ TEST_CASE("absent keys take the defaults of the GGUF specification") {
     CHECK(config->q_heads == 6);
     CHECK(config->kv_heads == 6);
     CHECK(config->head_dim == 8);
-    CHECK(config->rotary.dims == 8);
-    CHECK(config->rotary.base == 10000);
-    CHECK(config->rotary.scaling == model::RotaryScaling::none);
+    CHECK(rotary_of(config).dims == 8);
+    CHECK(rotary_of(config).base == 10000);
+    CHECK(rotary_of(config).scaling == model::RotaryScaling::none);
     CHECK(config->rms_epsilon == Approx(1e-6));
     REQUIRE(config->cache_groups.size() == 1);
     CHECK(config->cache_groups[0].layers == 3);
@@ -89,12 +93,12 @@ TEST_CASE("given keys are read") {
     CHECK(config->kv_heads == 2);
     CHECK(config->q_width() == 60);
     CHECK(config->kv_width() == 20);
-    CHECK(config->rotary.dims == 6);
-    CHECK(config->rotary.base == 5e5);
-    CHECK(config->rotary.scaling == model::RotaryScaling::yarn);
-    CHECK(config->rotary.factor == 8);
-    CHECK(config->rotary.original_context == 256);
-    CHECK(config->rotary.attention_factor == 0.5);
+    CHECK(rotary_of(config).dims == 6);
+    CHECK(rotary_of(config).base == 5e5);
+    CHECK(rotary_of(config).scaling == model::RotaryScaling::yarn);
+    CHECK(rotary_of(config).factor == 8);
+    CHECK(rotary_of(config).original_context == 256);
+    CHECK(rotary_of(config).attention_factor == 0.5);
 }
 
 TEST_CASE("a scaling factor without a type is linear") {
@@ -102,14 +106,14 @@ TEST_CASE("a scaling factor without a type is linear") {
     writer.add("llama.rope.scale_linear", 4.0F);
     const auto config = read(writer);
     REQUIRE(config);
-    CHECK(config->rotary.scaling == model::RotaryScaling::linear);
-    CHECK(config->rotary.factor == 4);
+    CHECK(rotary_of(config).scaling == model::RotaryScaling::linear);
+    CHECK(rotary_of(config).factor == 4);
 }
 
 TEST_CASE("a scaling factor of 0 means none") {
     GgufWriter writer = least_keys();
     writer.add("llama.rope.scaling.factor", 0.0F);
-    CHECK(read(writer)->rotary.factor == 1);
+    CHECK(rotary_of(read(writer)).factor == 1);
 }
 
 TEST_CASE("missing keys are named") {
@@ -148,9 +152,9 @@ TEST_CASE("bad values are named with their key") {
           "m.gguf: llama.rope.scaling.factor = -1: must be at least 0 and at most 1000000");
     CHECK(error_with("rope.scaling.type", std::string(100000, 'x')) ==
           "m.gguf: llama.rope.scaling.type = `" + std::string(100, 'x') +
-              "...`: supported are none, linear and yarn");
-    CHECK(error_with("rope.scaling.type", "longrope") ==
-          "m.gguf: llama.rope.scaling.type = `longrope`: supported are none, linear and yarn");
+              "...`: supported are none, linear, yarn and longrope");
+    CHECK(error_with("rope.scaling.type", "dynamic") ==
+          "m.gguf: llama.rope.scaling.type = `dynamic`: supported are none, linear, yarn and longrope");
     CHECK(error_with("expert_count", 8U) ==
           "m.gguf: llama.expert_count = 8: mixtures of experts are not supported");
     CHECK(error_with("attention.layer_norm_rms_epsilon", 0.0F, "attention.layer_norm_rms_epsilon") ==

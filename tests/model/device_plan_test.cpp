@@ -20,8 +20,9 @@ model::Config config() {
     config.vocabulary = 1000;
     config.context = 4096;
     config.rms_epsilon = 1e-5F;
-    config.rotary.dims = 64;
-    config.cache_groups = {{.window_tokens = 0, .layers = 4}};
+    config.cache_groups = {{.window_tokens = 0, .layers = 4, .rotary = {}}};
+    config.cache_groups[0].rotary.dims = 64;
+    config.layer_groups = {0, 0, 0, 0};
     return config;
 }
 

@@ -51,21 +51,23 @@ std::vector<TokenId> continued(const std::vector<TokenId>& tokens, uint32_t kept
 } // namespace
 
 TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side", "[device]") {
-    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::qwen3}) {
+    for (const auto architecture : all_random_architectures) {
+        INFO(to_string(architecture));
         ModelCase tested(model_bytes(architecture), {});
+        const engine::Limits& limits = tested.executor().limits();
         const auto parent = random_tokens(50, vocabulary, 1);
-        const std::vector<engine::PageId> parent_pages{9, 4};
-        engine::Batch prompt{.copies = {}, .sequences = {{.pages = {parent_pages}}}, .rows = {}};
+        const GroupTables parent_pages(limits, {9, 4});
+        engine::Batch prompt{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
         add_rows(prompt, 0, parent, 0, engine::RowKind::prompt);
         check_rows(tested, run_batch(tested.executor(), prompt), 0, parent, 0);
 
         // Page 9 (places 0 to 31) is shared, page 4 is copied to 7; both sides go on in one step.
         const auto left = continued(parent, 50, 1, 2);
         const auto right = continued(parent, 50, 12, 3);
-        const std::vector<engine::PageId> right_pages{9, 7};
-        engine::Batch both{.copies = {{.group = 0, .from = 4, .to = 7}},
-                           .sequences = {{.pages = {parent_pages}}, {.pages = {right_pages}}},
-                           .rows = {}};
+        const GroupTables right_pages(limits, {9, 7});
+        engine::Batch both{.copies = {}, .sequences = {parent_pages.view(), right_pages.view()}, .rows = {}};
+        for (uint32_t group = 0; group < limits.groups.size(); ++group)
+            both.copies.push_back({.group = group, .from = 4 + group, .to = 7 + group});
         add_rows(both, 1, right, 50, engine::RowKind::prompt);
         add_rows(both, 0, left, 50, engine::RowKind::generation);
         const engine::Outputs outputs = run_batch(tested.executor(), both);
@@ -73,22 +75,25 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
         check_rows(tested, outputs, 12, left, 50);
 
         const auto left_later = continued(left, 51, 1, 4);
-        engine::Batch later{.copies = {}, .sequences = {{.pages = {parent_pages}}}, .rows = {}};
+        engine::Batch later{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
         add_rows(later, 0, left_later, 51, engine::RowKind::generation);
         check_rows(tested, run_batch(tested.executor(), later), 0, left_later, 51);
     }
 }
 
 TEST_CASE("a truncated sequence goes on from where it was cut", "[device]") {
-    ModelCase tested(model_bytes(RandomArchitecture::llama), {});
-    const auto first = random_tokens(60, vocabulary, 5);
-    const std::vector<engine::PageId> pages{3, 2};
-    engine::Batch prompt{.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {}};
-    add_rows(prompt, 0, first, 0, engine::RowKind::prompt);
-    check_rows(tested, run_batch(tested.executor(), prompt), 0, first, 0);
+    for (const auto architecture : all_random_architectures) {
+        INFO(to_string(architecture));
+        ModelCase tested(model_bytes(architecture), {});
+        const auto first = random_tokens(60, vocabulary, 5);
+        const GroupTables pages(tested.executor().limits(), {3, 2});
+        engine::Batch prompt{.copies = {}, .sequences = {pages.view()}, .rows = {}};
+        add_rows(prompt, 0, first, 0, engine::RowKind::prompt);
+        check_rows(tested, run_batch(tested.executor(), prompt), 0, first, 0);
 
-    const auto second = continued(first, 37, 9, 6);
-    engine::Batch cut{.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {}};
-    add_rows(cut, 0, second, 37, engine::RowKind::prompt);
-    check_rows(tested, run_batch(tested.executor(), cut), 0, second, 37);
+        const auto second = continued(first, 37, 9, 6);
+        engine::Batch cut{.copies = {}, .sequences = {pages.view()}, .rows = {}};
+        add_rows(cut, 0, second, 37, engine::RowKind::prompt);
+        check_rows(tested, run_batch(tested.executor(), cut), 0, second, 37);
+    }
 }

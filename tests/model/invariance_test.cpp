@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 
 #include <cstring>
+#include <utility>
 #include <vector>
 
 using namespace etna;
@@ -21,8 +22,8 @@ std::vector<std::size_t> differing(const Logits& a, const Logits& b) {
     return places;
 }
 
-RandomModelOptions model_options() {
-    return {.architecture = RandomArchitecture::qwen3,
+RandomModelOptions model_options(RandomArchitecture architecture = RandomArchitecture::qwen3) {
+    return {.architecture = architecture,
             .layers = 2,
             .embedding = 96,
             .heads = 4,
@@ -56,14 +57,18 @@ std::vector<Script> company() {
 } // namespace
 
 TEST_CASE("a request gives the same bits alone, in company, and however its prompt is cut", "[device]") {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::q8_0}) {
-        RandomModelOptions options = model_options();
+    for (const auto& [architecture, format] : {std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
+                                               std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
+                                               std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
+                                               std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0}}) {
+        RandomModelOptions options = model_options(architecture);
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);
         for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
                                   kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
-            INFO("matrices " << static_cast<int>(format) << ", planned as " << kernels::to_string(family));
+            INFO(to_string(architecture) << ", matrices " << static_cast<int>(format) << ", planned as "
+                                         << kernels::to_string(family));
             ModelCase tested(bytes, {.family = family, .pages = 64});
             const Logits alone = run_together(tested.executor(), {request(64)}, PageOrder::consecutive)[0];
 

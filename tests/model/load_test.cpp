@@ -1,7 +1,10 @@
 #include "core/model/model.hpp"
+#include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <string>
 
 using namespace etna;
@@ -94,7 +97,7 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(error.hint == "supported are llama, qwen3");
+    CHECK(error.hint == "supported are gemma3, llama, phi3, qwen2, qwen3, qwen3moe");
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==
@@ -127,11 +130,82 @@ TEST_CASE("a matrix that no allocation can hold is cut, and refused where not ev
     poor.profile.allocation_bytes_max = 77824; // exactly what 304 rows of 64 take: must stay below
     const auto cut = model::plan_model(*file, poor);
     REQUIRE(cut);
-    REQUIRE(cut->tensors.front().source.spec.name == "token_embd.weight");
-    CHECK(cut->tensors.front().part_rows == 296);
+    REQUIRE(cut->tensors[0].name == "token_embd.weight");
+    CHECK(cut->tensors[0].rows == 296);
+    CHECK(cut->tensors[1].name == "token_embd.weight");
+    CHECK(cut->tensors[1].rows == 8);
     poor.profile.allocation_bytes_max = 2048; // eight rows
     const auto refused = model::plan_model(*file, poor);
     REQUIRE(!refused);
     CHECK(refused.error().kind == ErrorKind::unsupported);
-    CHECK(refused.error().message.starts_with("m.gguf: 8 rows of tensor token_embd.weight take"));
+    CHECK(refused.error().message.starts_with("m.gguf: eight rows of tensor token_embd.weight take"));
+}
+
+TEST_CASE("fused tensors are checked whole and planned as their parts") {
+    RandomModelOptions options = small();
+    options.architecture = RandomArchitecture::phi3;
+    Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    CHECK(blueprint->tensors.size() == 12);
+    const auto part = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                   [](const auto& one) { return one.name == "blk.0.attn_v.weight"; });
+    REQUIRE(part != blueprint->tensors.end());
+    CHECK(part->tensor->name == "blk.0.attn_qkv.weight");
+    CHECK(part->rows == 32);
+    CHECK(part->offset == uint64_t{64 + 32} * 64 * 4); // behind q and k, rows of 64 F32 elements
+
+    set_integer(bytes, "phi3.attention.head_count_kv", 1);
+    const Error error = error_of(bytes);
+    CHECK(error.kind == ErrorKind::corrupt);
+    CHECK(error.message ==
+          "m.gguf: tensor blk.0.attn_qkv.weight has shape [64, 128], the metadata asks for [64, 96]");
+}
+
+TEST_CASE("LongRoPE needs both sets of divisors, of the right length") {
+    RandomModelOptions options = small();
+    options.architecture = RandomArchitecture::phi3;
+    options.rope_scaling = RopeScaling::longrope;
+    const auto blueprint = plan(random_model(options));
+    REQUIRE(blueprint);
+    const model::RotaryConfig& rotary = blueprint->config.cache_groups[0].rotary;
+    CHECK(rotary.scaling == model::RotaryScaling::longrope);
+    CHECK(rotary.divisors.size() == 8);
+    CHECK(rotary.long_divisors.size() == 8);
+    CHECK(rotary.long_divisors.back() == 4);
+    CHECK(rotary.attention_factor == Approx(1.19));
+    CHECK(error_of(renamed(random_model(options), "rope_factors_short.weight", "rope_factors_shirt.weight"))
+              .message == "m.gguf: tensor rope_factors_short.weight is missing");
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "phi3.rope.dimension_count", 12);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor rope_factors_long.weight has shape [8], the metadata asks for [6]");
+}
+
+TEST_CASE("qwen2 needs its biases") {
+    RandomModelOptions options = small();
+    options.architecture = RandomArchitecture::qwen2;
+    REQUIRE(plan(random_model(options)));
+    CHECK(error_of(renamed(random_model(options), "blk.0.attn_v.bias", "blk.0.attn_w.bias")).message ==
+          "m.gguf: tensor blk.0.attn_v.bias is missing");
+}
+
+TEST_CASE("a stack of experts must have the shape that the metadata asks for") {
+    RandomModelOptions options = small();
+    options.architecture = RandomArchitecture::qwen3moe;
+    const auto blueprint = plan(random_model(options));
+    REQUIRE(blueprint);
+    const auto stack = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                    [](const auto& one) { return one.name == "blk.0.ffn_down_exps.weight"; });
+    REQUIRE(stack != blueprint->tensors.end());
+    CHECK(stack->count == 5);
+    CHECK(stack->rows == 64);
+    CHECK(stack->columns == 32);
+    CHECK(stack->device_bytes() == uint64_t{5} * 64 * 32 * 4);
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "qwen3moe.expert_feed_forward_length", 16);
+    CHECK(error_of(bytes).message == "m.gguf: tensor blk.0.ffn_gate_exps.weight has shape [64, 32, 5], the "
+                                     "metadata asks for [64, 16, 5]");
 }

@@ -68,10 +68,11 @@ std::size_t largest_of(const auto& logits) {
 class Conductor {
 public:
     Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
-        : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()),
-          tables_(share_pages(scripts, executor.limits().page_tokens, order)) {
-        for (const auto& table : tables_)
-            batch_.sequences.push_back({.pages = {table}});
+        : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()) {
+        for (const auto& pages : share_pages(scripts, executor.limits().page_tokens, order))
+            tables_.emplace_back(executor.limits(), pages);
+        for (const GroupTables& tables : tables_)
+            batch_.sequences.push_back(tables.view());
     }
 
     std::vector<Logits> run() {
@@ -120,7 +121,7 @@ private:
     const std::vector<Script>& scripts_;
     std::vector<uint32_t> done_;
     std::vector<Logits> logits_;
-    std::vector<std::vector<engine::PageId>> tables_;
+    std::vector<GroupTables> tables_;
     std::vector<uint32_t> wanted_;
     engine::Batch batch_;
 };
@@ -149,12 +150,29 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
 
 const reference::ReferenceModel& ModelCase::twin() {
     if (!twin_) {
-        auto twin = reference::ReferenceModel::load(*file_);
+        auto twin = reference::ReferenceModel::load(*file_, executor_->limits().context_tokens);
         if (!twin)
             FAIL(twin.error().message);
         twin_.emplace(std::move(*twin));
     }
     return *twin_;
+}
+
+GroupTables::GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages) {
+    engine::PageId shift = 0;
+    for (const engine::CacheGroup& group : limits.groups) {
+        tables_.push_back(pages);
+        for (engine::PageId& page : tables_.back())
+            page = (page + shift) % group.page_count;
+        ++shift;
+    }
+}
+
+engine::SequenceView GroupTables::view() const {
+    engine::SequenceView view;
+    for (const auto& table : tables_)
+        view.pages.emplace_back(table);
+    return view;
 }
 
 engine::Outputs run_batch(engine::Executor& executor, const engine::Batch& batch) {

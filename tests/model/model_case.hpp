@@ -59,6 +59,18 @@ using Logits = std::vector<std::vector<float>>; ///< [place - want_from][vocabul
 std::vector<Logits> run_together(engine::Executor& executor, const std::vector<Script>& scripts,
                                  PageOrder order = PageOrder::scattered);
 
+/// One table for each cache group, whose pages are numbered apart: `pages` in group 0, moved on by 1 (in a
+/// circle of `page_count`) in the next, and so on. Owns what SequenceView borrows.
+class GroupTables {
+public:
+    GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages);
+
+    [[nodiscard]] engine::SequenceView view() const;
+
+private:
+    std::vector<std::vector<engine::PageId>> tables_;
+};
+
 /// Submits and waits; an error fails the test.
 engine::Outputs run_batch(engine::Executor& executor, const engine::Batch& batch);
 

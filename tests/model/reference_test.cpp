@@ -114,14 +114,19 @@ Bytes biased_and_partly_rotated() {
 std::vector<NamedModel> models() {
     using enum kernels::CacheFormat;
     const RandomModelOptions llama = odd(RandomArchitecture::llama);
+    const RandomModelOptions qwen2 = odd(RandomArchitecture::qwen2);
     const RandomModelOptions qwen3 = odd(RandomArchitecture::qwen3);
     RandomModelOptions linear = llama;
     linear.rope_scaling = RopeScaling::linear;
+    RandomModelOptions longrope = llama;
+    longrope.rope_scaling = RopeScaling::longrope;
     RandomModelOptions llama3 = blocks(RandomArchitecture::llama);
     llama3.rope_scaling = RopeScaling::llama3;
     RandomModelOptions yarn = blocks(RandomArchitecture::qwen3);
     yarn.rope_scaling = RopeScaling::yarn;
     yarn.head = HeadKind::tied;
+    RandomModelOptions yarn_qwen2 = yarn;
+    yarn_qwen2.architecture = RandomArchitecture::qwen2;
     RandomModelOptions tied = llama;
     tied.head = HeadKind::tied;
     return {
@@ -129,12 +134,83 @@ std::vector<NamedModel> models() {
         {"llama F16, linear scaling", with_formats(linear, WeightFormat::f16), f16},
         {"llama BF16, tied", with_formats(tied, WeightFormat::bf16), f32},
         {"llama Q8_0, llama3 scaling", random_model(llama3), f16},
+        {"llama F32, LongRoPE", random_model(longrope), f32},
         {"llama F16, biases, partial rotation", biased_and_partly_rotated(), f32},
+        {"qwen2 F32, biases", random_model(qwen2), f32},
+        {"qwen2 Q8_0, tied, YaRN", random_model(yarn_qwen2), f16},
         {"qwen3 F32", random_model(qwen3), f16},
         {"qwen3 BF16", with_formats(qwen3, WeightFormat::bf16), f32},
         {"qwen3 Q8_0, tied, YaRN", random_model(yarn), f32},
         {"llama of a mixture of formats", random_model(mixture(RandomArchitecture::llama)), f32},
         {"qwen3 of another mixture", random_model(other_mixture()), f16},
+    };
+}
+
+/// Windows of which the first ends within a page, the second at a page's end and one place beyond it.
+std::vector<NamedModel> windowed_models() {
+    using enum kernels::CacheFormat;
+    RandomModelOptions long_phi3 = odd(RandomArchitecture::phi3);
+    long_phi3.rope_scaling = RopeScaling::longrope;
+    RandomModelOptions short_phi3 = blocks(RandomArchitecture::phi3);
+    short_phi3.rope_scaling = RopeScaling::longrope;
+    short_phi3.original_context = short_phi3.context;
+    short_phi3.window = 0;
+    short_phi3.head = HeadKind::tied;
+    RandomModelOptions plain_phi3 = odd(RandomArchitecture::phi3);
+    plain_phi3.window = 32;
+    RandomModelOptions gemma3 = odd(RandomArchitecture::gemma3);
+    gemma3.head = HeadKind::tied;
+    gemma3.rope_scaling = RopeScaling::linear;
+    gemma3.rope_base = 1e6F;
+    RandomModelOptions deep_gemma3 = blocks(RandomArchitecture::gemma3);
+    deep_gemma3.layers = 7;
+    deep_gemma3.window = 33;
+    deep_gemma3.window_pattern = 0;
+    RandomModelOptions capped_gemma3 = odd(RandomArchitecture::gemma3);
+    capped_gemma3.layers = 3;
+    capped_gemma3.window_pattern = 3;
+    capped_gemma3.attention_softcap = 2;
+    capped_gemma3.logit_softcap = 3;
+    return {
+        {"phi3 F32, long divisors", random_model(long_phi3), f32},
+        {"phi3 Q8_0, tied, short divisors, no window", random_model(short_phi3), f16},
+        {"phi3 BF16, window of a page", with_formats(plain_phi3, WeightFormat::bf16), f32},
+        {"gemma3 F32, tied, linear scaling", random_model(gemma3), f32},
+        {"gemma3 Q8_0, seven layers", random_model(deep_gemma3), f16},
+        {"gemma3 F16, soft caps", with_formats(capped_gemma3, WeightFormat::f16), f32},
+    };
+}
+
+/// More experts than a small step uses, and few enough that a prompt fills every tile.
+std::vector<NamedModel> expert_models() {
+    using enum kernels::CacheFormat;
+    RandomModelOptions few = odd(RandomArchitecture::qwen3moe);
+    few.experts = 3;
+    few.expert_feed_forward = 27;
+    RandomModelOptions many = odd(RandomArchitecture::qwen3moe);
+    many.experts = 37;
+    many.experts_used = 5;
+    many.expert_feed_forward = 13;
+    RandomModelOptions all = blocks(RandomArchitecture::qwen3moe);
+    all.experts = 4;
+    all.experts_used = 4;
+    all.expert_feed_forward = 64;
+    RandomModelOptions one = odd(RandomArchitecture::qwen3moe);
+    one.experts = 9;
+    one.experts_used = 1;
+    RandomModelOptions mixed = blocks(RandomArchitecture::qwen3moe);
+    mixed.embedding = 256;
+    mixed.expert_feed_forward = 256;
+    mixed.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                          {"ffn_gate_exps", WeightFormat::q4_k},
+                          {"ffn_up_exps", WeightFormat::q5_0},
+                          {"ffn_down_exps", WeightFormat::q6_k}};
+    return {
+        {"qwen3moe F32, 2 of 3 experts", random_model(few), f32},
+        {"qwen3moe BF16, 5 of 37 experts", with_formats(many, WeightFormat::bf16), f32},
+        {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},
+        {"qwen3moe F16, 1 of 9 experts", with_formats(one, WeightFormat::f16), f32},
+        {"qwen3moe Q4_K, Q5_0 and Q6_K experts", random_model(mixed), f32},
     };
 }
 
@@ -172,26 +248,46 @@ TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") 
     }
 }
 
+TEST_CASE("models with windows agree with the twin, alone and in mixed batches", "[device]") {
+    for (const NamedModel& model : windowed_models()) {
+        for (const kernels::PlanFamily family : families)
+            check_model(model, family);
+    }
+}
+
+TEST_CASE("models with experts agree with the twin, alone and in mixed batches", "[device]") {
+    for (const NamedModel& model : expert_models()) {
+        for (const kernels::PlanFamily family : families)
+            check_model(model, family);
+    }
+}
+
 TEST_CASE("attention over more places than one run agrees with the twin", "[device]") {
-    RandomModelOptions options = odd(RandomArchitecture::llama);
-    options.context = 2300;
-    options.layers = 1;
-    const Bytes bytes = random_model(options);
-    for (const kernels::PlanFamily family : families) {
-        INFO("planned as " << kernels::to_string(family));
-        ModelCase tested(bytes, {.family = family, .cache = kernels::CacheFormat::f32, .pages = 160});
-        const uint32_t vocabulary = options.vocabulary;
-        // The runs of the GPU families end every 512 places, those of the CPU every 2048.
-        const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;
-        const std::vector<Script> scripts{
-            {.tokens = random_tokens(length, vocabulary, 5),
-             .prompt = length - 9,
-             .chunk = 64,
-             .want_from = length - 12},
-            {.tokens = random_tokens(60, vocabulary, 6), .prompt = 2, .chunk = 16, .want_from = 40},
-        };
-        const auto logits = run_together(tested.executor(), scripts);
-        for (std::size_t i = 0; i < scripts.size(); ++i)
-            check_against_twin(scripts[i], logits[i], tested.twin().run(scripts[i].tokens), 2e-3);
+    RandomModelOptions llama = odd(RandomArchitecture::llama);
+    llama.context = 2300;
+    llama.layers = 1;
+    // A window that begins in an earlier run than it ends in, beside a layer without.
+    RandomModelOptions gemma3 = odd(RandomArchitecture::gemma3);
+    gemma3.context = 2300;
+    gemma3.window = 300;
+    for (const RandomModelOptions& options : {llama, gemma3}) {
+        const Bytes bytes = random_model(options);
+        for (const kernels::PlanFamily family : families) {
+            INFO(to_string(options.architecture) << ", planned as " << kernels::to_string(family));
+            ModelCase tested(bytes, {.family = family, .cache = kernels::CacheFormat::f32, .pages = 160});
+            const uint32_t vocabulary = options.vocabulary;
+            // The runs of the GPU families end every 512 places, those of the CPU every 2048.
+            const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;
+            const std::vector<Script> scripts{
+                {.tokens = random_tokens(length, vocabulary, 5),
+                 .prompt = length - 9,
+                 .chunk = 64,
+                 .want_from = length - 12},
+                {.tokens = random_tokens(60, vocabulary, 6), .prompt = 2, .chunk = 16, .want_from = 40},
+            };
+            const auto logits = run_together(tested.executor(), scripts);
+            for (std::size_t i = 0; i < scripts.size(); ++i)
+                check_against_twin(scripts[i], logits[i], tested.twin().run(scripts[i].tokens), 2e-3);
+        }
     }
 }

@@ -10,7 +10,7 @@ using model::RotaryConfig;
 using model::RotaryScaling;
 
 TEST_CASE("frequencies fall from 1 by equal factors") {
-    const Rotary rotary(RotaryConfig{.dims = 8, .base = 10000, .divisors = {}});
+    const Rotary rotary(RotaryConfig{.dims = 8, .base = 10000, .divisors = {}, .long_divisors = {}}, 64);
     REQUIRE(rotary.frequencies().size() == 4);
     CHECK(rotary.frequencies()[0] == Approx(1));
     CHECK(rotary.frequencies()[1] == Approx(0.1));
@@ -20,7 +20,7 @@ TEST_CASE("frequencies fall from 1 by equal factors") {
 }
 
 TEST_CASE("angles are exact for distant positions") {
-    const Rotary rotary(RotaryConfig{.dims = 4, .base = 10000, .divisors = {}});
+    const Rotary rotary(RotaryConfig{.dims = 4, .base = 10000, .divisors = {}, .long_divisors = {}}, 64);
     std::vector<float> angles(4);
     rotary.angles(1000000, angles);
     // cos and sin of 1000000 and of 10000 radians.
@@ -31,11 +31,17 @@ TEST_CASE("angles are exact for distant positions") {
 }
 
 TEST_CASE("linear scaling divides every frequency, divisors each its own") {
-    const Rotary linear(
-        RotaryConfig{.dims = 4, .base = 100, .scaling = RotaryScaling::linear, .factor = 4, .divisors = {}});
+    const Rotary linear(RotaryConfig{.dims = 4,
+                                     .base = 100,
+                                     .scaling = RotaryScaling::linear,
+                                     .factor = 4,
+                                     .divisors = {},
+                                     .long_divisors = {}},
+                        64);
     CHECK(linear.frequencies()[0] == Approx(0.25));
     CHECK(linear.frequencies()[1] == Approx(0.025));
-    const Rotary divided(RotaryConfig{.dims = 4, .base = 100, .divisors = {1.0F, 8.0F}});
+    const Rotary divided(RotaryConfig{.dims = 4, .base = 100, .divisors = {1.0F, 8.0F}, .long_divisors = {}},
+                         64);
     CHECK(divided.frequencies()[0] == Approx(1));
     CHECK(divided.frequencies()[1] == Approx(0.0125));
 }
@@ -50,7 +56,9 @@ TEST_CASE("YaRN keeps fast pairs, interpolates slow ones and blends between") {
                                      .scaling = RotaryScaling::yarn,
                                      .factor = 8,
                                      .original_context = 4096,
-                                     .divisors = {}});
+                                     .divisors = {},
+                                     .long_divisors = {}},
+                        64);
     const std::vector<double> keep{1, 1, 1, 0.75, 0.5, 0.25, 0, 0};
     for (std::size_t i = 0; i < keep.size(); ++i) {
         INFO("pair " << i);
@@ -71,6 +79,26 @@ TEST_CASE("the attention factor multiplies the magnitude") {
                                      .factor = 4,
                                      .original_context = 64,
                                      .attention_factor = 0.5,
-                                     .divisors = {}});
+                                     .divisors = {},
+                                     .long_divisors = {}},
+                        64);
     CHECK(rotary.magnitude() == Approx(0.5 * 1.1386294361119891)); // 1 + 0.1 ln 4
+}
+
+TEST_CASE("LongRoPE takes the short divisors up to the original context and the long ones above") {
+    const RotaryConfig config{.dims = 4,
+                              .base = 100,
+                              .scaling = RotaryScaling::longrope,
+                              .original_context = 64,
+                              .attention_factor = 1.25,
+                              .divisors = {1.0F, 2.0F},
+                              .long_divisors = {4.0F, 16.0F}};
+    const Rotary within(config, 64);
+    CHECK(within.frequencies()[0] == Approx(1));
+    CHECK(within.frequencies()[1] == Approx(0.05));
+    CHECK(within.magnitude() == 1.25);
+    const Rotary above(config, 65);
+    CHECK(above.frequencies()[0] == Approx(0.25));
+    CHECK(above.frequencies()[1] == Approx(0.00625));
+    CHECK(above.magnitude() == 1.25);
 }

@@ -23,7 +23,9 @@ Vector attention(const AttentionShape& shape, View query, View keys, View values
             double product = 0;
             for (std::size_t i = 0; i < length; ++i)
                 product += query[head * length + i] * keys[entry * entry_length + kv_start + i];
-            scores.push_back(product / std::sqrt(static_cast<double>(length)));
+            const double scale = shape.scale != 0 ? shape.scale : 1 / std::sqrt(static_cast<double>(length));
+            const double score = product * scale;
+            scores.push_back(shape.soft_cap != 0 ? soft_cap(score, shape.soft_cap) : score);
         }
         const Vector weights = softmax(scores);
         for (std::size_t entry = first; entry <= index; ++entry) {

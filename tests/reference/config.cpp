@@ -1,5 +1,8 @@
 #include "tests/reference/config.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -46,12 +49,12 @@ private:
 
 Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     const std::string_view type = keys.text("rope.scaling.type").value_or("linear");
-    if (type != "none" && type != "linear" && type != "yarn") {
+    if (type != "none" && type != "linear" && type != "yarn" && type != "longrope") {
         return Error{.kind = ErrorKind::unsupported,
                      .message = "rope scaling of type `" + std::string(type) + "` is not known here"};
     }
     ETNA_TRY(rotary.attention_factor, keys.number("rope.scaling.attn_factor", 1.0));
-    if (type == "none")
+    if (type == "none" || type == "longrope") // longrope's divisors are tensors
         return {};
     ETNA_TRY(const double legacy_factor, keys.number("rope.scale_linear", 1.0));
     ETNA_TRY(rotary.factor, keys.number("rope.scaling.factor", legacy_factor));
@@ -66,6 +69,47 @@ Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     ETNA_TRY(yarn.beta_fast, keys.number("rope.scaling.yarn_beta_fast", yarn.beta_fast));
     ETNA_TRY(yarn.beta_slow, keys.number("rope.scaling.yarn_beta_slow", yarn.beta_slow));
     rotary.yarn = yarn;
+    return {};
+}
+
+double attention_scale(const Config& config) {
+    // Gemma 3 27B, alone with 62 layers, divides the width by the heads instead (its published configuration
+    // has a query_pre_attn_scalar of 168 = 5376 / 32); files have no key for it.
+    if (config.architecture == "gemma3" && config.layers == 62)
+        return 1 / std::sqrt(static_cast<double>(config.width) / static_cast<double>(config.heads));
+    return 1 / std::sqrt(static_cast<double>(config.head_length));
+}
+
+Status read_gemma3(const Keys& keys, Config& config) {
+    config.gate = GateKind::gelu;
+    config.embedding_scale = std::sqrt(static_cast<double>(config.width));
+    ETNA_TRY(config.attention_soft_cap, keys.number("attn_logit_softcapping", 0.0));
+    ETNA_TRY(config.logit_soft_cap, keys.number("final_logit_softcapping", 0.0));
+    ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
+    ETNA_TRY(const std::size_t period, keys.size("attention.sliding_window_pattern", 6));
+    for (std::size_t layer = 0; layer < config.layers; ++layer)
+        config.windows[layer] = (layer + 1) % period == 0 ? 0 : window;
+    RotaryOptions local{.rotated = config.rotary.rotated};
+    ETNA_TRY(local.base, keys.number("rope.freq_base_swa", 10000.0));
+    config.window_rotary = local;
+    return {};
+}
+
+Status read_own_keys(const Keys& keys, Config& config) {
+    config.windows.assign(config.layers, 0);
+    config.attention_scale = attention_scale(config);
+    if (config.architecture == "gemma3")
+        return read_gemma3(keys, config);
+    if (config.architecture == "phi3") {
+        ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 0));
+        config.windows.assign(config.layers, window);
+    }
+    if (config.architecture == "qwen3moe") {
+        ETNA_TRY(config.experts, keys.size("expert_count"));
+        ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+        ETNA_TRY(config.expert_feed_forward,
+                 keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
+    }
     return {};
 }
 
@@ -86,7 +130,8 @@ Status check(const Config& config) {
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    if (config.architecture != "llama" && config.architecture != "qwen3") {
+    constexpr std::string_view known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma3"};
+    if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
@@ -106,9 +151,14 @@ Result<Config> read_config(const gguf::File& file) {
                      .message = file.name() + ": values and keys differ in length"};
     }
     ETNA_TRY(config.epsilon, keys.number("attention.layer_norm_rms_epsilon"));
+    ETNA_TRY(config.context_tokens, keys.size("context_length"));
+    ETNA_TRY(const std::size_t original,
+             keys.size("rope.scaling.original_context_length", config.context_tokens));
+    config.original_context_tokens = static_cast<double>(original);
     ETNA_TRY(config.rotary.rotated, keys.size("rope.dimension_count", config.head_length));
     ETNA_TRY(config.rotary.base, keys.number("rope.freq_base", config.rotary.base));
     ETNA_CHECK(read_scaling(keys, config.rotary));
+    ETNA_CHECK(read_own_keys(keys, config));
     ETNA_CHECK(check(config));
     return config;
 }

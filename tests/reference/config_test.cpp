@@ -110,7 +110,7 @@ TEST_CASE("what cannot be computed is refused") {
         CHECK(read(writer).error().kind == ErrorKind::corrupt);
     }
     SECTION("another kind of scaling") {
-        writer.add("llama.rope.scaling.type", "longrope");
+        writer.add("llama.rope.scaling.type", "dynamic");
         CHECK(read(writer).error().kind == ErrorKind::unsupported);
     }
 }

@@ -42,8 +42,12 @@ void store(View entry, CacheElement element, Vector& entries) {
         entries.push_back(stored_value(value, element));
 }
 
-Vector feed_forward(const LayerWeights& layer, View x) {
-    return linear(layer.down, swiglu(linear(layer.gate, x), linear(layer.up, x)));
+Vector gated(GateKind kind, View gate, View up) {
+    return kind == GateKind::gelu ? geglu(gate, up) : swiglu(gate, up);
+}
+
+Vector normalise_if(View x, View weight, double epsilon) {
+    return weight.empty() ? Vector(x.begin(), x.end()) : rms_norm(x, weight, epsilon);
 }
 
 } // namespace
@@ -61,15 +65,21 @@ void Cache::truncate(std::size_t count) {
     }
 }
 
-Result<ReferenceModel> ReferenceModel::load(const gguf::File& file) {
+Result<ReferenceModel> ReferenceModel::load(const gguf::File& file, std::size_t context_tokens) {
     ETNA_TRY(Config config, read_config(file));
     ETNA_TRY(Weights weights, load_weights(file, config));
     config.rotary.divisors = weights.rotary_divisors;
+    if (!weights.long_rotary_divisors.empty()) {
+        const std::size_t context = context_tokens == 0 ? config.context_tokens : context_tokens;
+        const bool is_long = static_cast<double>(context) > config.original_context_tokens;
+        config.rotary.divisors = is_long ? weights.long_rotary_divisors : weights.short_rotary_divisors;
+    }
     return ReferenceModel(std::move(config), std::move(weights));
 }
 
 ReferenceModel::ReferenceModel(Config config, Weights weights)
-    : config_(std::move(config)), weights_(std::move(weights)), rotary_(make_rotary(config_.rotary)) {}
+    : config_(std::move(config)), weights_(std::move(weights)), rotary_(make_rotary(config_.rotary)),
+      window_rotary_(make_rotary(config_.window_rotary.value_or(config_.rotary))) {}
 
 Cache ReferenceModel::make_cache(CacheElement element) const {
     Cache cache{.element = element, .entry_length = config_.kv_heads * config_.head_length};
@@ -77,20 +87,44 @@ Cache ReferenceModel::make_cache(CacheElement element) const {
     return cache;
 }
 
-Vector ReferenceModel::attend(const LayerWeights& layer, View x, std::size_t index, uint32_t position,
+Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x) const {
+    if (config_.experts == 0)
+        return linear(layer.down, gated(config_.gate, linear(layer.gate, x), linear(layer.up, x)));
+    Vector sum(config_.width, 0.0);
+    for (const ExpertShare& chosen : choose_experts(linear(layer.router, x), config_.experts_used)) {
+        const std::size_t i = chosen.expert;
+        const Vector inner =
+            gated(config_.gate, linear(layer.expert_gates[i], x), linear(layer.expert_ups[i], x));
+        const Vector one = linear(layer.expert_downs[i], inner);
+        for (std::size_t k = 0; k < sum.size(); ++k)
+            sum[k] += chosen.share * one[k];
+    }
+    return sum;
+}
+
+Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
                               const Cache& cache, Cache::Layer& stored) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    const std::size_t window = config_.windows[layer_index];
+    const Rotary& rotary = window > 0 ? window_rotary_ : rotary_;
     Vector query = linear_with_bias(layer.query, layer.query_bias, x);
     Vector key = linear_with_bias(layer.key, layer.key_bias, x);
     const Vector value = linear_with_bias(layer.value, layer.value_bias, x);
     query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
-    rotate_heads(query, config_.head_length, position, config_.pairing, rotary_);
-    rotate_heads(key, config_.head_length, position, config_.pairing, rotary_);
+    rotate_heads(query, config_.head_length, position, config_.pairing, rotary);
+    rotate_heads(key, config_.head_length, position, config_.pairing, rotary);
     store(key, cache.element, stored.keys);
     store(value, cache.element, stored.values);
 
-    const AttentionShape shape{
-        .heads = config_.heads, .kv_heads = config_.kv_heads, .head_length = config_.head_length};
+    AttentionShape shape{.heads = config_.heads,
+                         .kv_heads = config_.kv_heads,
+                         .head_length = config_.head_length,
+                         .window = {},
+                         .scale = config_.attention_scale,
+                         .soft_cap = config_.attention_soft_cap};
+    if (window > 0)
+        shape.window = window;
     return linear(layer.attention_output, attention(shape, query, stored.keys, stored.values, index));
 }
 
@@ -98,17 +132,26 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     assert(cache.layers.size() == config_.layers && index <= cache.entries());
     cache.truncate(index);
     Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
+    for (double& value : x)
+        value *= config_.embedding_scale;
     for (std::size_t i = 0; i < config_.layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
         const Vector attention_input = rms_norm(x, layer.attention_norm, config_.epsilon);
-        x = add(x, attend(layer, attention_input, index, position, cache, cache.layers[i]));
-        x = add(x, feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon)));
+        const Vector attended = attend(i, attention_input, index, position, cache, cache.layers[i]);
+        x = add(x, normalise_if(attended, layer.post_attention_norm, config_.epsilon));
+        const Vector transformed = feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon));
+        x = add(x, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
     }
     return rms_norm(x, weights_.output_norm, config_.epsilon);
 }
 
 Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache) const {
-    return linear(weights_.head, hidden(token, index, position, cache));
+    Vector logits = linear(weights_.head, hidden(token, index, position, cache));
+    if (config_.logit_soft_cap > 0) {
+        for (double& logit : logits)
+            logit = soft_cap(logit, config_.logit_soft_cap);
+    }
+    return logits;
 }
 
 std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElement element) const {

@@ -39,13 +39,18 @@ struct Cache {
 /// A whole language model, one token at a time, in double precision: for every block
 ///     x += W_o attention(rotate(norm(W_q n)), rotate(norm(W_k n)), W_v n)      n = rms_norm(x)
 ///     x += W_down swiglu(W_gate m, W_up m)                                      m = rms_norm(x)
-/// and logits = W_head rms_norm(x). The per-head norm of queries and keys is qwen3's alone.
-/// Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen3 (2505.09388); tensors as GGUF names them.
+/// and logits = W_head rms_norm(x). The per-head norm of queries and keys belongs to qwen3, qwen3moe and
+/// gemma3; gemma3 also scales the embedding, has GELU in the gate, norms what is added to x, and windows with
+/// a rotation of their own; in qwen3moe the second line is a mixture of the experts that a router chooses.
+/// Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3
+/// (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786); tensors as GGUF names them.
 /// Immutable after load; thread-safe as long as each thread has a Cache of its own.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
-    static Result<ReferenceModel> load(const gguf::File& file);
+    /// `context_tokens`: of the longest sequence, which decides between longrope's divisors; 0: the model's
+    /// own.
+    static Result<ReferenceModel> load(const gguf::File& file, std::size_t context_tokens = 0);
 
     [[nodiscard]] const Config& config() const { return config_; }
     [[nodiscard]] const Weights& weights() const { return weights_; }
@@ -73,12 +78,14 @@ public:
 private:
     ReferenceModel(Config config, Weights weights);
 
-    [[nodiscard]] Vector attend(const LayerWeights& layer, View x, std::size_t index, uint32_t position,
+    [[nodiscard]] Vector attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
                                 const Cache& cache, Cache::Layer& stored) const;
+    [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x) const;
 
     Config config_;
     Weights weights_;
     Rotary rotary_;
+    Rotary window_rotary_; ///< of layers with a window
 };
 
 } // namespace etna::reference

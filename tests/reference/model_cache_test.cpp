@@ -65,7 +65,8 @@ void scale_tensor(test::Bytes& bytes, const std::string& name, float factor) {
 } // namespace
 
 TEST_CASE("a forked cache goes its own way, and a truncated one forgets") {
-    for (const auto architecture : {test::RandomArchitecture::llama, test::RandomArchitecture::qwen3}) {
+    for (const auto architecture : test::all_random_architectures) {
+        CAPTURE(test::to_string(architecture));
         const ReferenceModel model =
             load({.architecture = architecture, .tokenizer = test::RandomTokenizer::none});
         const auto straight = model.run(tokens);
@@ -88,7 +89,8 @@ TEST_CASE("a forked cache goes its own way, and a truncated one forgets") {
 }
 
 TEST_CASE("logits depend on relative positions alone") {
-    for (const auto architecture : {test::RandomArchitecture::llama, test::RandomArchitecture::qwen3}) {
+    for (const auto architecture : test::all_random_architectures) {
+        CAPTURE(test::to_string(architecture));
         const ReferenceModel model =
             load({.architecture = architecture, .tokenizer = test::RandomTokenizer::none});
         const auto straight = model.run(tokens);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <numbers>
 
 namespace etna::reference {
 
@@ -55,6 +56,35 @@ Vector swiglu(View gate, View up) {
     for (std::size_t i = 0; i < gate.size(); ++i)
         y[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
     return y;
+}
+
+Vector geglu(View gate, View up) {
+    assert(gate.size() == up.size());
+    Vector y(gate.size());
+    for (std::size_t i = 0; i < gate.size(); ++i) {
+        const double z = gate[i];
+        const double inner = std::sqrt(2 / std::numbers::pi) * (z + 0.044715 * z * z * z);
+        y[i] = z / 2 * (1 + std::tanh(inner)) * up[i];
+    }
+    return y;
+}
+
+double soft_cap(double x, double cap) {
+    return cap * std::tanh(x / cap);
+}
+
+std::vector<ExpertShare> choose_experts(View router, std::size_t used) {
+    assert(used >= 1 && used <= router.size());
+    const Vector probabilities = softmax(router);
+    std::vector<ExpertShare> chosen;
+    double sum = 0;
+    for (const Candidate& best : top_candidates(probabilities, used)) {
+        chosen.push_back({.expert = best.token, .share = best.logit});
+        sum += best.logit;
+    }
+    for (ExpertShare& one : chosen)
+        one.share /= sum;
+    return chosen;
 }
 
 double log_sum_exp(View x) {

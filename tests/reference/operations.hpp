@@ -30,6 +30,23 @@ Vector add(View a, View b);
 /// SwiGLU: silu(gate_i) * up_i with silu(z) = z / (1 + exp(-z)). Shazeer, arXiv 2002.05202.
 Vector swiglu(View gate, View up);
 
+/// gelu(gate_i) * up_i with gelu(z) = z / 2 (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))). Hendrycks and
+/// Gimpel, arXiv 1606.08415.
+Vector geglu(View gate, View up);
+
+/// cap * tanh(x / cap). Gemma 2, arXiv 2408.00118.
+double soft_cap(double x, double cap);
+
+/// An expert and its share of a mixture.
+struct ExpertShare {
+    std::size_t expert = 0;
+    double share = 0;
+};
+
+/// The `used` largest of softmax(router), smaller number first among equals, their shares brought to the
+/// sum 1. Precondition: 1 <= used <= size. Shazeer et al., arXiv 1701.06538; Qwen3, arXiv 2505.09388.
+std::vector<ExpertShare> choose_experts(View router, std::size_t used);
+
 /// log(sum_i exp(x_i)), without overflow. -infinity entries count nothing. Precondition: not empty.
 double log_sum_exp(View x);
 

@@ -26,6 +26,28 @@ public:
         return decode_matrix(*tensor);
     }
 
+    // `count` matrices of equal shape behind one another.
+    Result<std::vector<Matrix>> stack(const std::string& name, std::size_t count, std::size_t rows,
+                                      std::size_t columns) {
+        const gguf::Tensor* tensor = file_.find_tensor(name);
+        if (tensor == nullptr)
+            return refuse(ErrorKind::corrupt, name, "is missing");
+        if (!can_decode(tensor->type))
+            return refuse(ErrorKind::unsupported, name, "has a type without decoder");
+        if (tensor->shape != std::array<uint64_t, 4>{columns, rows, count, 1})
+            return refuse(ErrorKind::corrupt, name, "has the wrong shape");
+        claimed_.insert(name);
+        std::vector<Matrix> matrices;
+        const std::size_t matrix_bytes = tensor->bytes.size() / count;
+        for (std::size_t i = 0; i < count; ++i) {
+            gguf::Tensor one = *tensor;
+            one.shape = {columns, rows, 1, 1};
+            one.bytes = tensor->bytes.subspan(i * matrix_bytes, matrix_bytes);
+            matrices.push_back(decode_matrix(one));
+        }
+        return matrices;
+    }
+
     Result<Vector> vector(const std::string& name, std::size_t length) {
         ETNA_TRY(Matrix one_row, matrix(name, 1, length));
         return std::move(one_row.values);
@@ -52,28 +74,82 @@ private:
     std::set<std::string> claimed_;
 };
 
-Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
-    const std::string block = "blk." + std::to_string(index) + ".";
+// Rows [first, first + count) as a matrix of its own.
+Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
+    Matrix part{.rows = count, .columns = whole.columns};
+    for (std::size_t row = first; row < first + count; ++row)
+        part.values.insert(part.values.end(), whole.row(row).begin(), whole.row(row).end());
+    return part;
+}
+
+Status load_attention(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
     const std::size_t query_length = config.heads * config.head_length;
     const std::size_t kv_length = config.kv_heads * config.head_length;
-    LayerWeights layer;
     ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
-    ETNA_TRY(layer.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
-    ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
-    ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
+    if (config.architecture == "phi3") {
+        ETNA_TRY(const Matrix fused,
+                 tensors.matrix(block + "attn_qkv.weight", query_length + 2 * kv_length, config.width));
+        layer.query = rows_of(fused, 0, query_length);
+        layer.key = rows_of(fused, query_length, kv_length);
+        layer.value = rows_of(fused, query_length + kv_length, kv_length);
+    } else {
+        ETNA_TRY(layer.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
+        ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
+        ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
+    }
     ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
-    if (config.architecture == "qwen3") {
+    if (config.architecture == "qwen3" || config.architecture == "qwen3moe" ||
+        config.architecture == "gemma3") {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }
     ETNA_TRY(layer.attention_output,
              tensors.matrix(block + "attn_output.weight", config.width, query_length));
+    if (config.architecture == "gemma3") {
+        ETNA_TRY(layer.post_attention_norm,
+                 tensors.vector(block + "post_attention_norm.weight", config.width));
+    }
+    return {};
+}
+
+Status load_experts(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
+    const std::size_t count = config.experts;
+    const std::size_t length = config.expert_feed_forward;
+    ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
+    ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+    ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
+    ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    return {};
+}
+
+Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
+                         LayerWeights& layer) {
     ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + "ffn_norm.weight", config.width));
-    ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
-    ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", config.feed_forward, config.width));
+    if (config.architecture == "gemma3") {
+        ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
+    }
+    if (config.experts > 0)
+        return load_experts(tensors, config, block, layer);
+    if (config.architecture == "phi3") {
+        ETNA_TRY(const Matrix fused,
+                 tensors.matrix(block + "ffn_up.weight", 2 * config.feed_forward, config.width));
+        layer.gate = rows_of(fused, 0, config.feed_forward);
+        layer.up = rows_of(fused, config.feed_forward, config.feed_forward);
+    } else {
+        ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
+        ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", config.feed_forward, config.width));
+    }
     ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, config.feed_forward));
+    return {};
+}
+
+Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
+    const std::string block = "blk." + std::to_string(index) + ".";
+    LayerWeights layer;
+    ETNA_CHECK(load_attention(tensors, config, block, layer));
+    ETNA_CHECK(load_feed_forward(tensors, config, block, layer));
     return layer;
 }
 
@@ -92,6 +168,12 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
     }
     ETNA_TRY(weights.rotary_divisors,
              tensors.optional_vector("rope_freqs.weight", config.rotary.rotated / 2));
+    if (tensors.has("rope_factors_long.weight")) {
+        ETNA_TRY(weights.short_rotary_divisors,
+                 tensors.vector("rope_factors_short.weight", config.rotary.rotated / 2));
+        ETNA_TRY(weights.long_rotary_divisors,
+                 tensors.vector("rope_factors_long.weight", config.rotary.rotated / 2));
+    }
     for (std::size_t index = 0; index < config.layers; ++index) {
         ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));
         weights.layers.push_back(std::move(layer));

@@ -9,7 +9,8 @@
 
 namespace etna::reference {
 
-/// One transformer block. An empty vector stands for a tensor that the model does not have.
+/// One transformer block. phi3's fused attn_qkv (q, k, v below one another) and ffn_up (gate above up) stand
+/// here taken apart. An empty vector stands for a tensor that the model does not have.
 struct LayerWeights {
     Vector attention_norm;    ///< attn_norm [width]
     Matrix query;             ///< attn_q [heads * head length, width]
@@ -18,13 +19,21 @@ struct LayerWeights {
     Vector query_bias;        ///< attn_q.bias [heads * head length], optional
     Vector key_bias;          ///< attn_k.bias [kv heads * head length], optional
     Vector value_bias;        ///< attn_v.bias [kv heads * head length], optional
-    Vector query_norm;        ///< attn_q_norm [head length], qwen3 only
-    Vector key_norm;          ///< attn_k_norm [head length], qwen3 only
+    Vector query_norm;        ///< attn_q_norm [head length], qwen3, qwen3moe and gemma3
+    Vector key_norm;          ///< attn_k_norm [head length], the same
     Matrix attention_output;  ///< attn_output [width, heads * head length]
     Vector feed_forward_norm; ///< ffn_norm [width]
     Matrix gate;              ///< ffn_gate [feed forward, width]
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
+
+    Vector post_attention_norm;    ///< post_attention_norm [width], gemma3
+    Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma3
+
+    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe, which has the following for gate, up and down
+    std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
+    std::vector<Matrix> expert_ups;   ///< ffn_up_exps
+    std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
 };
 
 /// Everything in double precision.
@@ -32,7 +41,9 @@ struct Weights {
     Matrix embedding;   ///< token_embd [vocabulary, width]
     Vector output_norm; ///< output_norm [width]
     Matrix head;        ///< output [vocabulary, width]; the embedding again where the file has none ("tied")
-    Vector rotary_divisors; ///< rope_freqs [rotated / 2], optional
+    Vector rotary_divisors;       ///< rope_freqs [rotated / 2], optional
+    Vector short_rotary_divisors; ///< rope_factors_short [rotated / 2], longrope only
+    Vector long_rotary_divisors;  ///< rope_factors_long [rotated / 2], longrope only
     std::vector<LayerWeights> layers;
 };
 

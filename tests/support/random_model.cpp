@@ -24,14 +24,13 @@ public:
 
     void matrix(const std::string& name, uint32_t rows, uint32_t columns, WeightFormat format,
                 double deviation) {
-        if (columns % block_elements(format) != 0) {
-            throw std::invalid_argument(fmt::format("{}: rows of {} elements are not whole blocks of {}",
-                                                    name, columns, block_elements(format)));
-        }
-        writer_.add_tensor({name,
-                            type_number(format),
-                            {columns, rows},
-                            random_weights(format, std::size_t{rows} * columns, deviation, numbers_)});
+        add(name, {columns, rows}, format, deviation);
+    }
+
+    /// `count` matrices in one tensor.
+    void stack(const std::string& name, uint32_t count, uint32_t rows, uint32_t columns, WeightFormat format,
+               double deviation) {
+        add(name, {columns, rows, count}, format, deviation);
     }
 
     /// Weights of an RMS norm: around 1.
@@ -47,7 +46,28 @@ public:
             {name, type_number(WeightFormat::f32), {values.size()}, encode(values, WeightFormat::f32)});
     }
 
+    /// Around 0.
+    void bias(const std::string& name, uint32_t size) {
+        std::vector<float> values(size);
+        for (float& value : values)
+            value = static_cast<float>(0.3 * numbers_.normal());
+        vector(name, values);
+    }
+
 private:
+    void add(const std::string& name, const std::vector<uint64_t>& shape, WeightFormat format,
+             double deviation) {
+        if (shape[0] % block_elements(format) != 0) {
+            throw std::invalid_argument(fmt::format("{}: rows of {} elements are not whole blocks of {}",
+                                                    name, shape[0], block_elements(format)));
+        }
+        std::size_t elements = 1;
+        for (const uint64_t size : shape)
+            elements *= size;
+        writer_.add_tensor(
+            {name, type_number(format), shape, random_weights(format, elements, deviation, numbers_)});
+    }
+
     GgufWriter& writer_;
     RandomNumbers numbers_;
 };
@@ -65,13 +85,21 @@ void check(const RandomModelOptions& options) {
             "the vocabulary is too small for the tokenizer");
 }
 
-std::string name_of(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::llama ? "llama" : "qwen3";
+bool has_bpe(RandomArchitecture architecture) {
+    return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
+           architecture == RandomArchitecture::qwen3moe;
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     writer.add(prefix + "rope.dimension_count", options.head_dim);
     writer.add(prefix + "rope.freq_base", options.rope_base);
+    if (options.rope_scaling == RopeScaling::longrope) {
+        // Phi 3's files tell by their tensors alone.
+        if (options.architecture != RandomArchitecture::phi3)
+            writer.add(prefix + "rope.scaling.type", "longrope");
+        writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
+        writer.add(prefix + "rope.scaling.attn_factor", 1.19F);
+    }
     if (options.rope_scaling != RopeScaling::linear && options.rope_scaling != RopeScaling::yarn)
         return;
     const bool yarn = options.rope_scaling == RopeScaling::yarn;
@@ -81,8 +109,28 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
 }
 
+/// Keys that one architecture alone has.
+void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    if (options.architecture == RandomArchitecture::qwen3moe) {
+        writer.add(prefix + "expert_count", options.experts);
+        writer.add(prefix + "expert_used_count", options.experts_used);
+        writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
+    }
+    if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
+        writer.add(prefix + "attention.sliding_window", options.window);
+    if (options.architecture != RandomArchitecture::gemma3)
+        return;
+    writer.add(prefix + "attention.sliding_window", options.window);
+    if (options.window_pattern != 0)
+        writer.add(prefix + "attention.sliding_window_pattern", options.window_pattern);
+    if (options.attention_softcap != 0)
+        writer.add(prefix + "attn_logit_softcapping", options.attention_softcap);
+    if (options.logit_softcap != 0)
+        writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
+}
+
 void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
-    const std::string architecture = name_of(options.architecture);
+    const auto architecture = std::string(to_string(options.architecture));
     const std::string prefix = architecture + ".";
     writer.add("general.architecture", architecture);
     writer.add("general.name", fmt::format("random {} {}", architecture, options.seed));
@@ -97,14 +145,15 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "attention.layer_norm_rms_epsilon", options.norm_epsilon);
     writer.add(prefix + "vocab_size", options.vocabulary);
     add_rope_keys(writer, options, prefix);
+    add_own_keys(writer, options, prefix);
 }
 
 void add_tokenizer(GgufWriter& writer, const RandomModelOptions& options) {
     if (options.tokenizer == RandomTokenizer::by_architecture) {
-        if (options.architecture == RandomArchitecture::llama) {
-            add_sentencepiece_tokenizer(writer, options.vocabulary);
-        } else {
+        if (has_bpe(options.architecture)) {
             add_bpe_tokenizer(writer, options.vocabulary);
+        } else {
+            add_sentencepiece_tokenizer(writer, options.vocabulary);
         }
     }
     if (!options.chat_template.empty())
@@ -122,55 +171,143 @@ std::vector<float> rope_divisors(const RandomModelOptions& options) {
     return divisors;
 }
 
-void add_layer(TensorMaker& tensors, const RandomModelOptions& options, uint32_t layer) {
-    const std::string prefix = fmt::format("blk.{}.", layer);
-    const auto matrix = [&](std::string_view role, uint32_t rows, uint32_t columns) {
-        auto own = options.role_formats.find(fmt::format("{}.{}", layer, role));
-        if (own == options.role_formats.end())
-            own = options.role_formats.find(role);
-        const WeightFormat format = own == options.role_formats.end() ? options.matrices : own->second;
-        tensors.matrix(fmt::format("{}{}.weight", prefix, role), rows, columns, format,
-                       options.scale / std::sqrt(columns));
-    };
-    const uint32_t query = options.heads * options.head_dim;
-    const uint32_t key_value = options.kv_heads * options.head_dim;
-    tensors.norm(prefix + "attn_norm.weight", options.embedding);
-    matrix("attn_q", query, options.embedding);
-    matrix("attn_k", key_value, options.embedding);
-    matrix("attn_v", key_value, options.embedding);
-    matrix("attn_output", options.embedding, query);
-    if (options.architecture == RandomArchitecture::qwen3) {
-        tensors.norm(prefix + "attn_q_norm.weight", options.head_dim);
-        tensors.norm(prefix + "attn_k_norm.weight", options.head_dim);
-    }
-    tensors.norm(prefix + "ffn_norm.weight", options.embedding);
-    matrix("ffn_gate", options.feed_forward, options.embedding);
-    matrix("ffn_up", options.feed_forward, options.embedding);
-    matrix("ffn_down", options.embedding, options.feed_forward);
+void add_rope_tensors(TensorMaker& tensors, const RandomModelOptions& options) {
+    if (options.rope_scaling == RopeScaling::llama3)
+        tensors.vector("rope_freqs.weight", rope_divisors(options));
+    if (options.rope_scaling != RopeScaling::longrope)
+        return;
+    std::vector<float> divisors = rope_divisors(options);
+    tensors.vector("rope_factors_long.weight", divisors);
+    for (float& divisor : divisors)
+        divisor = 1.0F + 0.1F * (divisor - 1.0F);
+    tensors.vector("rope_factors_short.weight", divisors);
 }
+
+/// The tensors of one layer, under the names that the architecture gives them.
+class LayerMaker {
+public:
+    LayerMaker(TensorMaker& tensors, const RandomModelOptions& options, uint32_t layer)
+        : tensors_(tensors), options_(options), layer_(layer), prefix_(fmt::format("blk.{}.", layer)) {}
+
+    void add_attention() {
+        const uint32_t query = options_.heads * options_.head_dim;
+        const uint32_t key_value = options_.kv_heads * options_.head_dim;
+        norm("attn_norm", options_.embedding);
+        if (options_.architecture == RandomArchitecture::phi3) {
+            matrix("attn_qkv", query + 2 * key_value, options_.embedding);
+        } else {
+            matrix("attn_q", query, options_.embedding);
+            matrix("attn_k", key_value, options_.embedding);
+            matrix("attn_v", key_value, options_.embedding);
+        }
+        matrix("attn_output", options_.embedding, query);
+        if (options_.architecture == RandomArchitecture::qwen2) {
+            tensors_.bias(prefix_ + "attn_q.bias", query);
+            tensors_.bias(prefix_ + "attn_k.bias", key_value);
+            tensors_.bias(prefix_ + "attn_v.bias", key_value);
+        }
+        if (options_.architecture == RandomArchitecture::qwen3 ||
+            options_.architecture == RandomArchitecture::qwen3moe ||
+            options_.architecture == RandomArchitecture::gemma3) {
+            norm("attn_q_norm", options_.head_dim);
+            norm("attn_k_norm", options_.head_dim);
+        }
+        if (options_.architecture == RandomArchitecture::gemma3)
+            norm("post_attention_norm", options_.embedding);
+    }
+
+    void add_feed_forward() {
+        norm("ffn_norm", options_.embedding);
+        if (options_.architecture == RandomArchitecture::qwen3moe) {
+            matrix("ffn_gate_inp", options_.experts, options_.embedding);
+            stack("ffn_gate_exps", options_.expert_feed_forward, options_.embedding);
+            stack("ffn_up_exps", options_.expert_feed_forward, options_.embedding);
+            stack("ffn_down_exps", options_.embedding, options_.expert_feed_forward);
+        } else if (options_.architecture == RandomArchitecture::phi3) {
+            matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
+            matrix("ffn_down", options_.embedding, options_.feed_forward);
+        } else {
+            matrix("ffn_gate", options_.feed_forward, options_.embedding);
+            matrix("ffn_up", options_.feed_forward, options_.embedding);
+            matrix("ffn_down", options_.embedding, options_.feed_forward);
+        }
+        if (options_.architecture == RandomArchitecture::gemma3)
+            norm("post_ffw_norm", options_.embedding);
+    }
+
+private:
+    [[nodiscard]] WeightFormat format_of(std::string_view role) const {
+        auto own = options_.role_formats.find(fmt::format("{}.{}", layer_, role));
+        if (own == options_.role_formats.end())
+            own = options_.role_formats.find(role);
+        return own == options_.role_formats.end() ? options_.matrices : own->second;
+    }
+
+    void norm(std::string_view role, uint32_t size) {
+        tensors_.norm(fmt::format("{}{}.weight", prefix_, role), size);
+    }
+
+    void matrix(std::string_view role, uint32_t rows, uint32_t columns) {
+        tensors_.matrix(fmt::format("{}{}.weight", prefix_, role), rows, columns, format_of(role),
+                        options_.scale / std::sqrt(columns));
+    }
+
+    void stack(std::string_view role, uint32_t rows, uint32_t columns) {
+        tensors_.stack(fmt::format("{}{}.weight", prefix_, role), options_.experts, rows, columns,
+                       format_of(role), options_.scale / std::sqrt(columns));
+    }
+
+    TensorMaker& tensors_;
+    const RandomModelOptions& options_;
+    uint32_t layer_;
+    std::string prefix_;
+};
 
 } // namespace
 
-uint32_t minimum_vocabulary(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::llama ? minimum_sentencepiece_vocabulary
-                                                     : minimum_bpe_vocabulary;
+std::string_view to_string(RandomArchitecture architecture) {
+    switch (architecture) {
+    case RandomArchitecture::llama:
+        return "llama";
+    case RandomArchitecture::qwen2:
+        return "qwen2";
+    case RandomArchitecture::qwen3:
+        return "qwen3";
+    case RandomArchitecture::qwen3moe:
+        return "qwen3moe";
+    case RandomArchitecture::phi3:
+        return "phi3";
+    case RandomArchitecture::gemma3:
+        return "gemma3";
+    }
+    throw std::invalid_argument("no such architecture");
 }
 
-GgufWriter random_model_writer(const RandomModelOptions& options) {
+uint32_t minimum_vocabulary(RandomArchitecture architecture) {
+    return has_bpe(architecture) ? minimum_bpe_vocabulary : minimum_sentencepiece_vocabulary;
+}
+
+GgufWriter random_model_keys(const RandomModelOptions& options) {
     check(options);
     GgufWriter writer;
     add_keys(writer, options);
     add_tokenizer(writer, options);
+    return writer;
+}
 
+GgufWriter random_model_writer(const RandomModelOptions& options) {
+    GgufWriter writer = random_model_keys(options);
     TensorMaker tensors(writer, options.seed);
     const double head_deviation = options.head_scale / std::sqrt(options.embedding);
     // A separate embedding has rows of unit size, as if it had just been normalised.
     tensors.matrix("token_embd.weight", options.vocabulary, options.embedding, options.embedding_format,
                    options.head == HeadKind::tied ? head_deviation : 1.0);
-    if (options.rope_scaling == RopeScaling::llama3)
-        tensors.vector("rope_freqs.weight", rope_divisors(options));
-    for (uint32_t layer = 0; layer < options.layers; ++layer)
-        add_layer(tensors, options, layer);
+    add_rope_tensors(tensors, options);
+    for (uint32_t layer = 0; layer < options.layers; ++layer) {
+        LayerMaker maker(tensors, options, layer);
+        maker.add_attention();
+        maker.add_feed_forward();
+    }
     tensors.norm("output_norm.weight", options.embedding);
     if (options.head == HeadKind::separate) {
         tensors.matrix("output.weight", options.vocabulary, options.embedding, options.head_format,

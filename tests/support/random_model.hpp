@@ -11,14 +11,24 @@
 
 namespace etna::test {
 
-enum class RandomArchitecture { llama, qwen3 };
+enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, phi3, gemma3 };
+
+constexpr RandomArchitecture all_random_architectures[] = {
+    RandomArchitecture::llama,    RandomArchitecture::qwen2, RandomArchitecture::qwen3,
+    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,  RandomArchitecture::gemma3,
+};
+
+/// As general.architecture has it.
+std::string_view to_string(RandomArchitecture architecture);
 
 enum class RopeScaling {
     none,
-    linear, ///< rope.scaling.type "linear" with rope_factor
-    yarn,   ///< rope.scaling.type "yarn" with rope_factor and original_context
-    llama3, ///< the tensor rope_freqs.weight: one divisor per pair of rotated dimensions, from 1 up to
-            ///< rope_factor
+    linear,   ///< rope.scaling.type "linear" with rope_factor
+    yarn,     ///< rope.scaling.type "yarn" with rope_factor and original_context
+    llama3,   ///< the tensor rope_freqs.weight: one divisor per pair of rotated dimensions, from 1 up to
+              ///< rope_factor
+    longrope, ///< rope.scaling.type "longrope" and the tensors rope_factors_short and _long.weight, around 1
+              ///< and up to rope_factor, with an attention factor other than 1
 };
 
 enum class HeadKind {
@@ -28,7 +38,7 @@ enum class HeadKind {
 
 enum class RandomTokenizer {
     none,            ///< no tokenizer.* keys: any vocabulary size is possible
-    by_architecture, ///< SentencePiece with byte tokens for llama, byte-level BPE for qwen3
+    by_architecture, ///< byte-level BPE for the Qwen family, SentencePiece with byte tokens for the others
 };
 
 /// The ChatML template as models of the Qwen family carry it, without tools.
@@ -52,7 +62,16 @@ struct RandomModelOptions {
     float rope_base = 10000.0F;
     RopeScaling rope_scaling = RopeScaling::none;
     float rope_factor = 4.0F;
-    uint32_t original_context = 64; ///< yarn only
+    uint32_t original_context = 64; ///< yarn and longrope
+
+    uint32_t window = 24;        ///< gemma3, and phi3 unless 0
+    uint32_t window_pattern = 2; ///< gemma3: the last of each so many layers has no window; 0: no key
+    float attention_softcap = 0; ///< gemma3; 0: no key
+    float logit_softcap = 0;     ///< gemma3; 0: no key
+
+    uint32_t experts = 5; ///< qwen3moe
+    uint32_t experts_used = 2;
+    uint32_t expert_feed_forward = 32;
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward
@@ -72,6 +91,9 @@ struct RandomModelOptions {
 
 /// Smallest vocabulary that the architecture's tokenizer fits in.
 uint32_t minimum_vocabulary(RandomArchitecture architecture);
+
+/// Metadata alone, without tensors.
+GgufWriter random_model_keys(const RandomModelOptions& options);
 
 /// The model before it is laid out as a file, for tests that add to it, split or damage it.
 /// The same options give the same bytes with every compiler and library. Throws std::invalid_argument on

@@ -8,16 +8,34 @@ void declare_ends(TensorTable& table, const Config& config) {
     table.matrix("output.weight", config.vocabulary, config.width, Presence::optional);
 }
 
+void declare_rotary(TensorTable& table, const Config& config) {
+    const RotaryConfig& rotary = config.cache_groups[0].rotary;
+    const uint32_t pairs = rotary.dims / 2;
+    if (rotary.scaling == RotaryScaling::longrope) {
+        table.host(std::string(rotary_short_name), pairs);
+        table.host(std::string(rotary_long_name), pairs);
+    } else {
+        table.host(std::string(rotary_divisors_name), pairs, Presence::optional);
+    }
+}
+
 Decoder assemble_decoder(const Config& config, const Weights& weights) {
     Decoder decoder{
         .embedding = weights.matrix("token_embd.weight"),
         .layers = {},
         .output_norm = weights.vector("output_norm.weight"),
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
-        .epsilon = config.rms_epsilon};
+        .epsilon = config.rms_epsilon,
+        .embedding_scale = config.embedding_scale,
+        .logit_softcap = config.logit_softcap};
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        decoder.layers.push_back({.attention = attention_block(weights, config, layer),
-                                  .feed_forward = feed_forward_block(weights, config, layer)});
+        Layer one{.attention = attention_block(weights, config, layer), .feed_forward = {}};
+        if (config.experts.count > 0) {
+            one.feed_forward = experts_block(weights, config, layer);
+        } else {
+            one.feed_forward = feed_forward_block(weights, config, layer);
+        }
+        decoder.layers.push_back(one);
     }
     return decoder;
 }

@@ -10,8 +10,12 @@ namespace etna::model {
 /// Declares token_embd, output_norm and output (absent where the head is tied to the embedding).
 void declare_ends(TensorTable& table, const Config& config);
 
-/// Embedding, one attention and one feed-forward block for each layer, norm and head, from weights that
-/// declare_ends(), declare_attention() and declare_feed_forward() declared.
+/// Declares frequency divisors: LongRoPE's two tensors where the metadata names it, else Llama 3's
+/// (optional).
+void declare_rotary(TensorTable& table, const Config& config);
+
+/// Embedding, one attention and one feed-forward or experts block for each layer, norm and head, from weights
+/// that declare_ends(), declare_attention() and declare_feed_forward() or declare_experts() declared.
 Decoder assemble_decoder(const Config& config, const Weights& weights);
 
 } // namespace etna::model

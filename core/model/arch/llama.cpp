@@ -13,9 +13,9 @@ Result<Config> read(const gguf::File& file) {
 TensorTable declare(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
-    table.host(std::string(rotary_divisors_name), config.rotary.dims / 2, Presence::optional);
+    declare_rotary(table, config);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        declare_attention(table, config, layer, {.biases = true});
+        declare_attention(table, config, layer, {.biases = Biases::any});
         declare_feed_forward(table, config, layer);
     }
     return table;

@@ -27,7 +27,11 @@ struct Architecture {
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
 // One file each: arch/<name>.cpp.
+extern const Architecture gemma3_architecture;
 extern const Architecture llama_architecture;
+extern const Architecture phi3_architecture;
+extern const Architecture qwen2_architecture;
 extern const Architecture qwen3_architecture;
+extern const Architecture qwen3moe_architecture;
 
 } // namespace etna::model

@@ -1,7 +1,6 @@
 #include "core/model/blocks/attention.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -30,6 +29,7 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .q_heads = block.q_heads,
             .scale = block.scale,
             .window = block.window,
+            .softcap = block.softcap,
             .path = run.path,
             .longest = run.longest,
             .partials = recording.activations.attention_partials};
@@ -83,23 +83,31 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
 void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors) {
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
-    table.matrix(name("attn_q.weight"), config.q_width(), config.width);
-    table.matrix(name("attn_k.weight"), config.kv_width(), config.width);
-    table.matrix(name("attn_v.weight"), config.kv_width(), config.width);
+    table.projections(tensors.storage, name("attn_qkv.weight"),
+                      {{name("attn_q.weight"), config.q_width()},
+                       {name("attn_k.weight"), config.kv_width()},
+                       {name("attn_v.weight"), config.kv_width()}},
+                      config.width);
     table.matrix(name("attn_output.weight"), config.width, config.q_width());
-    if (tensors.biases) {
-        table.vector(name("attn_q.bias"), config.q_width(), Presence::optional);
-        table.vector(name("attn_k.bias"), config.kv_width(), Presence::optional);
-        table.vector(name("attn_v.bias"), config.kv_width(), Presence::optional);
-        table.vector(name("attn_output.bias"), config.width, Presence::optional);
+    if (tensors.biases != Biases::none) {
+        const Presence presence = tensors.biases == Biases::any ? Presence::optional : Presence::required;
+        table.vector(name("attn_q.bias"), config.q_width(), presence);
+        table.vector(name("attn_k.bias"), config.kv_width(), presence);
+        table.vector(name("attn_v.bias"), config.kv_width(), presence);
     }
+    if (tensors.biases == Biases::any)
+        table.vector(name("attn_output.bias"), config.width, Presence::optional);
     if (tensors.head_norms) {
         table.vector(name("attn_q_norm.weight"), config.head_dim);
         table.vector(name("attn_k_norm.weight"), config.head_dim);
     }
+    if (tensors.post_norm)
+        table.vector(name("post_attention_norm.weight"), config.width);
 }
 
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const uint32_t group = config.layer_groups[layer];
+    const CacheGroup& cache = config.cache_groups[group];
     return {.norm = weights.vector(tensor_name(layer, "attn_norm.weight")),
             .q = linear_weights(weights, layer, "attn_q"),
             .k = linear_weights(weights, layer, "attn_k"),
@@ -109,9 +117,13 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
             .epsilon = config.rms_epsilon,
             .q_heads = config.q_heads,
-            .rotated = config.rotary.dims,
-            .pairs = config.rotary.pairs,
-            .scale = 1 / std::sqrt(static_cast<float>(config.head_dim))};
+            .rotated = cache.rotary.dims,
+            .pairs = cache.rotary.pairs,
+            .scale = config.attention_scale,
+            .softcap = config.attention_softcap,
+            .window = cache.window_tokens,
+            .group = group,
+            .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};
 }
 
 void record_attention(const Recording& recording, const AttentionBlock& block,
@@ -139,7 +151,7 @@ void record_attention(const Recording& recording, const AttentionBlock& block,
                            .q = activations.q,
                            .k = activations.k,
                            .v = activations.v,
-                           .angles = step.angles,
+                           .angles = inputs.angles,
                            .cache = cache,
                            .tables = inputs.tables,
                            .q_heads = block.q_heads,
@@ -151,7 +163,8 @@ void record_attention(const Recording& recording, const AttentionBlock& block,
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();
-    record_linear(recording, block.output, activations.attended, activations.residual, kernels::Store::add);
+    record_output(recording, block.output, activations.attended,
+                  {.weight = block.post_norm, .epsilon = block.epsilon});
 }
 
 } // namespace etna::model

@@ -11,7 +11,8 @@
 
 namespace etna::model {
 
-/// residual += O attention(rotate(Q h), rotate(K h), V h) with h = rms_norm(residual), over the paged cache.
+/// residual += O attention(rotate(Q h), rotate(K h), V h) with h = rms_norm(residual), over the paged cache;
+/// with a post norm, residual += rms_norm(O ...).
 struct AttentionBlock {
     vk::Range norm;
     LinearWeights q;
@@ -25,14 +26,24 @@ struct AttentionBlock {
     uint32_t rotated = 0;
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     float scale = 0;     ///< of the scores
+    float softcap = 0;   ///< of the scores; 0: none
     uint32_t window = 0; ///< 0: all earlier places
     uint32_t group = 0;  ///< cache group
+    std::optional<vk::Range> post_norm;
+};
+
+enum class Biases : uint8_t {
+    none,
+    any, ///< q, k, v and output may have one each
+    qkv, ///< q, k and v have one each
 };
 
 /// What an architecture's attention has besides norm, q, k, v and output.
 struct AttentionTensors {
-    bool biases = false;     ///< q, k, v and output may have biases
+    Storage storage = Storage::separate; ///< fused: attn_qkv
+    Biases biases = Biases::none;
     bool head_norms = false; ///< q and k heads are normalised
+    bool post_norm = false;  ///< what the block adds to the residual stream is normalised
 };
 
 /// Declares blk.<layer>.attn_* .

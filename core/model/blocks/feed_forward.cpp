@@ -4,11 +4,16 @@
 
 namespace etna::model {
 
-void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer) {
+void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
+                          FeedForwardTensors tensors) {
     table.vector(fmt::format("blk.{}.ffn_norm.weight", layer), config.width);
-    table.matrix(fmt::format("blk.{}.ffn_gate.weight", layer), config.feed_forward, config.width);
-    table.matrix(fmt::format("blk.{}.ffn_up.weight", layer), config.feed_forward, config.width);
+    table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
+                      {{fmt::format("blk.{}.ffn_gate.weight", layer), config.feed_forward},
+                       {fmt::format("blk.{}.ffn_up.weight", layer), config.feed_forward}},
+                      config.width);
     table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width, config.feed_forward);
+    if (tensors.post_norm)
+        table.vector(fmt::format("blk.{}.post_ffw_norm.weight", layer), config.width);
 }
 
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer) {
@@ -20,6 +25,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
             .gate = linear("ffn_gate"),
             .up = linear("ffn_up"),
             .down = linear("ffn_down"),
+            .post_norm = weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
+            .gate_kind = config.gate,
             .epsilon = config.rms_epsilon};
 }
 
@@ -40,10 +47,12 @@ void record_feed_forward(const Recording& recording, const FeedForwardBlock& blo
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
     recorder.barrier();
-    kernels::silu_multiply(library, recorder,
-                           {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows});
+    kernels::gate_multiply(
+        library, recorder,
+        {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows, .kind = block.gate_kind});
     recorder.barrier();
-    record_linear(recording, block.down, activations.gate, activations.residual, kernels::Store::add);
+    record_output(recording, block.down, activations.gate,
+                  {.weight = block.post_norm, .epsilon = block.epsilon});
 }
 
 } // namespace etna::model

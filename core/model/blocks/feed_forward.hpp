@@ -7,20 +7,31 @@
 #include "core/model/weights.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace etna::model {
 
-/// residual += Down (silu(Gate h) * Up h) with h = rms_norm(residual) (SwiGLU, arXiv 2002.05202).
+/// residual += Down (act(Gate h) * Up h) with h = rms_norm(residual) (SwiGLU and GEGLU, arXiv 2002.05202);
+/// with a post norm, residual += rms_norm(Down ...).
 struct FeedForwardBlock {
     vk::Range norm;
     LinearWeights gate;
     LinearWeights up;
     LinearWeights down;
+    std::optional<vk::Range> post_norm;
+    kernels::Gate gate_kind = kernels::Gate::silu;
     float epsilon = 0;
 };
 
+/// What an architecture's feed-forward block has besides norm, gate, up and down.
+struct FeedForwardTensors {
+    Storage storage = Storage::separate; ///< fused: gate and up in ffn_up
+    bool post_norm = false;              ///< what the block adds to the residual stream is normalised
+};
+
 /// Declares blk.<layer>.ffn_* .
-void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer);
+void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
+                          FeedForwardTensors tensors = {});
 
 /// The block over tensors that declare_feed_forward() declared.
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer);

@@ -15,4 +15,15 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
 
+/// What a block's result goes through on its way to the residual stream.
+struct PostNorm {
+    std::optional<vk::Range> weight; ///< none: the result is added as it is
+    float epsilon = 0;
+};
+
+/// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden:
+/// no barrier before the first step or after the last.
+void record_output(const Recording& recording, const LinearWeights& weights,
+                   const kernels::Activations& input, const PostNorm& norm);
+
 } // namespace etna::model

@@ -4,15 +4,15 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::SiluMultiplyArguments) == 32);
+static_assert(sizeof(shaders::GateMultiplyArguments) == 32);
 
-void silu_multiply(Library& library, vk::Recorder& recorder, const SiluMultiply& operation) {
+void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation) {
     if (operation.count == 0 || !require(recorder, operation.gate.columns == operation.up.columns,
-                                         "silu_multiply", "gate and up differ in width"))
+                                         "gate_multiply", "gate and up differ in width"))
         return;
     const vk::Range gate = operation.gate.rows(operation.first, operation.count);
     const vk::Range up = operation.up.rows(operation.first, operation.count);
-    const shaders::SiluMultiplyArguments arguments{
+    const shaders::GateMultiplyArguments arguments{
         .gate = gate.address,
         .up = up.address,
         .columns = operation.gate.columns,
@@ -21,8 +21,8 @@ void silu_multiply(Library& library, vk::Recorder& recorder, const SiluMultiply&
         .unused = 0,
     };
     launch(library, recorder,
-           {.variant = shaders::silu_multiply(),
-            .specialization = {},
+           {.variant = shaders::gate_multiply(),
+            .specialization = {operation.kind == Gate::gelu ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 64), operation.count, 1},
             .reads = {up},
             .writes = {gate}},

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/recorder.hpp"
+
+#include <cstdint>
+
+// Mixtures of experts: each row goes through a few of many matrices, chosen on the device; only those are
+// read. A pair is a row and one of its choices: row x used + choice. Same rules as in operations.hpp. The
+// caller records, with barriers between: expert_route, expert_group, expert_linear (as often as there are
+// matrices), expert_sum. All take one numeric path: no sum depends on how many rows there are.
+namespace etna::kernels {
+
+constexpr uint32_t experts_max = 1024;
+constexpr uint32_t experts_used_max = 32; ///< by one row
+constexpr uint32_t expert_pairs_max = 65535;
+
+/// Matrices of one shape and layout behind one another on the device, among which an index chooses.
+struct MatrixStack {
+    Matrix matrices; ///< shape of each; ranges of all: [count] x packed_bytes() of weights, and of scales
+    uint32_t count = 0;
+};
+
+/// Which experts a row goes through, and its share of each: at most experts_max and experts_used_max.
+struct ExpertChoice {
+    vk::Range experts = {}; ///< u32 [rows][used]
+    vk::Range shares = {};  ///< f32 [rows][used], of sum 1 for each row
+    uint32_t count = 0;     ///< of experts
+    uint32_t used = 0;
+    uint32_t rows = 0;
+
+    [[nodiscard]] uint32_t pairs() const { return rows * used; }
+};
+
+/// The `used` largest of each row of `router`, smaller number first among equals, and their softmax.
+/// Source: arXiv 1701.06538, 2505.09388.
+struct ExpertRoute {
+    Activations router;  ///< [rows, count]
+    ExpertChoice choice; ///< written
+};
+void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
+
+/// Pairs sorted by expert, each expert's cut into tiles that one workgroup computes together.
+struct ExpertGroups {
+    vk::Range range = {}; ///< scratch of expert_group_bytes()
+};
+uint64_t expert_group_bytes(uint32_t rows, uint32_t used);
+/// Pairs in a tile: what an expert gets on average. Pure; changes no sum.
+uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
+void expert_group(Library& library, vk::Recorder& recorder, const ExpertChoice& choice,
+                  const ExpertGroups& groups);
+
+/// Which row of the input a pair reads.
+enum class ExpertInput : uint8_t {
+    row,  ///< its row's
+    pair, ///< its own
+};
+
+/// y[pair] = W_expert(pair) x[row or pair].
+struct ExpertLinear {
+    MatrixStack weights;
+    Activations input;
+    Activations output; ///< [pairs, rows of a matrix]
+    ExpertInput reads = ExpertInput::row;
+    ExpertChoice choice; ///< counts only; `groups` was made from it
+    ExpertGroups groups;
+};
+void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
+
+/// output[row] += sum over its pairs of share x input[pair], in the order of the choices.
+struct ExpertSum {
+    Activations input; ///< [pairs, width]
+    Activations output;
+    ExpertChoice choice;
+};
+void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation);
+
+} // namespace etna::kernels

@@ -1,0 +1,29 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/activation/arguments.h"
+
+namespace etna::kernels {
+
+static_assert(sizeof(shaders::SoftCapArguments) == 24);
+
+void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation) {
+    if (operation.count == 0 || !require(recorder, operation.cap > 0, "soft_cap", "cap is not positive"))
+        return;
+    const vk::Range rows = operation.values.rows(0, operation.count);
+    const shaders::SoftCapArguments arguments{
+        .x = rows.address,
+        .columns = operation.values.columns,
+        .stride = operation.values.stride,
+        .cap = operation.cap,
+        .unused = 0,
+    };
+    launch(library, recorder,
+           {.variant = shaders::soft_cap(),
+            .specialization = {},
+            .groups = {divide_up(operation.values.columns, 64), operation.count, 1},
+            .reads = {},
+            .writes = {rows}},
+           arguments);
+}
+
+} // namespace etna::kernels

@@ -1,0 +1,69 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <cmath>
+
+// Gemma 3, the text part (arXiv 2503.19786): layers with a window, which rotate in a way of their own, and
+// every sixth without; norms before and after each block and on the heads; GELU in the gate; the embedding is
+// scaled.
+namespace etna::model {
+namespace {
+
+/// Group of the layers that see everything, and of those with a window.
+constexpr uint32_t full_group = 0;
+constexpr uint32_t window_group = 1;
+
+/// The largest model scales scores by its width per head, which is no longer its head size. Files have no key
+/// for it: the count of layers tells.
+constexpr uint32_t layers_of_27b = 62;
+
+void read_groups(MetadataReader& reader, Config& config) {
+    const uint32_t window = read_window(reader);
+    const uint32_t period =
+        reader.integer("attention.sliding_window_pattern", {.least = 1, .most = layers_max}, 6);
+    CacheGroup local{.window_tokens = window, .layers = 0, .rotary = {}};
+    local.rotary.dims = config.cache_groups[full_group].rotary.dims;
+    local.rotary.pairs = config.cache_groups[full_group].rotary.pairs;
+    local.rotary.base = reader.number("rope.freq_base_swa", {.least = 1, .most = 1e12}, 10000);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        if ((layer + 1) % period == 0)
+            continue;
+        config.layer_groups[layer] = window_group;
+        ++local.layers;
+    }
+    config.cache_groups[full_group].layers -= local.layers;
+    config.cache_groups.push_back(local);
+}
+
+Result<Config> read(const gguf::File& file) {
+    MetadataReader reader(file, "gemma3");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    refuse_experts(reader);
+    read_groups(reader, config);
+    config.embedding_scale = std::sqrt(static_cast<float>(config.width));
+    if (config.layers == layers_of_27b)
+        config.attention_scale =
+            std::sqrt(static_cast<float>(config.q_heads) / static_cast<float>(config.width));
+    config.attention_softcap = read_softcap(reader, "attn_logit_softcapping");
+    config.logit_softcap = read_softcap(reader, "final_logit_softcapping");
+    config.gate = kernels::Gate::gelu;
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.head_norms = true, .post_norm = true});
+        declare_feed_forward(table, config, layer, {.post_norm = true});
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture gemma3_architecture{
+    .name = "gemma3", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,40 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Phi 3, 3.5 and 4 (arXiv 2404.14219): q, k and v stand in one tensor, gate and up in another; halves rotate
+// together, by LongRoPE's divisors where the file has them; every layer may have a window.
+namespace etna::model {
+namespace {
+
+Result<Config> read(const gguf::File& file) {
+    MetadataReader reader(file, "phi3");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    refuse_experts(reader);
+    CacheGroup& group = config.cache_groups[0];
+    group.window_tokens = read_window(reader, 0);
+    ETNA_CHECK(reader.status());
+    // These files name no scaling: the tensors tell.
+    const bool has_factors =
+        file.find_tensor(rotary_short_name) != nullptr || file.find_tensor(rotary_long_name) != nullptr;
+    if (has_factors && group.rotary.scaling == RotaryScaling::none)
+        group.rotary.scaling = RotaryScaling::longrope;
+    return config;
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    declare_rotary(table, config);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.storage = Storage::fused});
+        declare_feed_forward(table, config, layer, {.storage = Storage::fused});
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture phi3_architecture{
+    .name = "phi3", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,27 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Qwen2 and Qwen2.5, dense (arXiv 2407.10671): q, k and v have biases, halves rotate together.
+namespace etna::model {
+namespace {
+
+Result<Config> read(const gguf::File& file) {
+    return read_config(file, "qwen2", kernels::RotaryPairs::halves);
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.biases = Biases::qkv});
+        declare_feed_forward(table, config, layer);
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture qwen2_architecture{
+    .name = "qwen2", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,32 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Qwen3 with experts (arXiv 2505.09388): attention as in the dense one; each row goes through the experts
+// that its layer's router finds most probable, with shares of sum 1.
+namespace etna::model {
+namespace {
+
+Result<Config> read(const gguf::File& file) {
+    MetadataReader reader(file, "qwen3moe");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    config.experts = read_experts(reader, config);
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+        declare_attention(table, config, layer, {.head_norms = true});
+        declare_experts(table, config, layer);
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture qwen3moe_architecture{
+    .name = "qwen3moe", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+
+} // namespace etna::model

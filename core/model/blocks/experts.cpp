@@ -1,0 +1,99 @@
+#include "core/model/blocks/experts.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+/// Choices, groups, gate and up projections, their product. Leaves the pairs' inner values in
+/// Activations::gate.
+void record_inner(const Recording& recording, const ExpertsBlock& block,
+                  const kernels::ExpertChoice& choice) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const kernels::ExpertGroups groups{activations.expert_groups};
+
+    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
+    recorder.barrier();
+    kernels::expert_group(library, recorder, choice, groups);
+    recorder.barrier();
+    kernels::ExpertLinear linear{.weights = block.gate,
+                                 .input = activations.hidden,
+                                 .output = activations.gate,
+                                 .reads = kernels::ExpertInput::row,
+                                 .choice = choice,
+                                 .groups = groups};
+    kernels::expert_linear(library, recorder, linear);
+    linear.weights = block.up;
+    linear.output = activations.up;
+    kernels::expert_linear(library, recorder, linear);
+    recorder.barrier();
+    kernels::gate_multiply(library, recorder,
+                           {.gate = activations.gate,
+                            .up = activations.up,
+                            .first = 0,
+                            .count = choice.pairs(),
+                            .kind = block.gate_kind});
+}
+
+} // namespace
+
+void declare_experts(TensorTable& table, const Config& config, uint32_t layer) {
+    const ExpertConfig& experts = config.experts;
+    const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
+    table.vector(name("ffn_norm"), config.width);
+    table.matrix(name("ffn_gate_inp"), experts.count, config.width);
+    table.stack(name("ffn_gate_exps"), experts.count, experts.feed_forward, config.width);
+    table.stack(name("ffn_up_exps"), experts.count, experts.feed_forward, config.width);
+    table.stack(name("ffn_down_exps"), experts.count, config.width, experts.feed_forward);
+}
+
+ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
+    return {.norm = weights.vector(name("ffn_norm")),
+            .router = {.weight = weights.matrix(name("ffn_gate_inp")), .bias = {}},
+            .gate = weights.stack(name("ffn_gate_exps")),
+            .up = weights.stack(name("ffn_up_exps")),
+            .down = weights.stack(name("ffn_down_exps")),
+            .gate_kind = config.gate,
+            .used = config.experts.used,
+            .epsilon = config.rms_epsilon};
+}
+
+void record_experts(const Recording& recording, const ExpertsBlock& block) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const kernels::ExpertChoice choice{.experts = activations.expert_numbers,
+                                       .shares = activations.expert_shares,
+                                       .count = block.gate.count,
+                                       .used = block.used,
+                                       .rows = recording.step.rows};
+
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.hidden,
+                       .weight = block.norm,
+                       .count = choice.rows,
+                       .indices = std::nullopt,
+                       .epsilon = block.epsilon});
+    recorder.barrier();
+    record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
+    recorder.barrier();
+    record_inner(recording, block, choice);
+    recorder.barrier();
+    kernels::expert_linear(library, recorder,
+                           {.weights = block.down,
+                            .input = activations.gate,
+                            .output = activations.expert_outputs,
+                            .reads = kernels::ExpertInput::pair,
+                            .choice = choice,
+                            .groups = {activations.expert_groups}});
+    recorder.barrier();
+    kernels::expert_sum(
+        library, recorder,
+        {.input = activations.expert_outputs, .output = activations.residual, .choice = choice});
+}
+
+} // namespace etna::model

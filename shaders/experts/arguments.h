@@ -1,0 +1,51 @@
+#include "shaders/include/shared.h"
+#ifdef __cplusplus
+namespace etna::shaders {
+#endif
+struct ExpertRouteArguments {
+    ADDRESS(Floats) router; // [row][router_stride]
+    ADDRESS(Words) experts; // [row][used]
+    ADDRESS(Floats) shares; // [row][used]
+    uint expert_count;
+    uint router_stride;
+    uint used;
+    uint unused;
+};
+struct ExpertGroupArguments {
+    ADDRESS(Words) experts; // [pair], a pair being row x used + choice
+    ADDRESS(Words) groups;  // kernels::ExpertGroups
+    uint expert_count;
+    uint pairs;
+    uint columns; // pairs in a tile
+    uint tiles;   // that groups has room for
+};
+struct ExpertLinearArguments {
+    ADDRESS(Words) weights;
+    ADDRESS(Quads) quads; // the weights again, for 16-byte loads
+    ADDRESS(Words) scales;
+    ADDRESS(InputElements) x; // Vectors or Floats; [pair / pairs_each]
+    ADDRESS(Floats) y;        // [pair]
+    ADDRESS(Words) groups;
+    uint rows;        // of one expert's matrix, elements of y
+    uint padded_rows; // from one expert to the next
+    uint columns;     // padded to a multiple of 32
+    uint expert_count;
+    uint pairs;
+    uint pairs_each; // pairs that share a row of x
+    uint tiles;
+    uint x_stride; // in vec4
+    uint y_stride;
+    uint unused;
+};
+struct ExpertSumArguments {
+    ADDRESS(Floats) x;      // [pair][x_stride]
+    ADDRESS(Floats) shares; // [pair]
+    ADDRESS(Floats) y;      // [row][y_stride]
+    uint columns;
+    uint used;
+    uint x_stride;
+    uint y_stride;
+};
+#ifdef __cplusplus
+} // namespace etna::shaders
+#endif

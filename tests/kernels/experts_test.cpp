@@ -1,0 +1,334 @@
+#include "core/kernels/experts.hpp"
+#include "tests/kernels/weight_source.hpp"
+#include "tests/reference/operations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
+
+/// Memory for choices and groups, all of it NaN at first.
+struct Choices {
+    kernels::ExpertChoice choice;
+    kernels::ExpertGroups groups;
+};
+
+Choices make_choices(DeviceCase& device, uint32_t rows, uint32_t count, uint32_t used) {
+    const std::vector<float> unset(std::size_t{rows} * used, nan_value);
+    const uint64_t group_words = kernels::expert_group_bytes(rows, used) / 4;
+    return {.choice = {.experts = device.upload(unset),
+                       .shares = device.upload(unset),
+                       .count = count,
+                       .used = used,
+                       .rows = rows},
+            .groups = {device.upload(std::vector<float>(group_words, nan_value))}};
+}
+
+std::vector<double> row_of(const std::vector<float>& all, std::size_t row, std::size_t width) {
+    return {all.begin() + static_cast<std::ptrdiff_t>(row * width),
+            all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
+}
+
+struct Shape {
+    uint32_t experts;
+    uint32_t used;
+    uint32_t rows;
+    uint32_t width;  ///< of input
+    uint32_t height; ///< of output
+};
+
+std::string describe(kernels::PlanFamily family, kernels::Format format, const Shape& shape) {
+    return std::string(to_string(family)) + " " + std::string(to_string(format)) + " " +
+           std::to_string(shape.used) + " of " + std::to_string(shape.experts) + " experts [" +
+           std::to_string(shape.height) + "," + std::to_string(shape.width) + "] x[" +
+           std::to_string(shape.rows) + "]";
+}
+
+/// Matrices of a stack; those of experts that nobody uses are all ones in every bit, which is no number.
+struct Stack {
+    kernels::MatrixStack device;
+    std::vector<reference::Matrix> values;
+};
+
+Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const Shape& shape,
+                 const std::set<uint32_t>& in_use) {
+    const kernels::Layout layout{format, kernels::preferred_arrangement(device.library().target())};
+    const kernels::PackedBytes packed = kernels::packed_bytes(layout, shape.height, shape.width);
+    std::vector<std::byte> weights(shape.experts * packed.weights, std::byte{0xFF});
+    std::vector<std::byte> scales(shape.experts * packed.scales, std::byte{0xFF});
+    Stack stack;
+    for (uint32_t expert = 0; expert < shape.experts; ++expert) {
+        const WeightSource source = random_weight(random, format, shape.height, shape.width);
+        stack.values.push_back(source.values);
+        if (!in_use.contains(expert))
+            continue;
+        const Status status = kernels::repack(
+            {.layout = layout,
+             .row_count = shape.height,
+             .columns = shape.width,
+             .source = source.bytes,
+             .weights = MutableByteView(weights).subspan(expert * packed.weights, packed.weights),
+             .scales = MutableByteView(scales).subspan(expert * packed.scales, packed.scales)});
+        if (!status)
+            FAIL(status.error().message);
+    }
+    stack.device = {.matrices = {.layout = layout,
+                                 .rows = shape.height,
+                                 .columns = shape.width,
+                                 .weights = device.upload(weights),
+                                 .scales = scales.empty() ? vk::Range{} : device.upload(scales)},
+                    .count = shape.experts};
+    return stack;
+}
+
+/// (n + 4) roundings of 2^-24 of the sum of |products|.
+double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+    double magnitudes = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k)
+        magnitudes += std::abs(weight.row(row)[k] * x[k]);
+    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
+}
+
+void check_linear(kernels::PlanFamily family, kernels::Format format, const Shape& shape,
+                  kernels::ExpertInput reads, uint32_t seed) {
+    INFO(describe(family, format, shape));
+    std::mt19937 random(seed);
+    DeviceCase device(family);
+    const uint32_t pairs = shape.rows * shape.used;
+    std::vector<uint32_t> experts(pairs);
+    for (uint32_t& expert : experts)
+        expert = static_cast<uint32_t>(random() % shape.experts) / 2 * 2; // odd ones have nothing to do
+    const Stack stack = make_stack(device, random, format, shape, {experts.begin(), experts.end()});
+    Choices made = make_choices(device, shape.rows, shape.experts, shape.used);
+    made.choice.experts = device.upload(experts);
+    const uint32_t input_rows = reads == kernels::ExpertInput::row ? shape.rows : pairs;
+    const std::vector<float> x = random_floats(random, std::size_t{input_rows} * shape.width);
+    const auto input = device.upload_rows(x, input_rows, shape.width);
+    const auto output = device.upload_rows(std::vector<float>(std::size_t{pairs} * shape.height, nan_value),
+                                           pairs, shape.height);
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+        expert_group(library, recorder, made.choice, made.groups);
+        recorder.barrier();
+        expert_linear(library, recorder,
+                      {.weights = stack.device,
+                       .input = input,
+                       .output = output,
+                       .reads = reads,
+                       .choice = made.choice,
+                       .groups = made.groups});
+    });
+    const std::vector<float> y = device.download_rows(output);
+    for (uint32_t pair = 0; pair < pairs; ++pair) {
+        const auto row =
+            row_of(x, reads == kernels::ExpertInput::row ? pair / shape.used : pair, shape.width);
+        const reference::Matrix& weight = stack.values[experts[pair]];
+        const reference::Vector exact = reference::linear(weight, row);
+        for (uint32_t m = 0; m < shape.height; ++m) {
+            const float value = y[std::size_t{pair} * shape.height + m];
+            if (!(std::abs(value - exact[m]) <= bound(weight, m, row)))
+                FAIL("y[" << pair << "][" << m << "] = " << value << ", expected " << exact[m]);
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
+    std::mt19937 random(1);
+    for (const auto family : all_families()) {
+        for (const auto& [count, used] :
+             {std::pair{1U, 1U}, {3U, 3U}, {7U, 2U}, {64U, 6U}, {65U, 32U}, {128U, 8U}, {1024U, 5U}}) {
+            INFO(to_string(family) << ", " << used << " of " << count);
+            constexpr uint32_t rows = 4;
+            DeviceCase device(family);
+            std::vector<float> logits = random_floats(random, std::size_t{rows} * count);
+            for (std::size_t i = 0; i < logits.size(); ++i)
+                logits[i] =
+                    i < count ? std::round(logits[i] * 2) : logits[i] * 20; // the first row has equals
+            if (used < count)
+                logits[std::size_t{2} * count + count - 1] = -INFINITY;
+            const auto router = device.upload_rows(logits, rows, count);
+            const Choices made = make_choices(device, rows, count, used);
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                expert_route(library, recorder, {.router = router, .choice = made.choice});
+            });
+            const auto experts = device.download<uint32_t>(made.choice.experts);
+            const auto shares = device.download<float>(made.choice.shares);
+            for (uint32_t row = 0; row < rows; ++row) {
+                const auto expected = reference::choose_experts(row_of(logits, row, count), used);
+                for (uint32_t i = 0; i < used; ++i) {
+                    INFO("row " << row << " choice " << i);
+                    const std::size_t at = std::size_t{row} * used + i;
+                    REQUIRE(experts[at] == expected[i].expert);
+                    REQUIRE(shares[at] == Approx(expected[i].share).epsilon(1e-5).margin(1e-30));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("expert_group puts every pair into one tile of its expert") {
+    std::mt19937 random(2);
+    for (const auto& [rows, count, used] : {std::array{1U, 1U, 1U},
+                                            {1U, 128U, 8U},
+                                            {33U, 5U, 2U},
+                                            {64U, 3U, 3U},
+                                            {200U, 1024U, 3U},
+                                            {150U, 100U, 7U}}) {
+        INFO(rows << " rows, " << used << " of " << count);
+        DeviceCase device(kernels::PlanFamily::nvidia);
+        const uint32_t pairs = rows * used;
+        std::vector<uint32_t> experts(pairs);
+        for (uint32_t& expert : experts)
+            expert = static_cast<uint32_t>(random() % count);
+        experts.back() = 0xFFFFFFF0U; // stands for the last expert
+        Choices made = make_choices(device, rows, count, used);
+        made.choice.experts = device.upload(experts);
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            expert_group(library, recorder, made.choice, made.groups);
+        });
+        experts.back() = count - 1;
+        const auto words = device.download<uint32_t>(made.groups.range);
+        const uint32_t columns = kernels::expert_tile_pairs(pairs, count);
+        REQUIRE(words[0] <= std::min(pairs, pairs / columns + count));
+        std::vector<uint32_t> seen(pairs);
+        for (uint32_t tile = 0; tile < words[0]; ++tile) {
+            const uint32_t* at = &words[1 + std::size_t{3} * tile];
+            REQUIRE((at[2] >= 1 && at[2] <= columns && at[1] + at[2] <= pairs));
+            for (uint32_t place = at[1]; place < at[1] + at[2]; ++place) {
+                const uint32_t pair = words[1 + std::size_t{3} * pairs + place];
+                REQUIRE(pair < pairs);
+                ++seen[pair];
+                REQUIRE(experts[pair] == at[0]);
+            }
+        }
+        REQUIRE(std::all_of(seen.begin(), seen.end(), [](uint32_t times) { return times == 1; }));
+    }
+}
+
+TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and families") {
+    uint32_t seed = 1;
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats()) {
+            for (Shape shape : {Shape{3, 2, 1, 32, 1}, Shape{9, 4, 2, 64, 17}, Shape{4, 2, 21, 96, 35}}) {
+                shape.width = width_near(format, shape.width);
+                const auto reads = seed % 2 == 0 ? kernels::ExpertInput::row : kernels::ExpertInput::pair;
+                check_linear(family, format, shape, reads, seed++);
+            }
+        }
+    }
+}
+
+TEST_CASE("a pair's result has the same bits whatever pairs stand beside it") {
+    std::mt19937 random(5);
+    constexpr Shape shape{.experts = 3, .used = 2, .rows = 23, .width = 320, .height = 20};
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        const Stack stack = make_stack(device, random, kernels::Format::q8_0, shape, {0, 1, 2});
+        const std::vector<float> x = random_floats(random, std::size_t{shape.rows} * shape.width);
+        const auto last_x = static_cast<std::ptrdiff_t>(std::size_t{shape.rows - 1} * shape.width);
+        std::vector<std::vector<float>> results;
+        for (const uint32_t rows : {1U, 2U, 5U, 23U}) {
+            std::vector<float> some(x.begin(), x.begin() + std::ptrdiff_t{rows - 1} * shape.width);
+            some.insert(some.end(), x.begin() + last_x, x.end());
+            std::vector<uint32_t> experts(std::size_t{rows} * shape.used);
+            for (uint32_t& expert : experts)
+                expert = static_cast<uint32_t>(random() % shape.experts);
+            experts[experts.size() - 2] = 2;
+            experts.back() = 0;
+            Choices made = make_choices(device, rows, shape.experts, shape.used);
+            made.choice.experts = device.upload(experts);
+            const auto input = device.upload_rows(some, rows, shape.width);
+            const uint32_t pairs = rows * shape.used;
+            const auto output = device.upload_rows(
+                std::vector<float>(std::size_t{pairs} * shape.height, nan_value), pairs, shape.height);
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                expert_group(library, recorder, made.choice, made.groups);
+                recorder.barrier();
+                expert_linear(library, recorder,
+                              {.weights = stack.device,
+                               .input = input,
+                               .output = output,
+                               .choice = made.choice,
+                               .groups = made.groups});
+            });
+            const std::vector<float> y = device.download_rows(output);
+            results.emplace_back(y.end() - std::ptrdiff_t{2} * shape.height, y.end());
+        }
+        for (const auto& result : results)
+            REQUIRE(result == results.front());
+    }
+}
+
+TEST_CASE("expert_sum adds each pair by its share") {
+    std::mt19937 random(6);
+    for (const auto& [rows, used, width] : {std::array{1U, 1U, 1U}, {3U, 4U, 63U}, {2U, 8U, 130U}}) {
+        DeviceCase device(kernels::PlanFamily::amd);
+        const uint32_t pairs = rows * used;
+        const std::vector<float> x = random_floats(random, std::size_t{pairs} * width);
+        const std::vector<float> shares = random_floats(random, pairs);
+        const std::vector<float> before = random_floats(random, std::size_t{rows + 1} * width);
+        Choices made = make_choices(device, rows, 8, used);
+        made.choice.shares = device.upload(shares);
+        const auto output = device.upload_rows(before, rows + 1, width);
+        const auto input = device.upload_rows(x, pairs, width);
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            expert_sum(library, recorder, {.input = input, .output = output, .choice = made.choice});
+        });
+        const std::vector<float> y = device.download_rows(output);
+        for (uint32_t row = 0; row <= rows; ++row) {
+            for (uint32_t k = 0; k < width; ++k) {
+                double expected = before[std::size_t{row} * width + k];
+                for (uint32_t i = row * used; row < rows && i < (row + 1) * used; ++i)
+                    expected += double{shares[i]} * x[std::size_t{i} * width + k];
+                INFO("row " << row << " element " << k);
+                REQUIRE(y[std::size_t{row} * width + k] == Approx(expected).margin(2e-6));
+            }
+        }
+    }
+}
+
+TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffer") {
+    std::mt19937 random(7);
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    constexpr Shape shape{.experts = 4, .used = 2, .rows = 3, .width = 32, .height = 8};
+    const Stack stack = make_stack(device, random, kernels::Format::f32, shape, {0, 1, 2, 3});
+    const Choices made = make_choices(device, shape.rows, shape.experts, shape.used);
+    const auto input = device.upload_rows(std::vector<float>(std::size_t{3} * 32), 3, 32);
+    const auto output = device.upload_rows(std::vector<float>(std::size_t{6} * 8), 6, 8);
+    const auto refused = [&](const kernels::ExpertLinear& operation) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        expert_linear(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    const kernels::ExpertLinear sound{.weights = stack.device,
+                                      .input = input,
+                                      .output = output,
+                                      .choice = made.choice,
+                                      .groups = made.groups};
+    REQUIRE_FALSE(refused(sound));
+    kernels::ExpertLinear more_experts = sound;
+    more_experts.choice.count = more_experts.weights.count = 5;
+    REQUIRE(refused(more_experts));
+    kernels::ExpertLinear other_experts = sound;
+    other_experts.choice.count = 3;
+    REQUIRE(refused(other_experts));
+    kernels::ExpertLinear by_pair = sound; // the input has a row for each row only
+    by_pair.reads = kernels::ExpertInput::pair;
+    REQUIRE(refused(by_pair));
+    kernels::ExpertLinear more_rows = sound;
+    more_rows.choice.rows = 4;
+    REQUIRE(refused(more_rows));
+    kernels::ExpertLinear short_groups = sound;
+    short_groups.groups.range.bytes -= 4;
+    REQUIRE(refused(short_groups));
+}

@@ -1,0 +1,128 @@
+#include "core/model/arch/registry.hpp"
+#include "core/model/config.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// What each architecture's own keys mean, and what is refused.
+namespace {
+
+RandomModelOptions options_of(RandomArchitecture architecture) {
+    return {.architecture = architecture, .tokenizer = RandomTokenizer::none};
+}
+
+Result<model::Config> read(const GgufWriter& writer) {
+    const Bytes bytes = writer.bytes();
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto architecture = model::find_architecture(*file);
+    REQUIRE(architecture);
+    return (*architecture)->read_config(*file);
+}
+
+Result<model::Config> read(const RandomModelOptions& options) {
+    return read(random_model_keys(options));
+}
+
+template <class T>
+std::string error_with(const RandomModelOptions& options, const std::string& key, const T& value) {
+    GgufWriter writer = random_model_keys(options);
+    writer.add(key, value);
+    const auto config = read(writer);
+    REQUIRE(!config);
+    return config.error().message;
+}
+
+} // namespace
+
+TEST_CASE("gemma3 has a cache group for layers that see everything and one for those with a window") {
+    RandomModelOptions options = options_of(RandomArchitecture::gemma3);
+    options.layers = 8;
+    options.window = 100;
+    options.window_pattern = 0; // the key is absent: every sixth
+    options.rope_base = 1e6F;
+    options.rope_scaling = RopeScaling::linear;
+    options.attention_softcap = 50;
+    options.logit_softcap = 30;
+    const auto config = read(options);
+    REQUIRE(config);
+    CHECK(config->layer_groups == std::vector<uint32_t>{1, 1, 1, 1, 1, 0, 1, 1});
+    REQUIRE(config->cache_groups.size() == 2);
+    const model::CacheGroup& full = config->cache_groups[0];
+    CHECK(full.layers == 1);
+    CHECK(full.window_tokens == 0);
+    CHECK(full.rotary.base == 1e6);
+    CHECK(full.rotary.scaling == model::RotaryScaling::linear);
+    CHECK(full.rotary.factor == 4);
+    const model::CacheGroup& window = config->cache_groups[1];
+    CHECK(window.layers == 7);
+    CHECK(window.window_tokens == 100);
+    CHECK(window.rotary.base == 10000);
+    CHECK(window.rotary.scaling == model::RotaryScaling::none);
+    CHECK(window.rotary.dims == 16);
+    CHECK(window.rotary.pairs == kernels::RotaryPairs::halves);
+    CHECK(config->embedding_scale == 8);
+    CHECK(config->attention_scale == 0.25F);
+    CHECK(config->attention_softcap == 50);
+    CHECK(config->logit_softcap == 30);
+    CHECK(config->gate == kernels::Gate::gelu);
+}
+
+TEST_CASE("gemma3 of 62 layers scales its scores by the width of a head's share") {
+    RandomModelOptions options = options_of(RandomArchitecture::gemma3);
+    options.layers = 62;
+    options.heads = 2;
+    CHECK(read(options)->attention_scale == Approx(1 / std::sqrt(32.0)));
+}
+
+TEST_CASE("phi3 may have a window; without the key it sees everything") {
+    RandomModelOptions options = options_of(RandomArchitecture::phi3);
+    options.window = 255;
+    CHECK(read(options)->cache_groups[0].window_tokens == 255);
+    options.window = 0;
+    CHECK(read(options)->cache_groups[0].window_tokens == 0);
+}
+
+TEST_CASE("qwen3moe tells its experts") {
+    const auto config = read(options_of(RandomArchitecture::qwen3moe));
+    REQUIRE(config);
+    CHECK(config->experts.count == 5);
+    CHECK(config->experts.used == 2);
+    CHECK(config->experts.feed_forward == 32);
+}
+
+TEST_CASE("experts that cannot be are refused") {
+    RandomModelOptions options = options_of(RandomArchitecture::qwen3moe);
+    options.experts_used = 6;
+    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_used_count = 6: above expert_count 5");
+    options.experts = 40;
+    options.experts_used = 33;
+    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_used_count = 33: outside 1 to 32");
+    options.experts = 2000;
+    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_count = 2000: outside 1 to 1024");
+    options.experts = 0;
+    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_count = 0: outside 1 to 1024");
+    for (const auto architecture : {RandomArchitecture::gemma3, RandomArchitecture::phi3,
+                                    RandomArchitecture::qwen2, RandomArchitecture::qwen3}) {
+        const std::string key = std::string(to_string(architecture)) + ".expert_count";
+        CHECK(error_with(options_of(architecture), key, 8U) ==
+              "m.gguf: " + key + " = 8: mixtures of experts are not supported");
+    }
+}
+
+TEST_CASE("bad values of architectures' own keys are named") {
+    const RandomModelOptions phi3 = options_of(RandomArchitecture::phi3);
+    CHECK(error_with(phi3, "phi3.rope.scaling.type", "dynamic") ==
+          "m.gguf: phi3.rope.scaling.type = `dynamic`: supported are none, linear, yarn and longrope");
+    const RandomModelOptions gemma3 = options_of(RandomArchitecture::gemma3);
+    CHECK(error_with(gemma3, "gemma3.rope.freq_base_swa", 0.5F) ==
+          "m.gguf: gemma3.rope.freq_base_swa = 0.5: must be above 1 and at most 1000000000000");
+    CHECK(error_with(gemma3, "gemma3.final_logit_softcapping", -1.0F) ==
+          "m.gguf: gemma3.final_logit_softcapping = -1: must be at least 0 and at most 1000000");
+}
