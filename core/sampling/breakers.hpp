@@ -11,7 +11,7 @@
 namespace etna::sampling {
 
 /// Longest sequence breaker.
-constexpr uint32_t breaker_tokens_max = 32;
+constexpr uint32_t breaker_tokens_max = 64;
 
 /// Sequences of tokens over which DRY sees no repetition: ends of lines, quotes and the like. Immutable.
 class Breakers {
