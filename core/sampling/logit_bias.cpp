@@ -2,6 +2,7 @@
 
 #include "core/sampling/change.hpp"
 
+#include <cassert>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ Status check(std::span<const LogitBias> biases, uint32_t vocabulary) {
 
 void add_logit_bias(std::span<float> logits, std::span<const LogitBias> biases) {
     for (const LogitBias& one : biases) {
+        assert(one.token < logits.size());
         float& logit = logits[one.token];
         logit = std::isinf(one.bias) ? one.bias : rounded_logit(logit, double{logit} + one.bias);
     }

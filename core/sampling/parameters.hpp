@@ -10,8 +10,8 @@ namespace etna::sampling {
 /// How one token is chosen from a row of logits. What stands at its neutral value has no effect. In this
 /// order:
 ///
-/// 1. Logits are changed: logit bias, repetition penalty, presence and frequency penalty, DRY. A finite logit
-///    stays finite: the range of float is the end.
+/// 1. Logits are changed: logit bias, repetition penalty, frequency and presence penalty, DRY. A finite logit
+///    stays finite: each change ends at the range of float.
 /// 2. Filters take candidates away, each on the distribution that the one before left (renormalised):
 ///    top-n-sigma, top-k, typical, top-p, min-p, XTC. None leaves fewer than min_keep of what came to it, and
 ///    one at least is left. Tokens with a logit of -infinity are impossible and never take part.

@@ -9,6 +9,8 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 Tokens last(const Tokens& tokens, uint32_t count) {
     Tokens result;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
@@ -47,6 +49,14 @@ std::size_t tokens_behind_last_breaker(const Tokens& tokens, const std::vector<T
     return tokens.size() - start;
 }
 
+/// The sum, within the range of float; but -infinity stays, and a bias of -infinity bans.
+double held(double logit, double change) {
+    constexpr double most = std::numeric_limits<float>::max();
+    if (logit == -infinity || change == -infinity)
+        return -infinity;
+    return std::clamp(logit + change, -most, most);
+}
+
 double dry_penalty(const sampling::Parameters& parameters, const Past& past, const Tokens& window,
                    TokenId token) {
     for (const Tokens& breaker : past.breakers) {
@@ -56,8 +66,10 @@ double dry_penalty(const sampling::Parameters& parameters, const Past& past, con
     const uint32_t length = repetition_length(window, past.breakers, token);
     if (length < parameters.dry_allowed_length)
         return 0;
-    return parameters.dry_multiplier *
-           std::pow(double{parameters.dry_base}, double(length) - parameters.dry_allowed_length);
+    const double penalty =
+        parameters.dry_multiplier *
+        std::pow(double{parameters.dry_base}, double(length) - parameters.dry_allowed_length);
+    return std::min(penalty, std::numeric_limits<double>::max()); // only a bias bans
 }
 
 } // namespace
@@ -76,27 +88,26 @@ uint32_t repetition_length(const Tokens& tokens, const std::vector<Tokens>& brea
 }
 
 Vector changed_logits(View logits, const sampling::Parameters& parameters, const Past& past) {
-    constexpr double most = std::numeric_limits<float>::max();
     Tokens history = past.prompt;
     history.insert(history.end(), past.output.begin(), past.output.end());
+    const Tokens repetition_window = last(history, parameters.repetition_window_tokens);
+    const Tokens frequency_window = last(past.output, parameters.frequency_window_tokens);
+    const Tokens presence_window = last(past.output, parameters.presence_window_tokens);
     const Tokens dry_window = last(history, parameters.dry_window_tokens);
-    Vector changed(logits.begin(), logits.end());
-    for (TokenId token = 0; token < changed.size(); ++token) {
-        double& logit = changed[token];
-        for (const sampling::LogitBias& bias : past.biases)
-            logit += bias.token == token ? bias.bias : 0;
-        if (occurrences(last(history, parameters.repetition_window_tokens), token) > 0)
-            logit = logit > 0 ? logit / parameters.repetition_penalty : logit * parameters.repetition_penalty;
-        logit -= parameters.frequency_penalty *
-                 occurrences(last(past.output, parameters.frequency_window_tokens), token);
-        if (occurrences(last(past.output, parameters.presence_window_tokens), token) > 0)
-            logit -= parameters.presence_penalty;
-        logit -= dry_penalty(parameters, past, dry_window, token);
-        const bool is_banned = std::any_of(past.biases.begin(), past.biases.end(), [&](const auto& bias) {
-            return bias.token == token && std::isinf(bias.bias);
-        });
-        if (!std::isinf(logits[token]) && !is_banned)
-            logit = std::clamp(logit, -most, most);
+    Vector changed;
+    for (TokenId token = 0; token < logits.size(); ++token) {
+        double logit = logits[token];
+        for (const sampling::LogitBias& bias : past.biases) {
+            if (bias.token == token)
+                logit = held(logit, bias.bias);
+        }
+        const double penalty = parameters.repetition_penalty;
+        if (occurrences(repetition_window, token) > 0)
+            logit = held(logit > 0 ? logit / penalty : logit * penalty, 0);
+        logit = held(logit, -parameters.frequency_penalty * occurrences(frequency_window, token));
+        if (occurrences(presence_window, token) > 0)
+            logit = held(logit, -parameters.presence_penalty);
+        changed.push_back(held(logit, -dry_penalty(parameters, past, dry_window, token)));
     }
     return changed;
 }

@@ -18,7 +18,7 @@ struct Past {
 };
 
 /// Logits after bias, repetition penalty, frequency and presence penalty and DRY, token by token as each
-/// definition says. What was finite is held within the range of float.
+/// definition says. What is finite is held within the range of float after each change.
 Vector changed_logits(View logits, const sampling::Parameters& parameters, const Past& past);
 
 /// m(token) of core/sampling/dry.hpp: the length of the repetition that the token would continue, 0 for none.
