@@ -1,5 +1,6 @@
 #include "cli/option_values.hpp"
 
+#include "cli/parsed.hpp"
 #include "cli/quote.hpp"
 
 #include <algorithm>
@@ -13,16 +14,6 @@
 
 namespace etna::cli {
 namespace {
-
-/// The whole text as a number; empty when anything is left over or it does not fit.
-template <class Number>
-std::optional<Number> parsed(std::string_view text) {
-    Number number{};
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc() || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
 
 bool is_whole(std::string_view text) {
     if (text.starts_with('-'))

@@ -143,11 +143,12 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     receiver.finish_line();
     if (!status)
         return fail(status.error(), ExitCode::failed);
-    if (options.output_form == OutputForm::json)
+    if (options.output_form == OutputForm::json) {
         receiver.output.write(json_report(*model, receiver.finished, receiver.text,
                                           options.logprobs ? &receiver.tokens : nullptr));
-    if (options.output_form == OutputForm::text)
+    } else {
         report_logprobs(diagnostics, receiver.tokens);
+    }
     if (options.verbosity == Verbosity::verbose)
         verbose_report(diagnostics, *model, receiver.finished);
     return exit_code(receiver, diagnostics);

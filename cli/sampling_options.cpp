@@ -1,11 +1,11 @@
 #include "cli/sampling_options.hpp"
 
+#include "cli/parsed.hpp"
 #include "cli/quote.hpp"
 #include "core/generate/dry_breakers.hpp"
 
-#include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstddef>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -65,20 +65,15 @@ Status read_dry(const OptionValues& values, SamplingOptions& options) {
 
 /// "15043=-2.5", "13=-inf".
 std::optional<sampling::LogitBias> parsed_bias(std::string_view text) {
-    sampling::LogitBias bias;
-    const char* end = text.data() + text.size();
-    const auto [equals, failure] = std::from_chars(text.data(), end, bias.token);
-    if (failure != std::errc() || equals == end || *equals != '=')
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos)
         return std::nullopt;
-    const std::string_view number(equals + 1, static_cast<std::size_t>(end - equals - 1));
-    if (number == "-inf") {
-        bias.bias = -std::numeric_limits<float>::infinity();
-        return bias;
-    }
-    const auto [rest, wrong] = std::from_chars(number.data(), end, bias.bias);
-    if (wrong != std::errc() || rest != end || !std::isfinite(bias.bias))
+    const std::string_view number = text.substr(equals + 1);
+    const auto token = parsed<TokenId>(text.substr(0, equals));
+    const auto bias = parsed<float>(number);
+    if (!token || !bias || (!std::isfinite(*bias) && number != "-inf"))
         return std::nullopt;
-    return bias;
+    return sampling::LogitBias{*token, *bias};
 }
 
 Status read_biases(const OptionValues& values, SamplingOptions& options) {

@@ -56,9 +56,10 @@ sampling::Parameters sampling_defaults(const gguf::File& file) {
         parameters.xtc_threshold = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.penalty_repeat", {penalty_min, penalty_max}))
         parameters.repetition_penalty = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.penalty_last_n", {-1, window_max}))
+    if (const auto value = recommended(file, "general.sampling.penalty_last_n", {-1, window_max})) {
         parameters.repetition_window_tokens =
             *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
+    }
     return parameters;
 }
 

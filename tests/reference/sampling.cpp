@@ -123,6 +123,7 @@ std::vector<Choice> distribution(View logits, const sampling::Parameters& parame
     keep_top_n_sigma(candidates, parameters.top_n_sigma, parameters.min_keep);
     const double total = log_sum_exp(logits);
     std::vector<Choice> choices;
+    choices.reserve(candidates.size());
     for (const Candidate& candidate : candidates)
         choices.push_back({.token = candidate.token, .probability = std::exp(candidate.logit - total)});
     keep_top_k(choices, parameters.top_k, parameters.min_keep);
