@@ -1,5 +1,6 @@
 #include "cli/option_values.hpp"
 
+#include "cli/parsed.hpp"
 #include "cli/quote.hpp"
 
 #include <algorithm>
@@ -13,16 +14,6 @@
 
 namespace etna::cli {
 namespace {
-
-/// The whole text as a number; empty when anything is left over or it does not fit.
-template <class Number>
-std::optional<Number> parsed(std::string_view text) {
-    Number number{};
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure != std::errc() || end != text.data() + text.size())
-        return std::nullopt;
-    return number;
-}
 
 bool is_whole(std::string_view text) {
     if (text.starts_with('-'))
@@ -102,6 +93,18 @@ Result<std::optional<uint32_t>> OptionValues::integer(std::string_view name) con
     if (!number || !contains(option(name).range, static_cast<double>(*number)))
         return out_of_range(*value, option(name));
     return std::optional(static_cast<uint32_t>(*number)); // every integer range ends within 32 bits
+}
+
+Result<std::optional<int32_t>> OptionValues::signed_integer(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<int32_t>();
+    if (!is_whole(value->text))
+        return refused(*value, "a whole number", option(name));
+    const auto number = parsed<int64_t>(value->text);
+    if (!number || !contains(option(name).range, static_cast<double>(*number)))
+        return out_of_range(*value, option(name));
+    return std::optional(static_cast<int32_t>(*number)); // every range of these ends within 32 bits
 }
 
 Result<std::optional<float>> OptionValues::number(std::string_view name) const {

@@ -4,6 +4,7 @@
 #include "cli/folders.hpp"
 #include "cli/loading_bar.hpp"
 #include "cli/log_to_diagnostics.hpp"
+#include "cli/logprobs.hpp"
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
 #include "cli/run_report.hpp"
@@ -45,17 +46,31 @@ void tell_about(const generate::Model& model, const RunOptions& options, Diagnos
     }
 }
 
-generate::Request request_of(const RunOptions& options, const generate::Model& model, std::string prompt) {
+Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model,
+                                     std::string prompt) {
     generate::Request request;
     if (options.prompt_form == PromptForm::raw || !model.chat_template()) {
+        if (!options.system.empty()) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{} has no chat template, which --system needs", model.name()),
+                         "put its text at the beginning of the prompt"};
+        }
         request.prompt = std::move(prompt);
     } else {
-        request.prompt = std::vector<chat::Message>{{chat::Role::user, std::move(prompt)}};
+        std::vector<chat::Message> messages;
+        if (!options.system.empty())
+            messages.push_back({chat::Role::system, options.system});
+        messages.push_back({chat::Role::user, std::move(prompt)});
+        request.prompt = std::move(messages);
     }
     request.max_tokens = options.max_tokens;
-    request.sampling = options.sampling;
-    request.seed = options.seed;
+    request.sampling = options.sampling.wishes;
+    request.logit_bias = options.sampling.logit_bias;
+    if (options.sampling.dry_breakers)
+        request.dry_breakers = *options.sampling.dry_breakers;
+    request.seed = options.sampling.seed;
     request.stop = options.stop;
+    request.logprobs = options.logprobs;
     return request;
 }
 
@@ -63,12 +78,17 @@ generate::Request request_of(const RunOptions& options, const generate::Model& m
 struct Receiver {
     Output output;
     OutputForm form;
-    std::string text;
-    generate::Finished finished;
+    std::string text = {};
+    std::vector<generate::TokenDelta> tokens = {}; ///< with --logprobs
+    generate::Finished finished = {};
 
     generate::Flow receive(const generate::Event& event) {
         if (const auto* last = std::get_if<generate::Finished>(&event)) {
             finished = *last;
+            return generate::Flow::go_on;
+        }
+        if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
+            tokens.push_back(*token);
             return generate::Flow::go_on;
         }
         const std::string& piece = std::get<generate::TextDelta>(event).text;
@@ -96,6 +116,12 @@ ExitCode exit_code(const Receiver& receiver, Diagnostics& diagnostics) {
                                                                                 : ExitCode::done;
 }
 
+/// Whether chance had a part in the text, and nobody chose it.
+bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
+    return !options.sampling.seed &&
+           generate::with_wishes(model.sampling_defaults(), options.sampling.wishes).temperature > 0;
+}
+
 } // namespace
 
 ExitCode run_command(const RunOptions& options, const Environment& environment) {
@@ -114,19 +140,26 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
         return fail(model.error(), ExitCode::failed);
     tell_about(*model, options, diagnostics);
 
-    Receiver receiver{Output(environment.output), options.output_form, {}, {}};
+    const auto request = request_of(options, *model, std::move(*prompt));
+    if (!request)
+        return fail(request.error(), ExitCode::failed);
+    Receiver receiver{.output = Output(environment.output), .form = options.output_form};
     const auto stop_requested = environment.watch_interrupts();
     const Status status = generate::generate(
-        *model, request_of(options, *model, std::move(*prompt)),
-        [&](const generate::Event& event) { return receiver.receive(event); }, stop_requested);
+        *model, *request, [&](const generate::Event& event) { return receiver.receive(event); },
+        stop_requested);
     receiver.finish_line();
     if (!status)
         return fail(status.error(), ExitCode::failed);
-    if (options.output_form == OutputForm::json)
-        receiver.output.write(json_report(*model, receiver.finished, receiver.text));
+    if (options.output_form == OutputForm::json) {
+        receiver.output.write(json_report(*model, receiver.finished, receiver.text,
+                                          options.logprobs ? &receiver.tokens : nullptr));
+    } else {
+        report_logprobs(diagnostics, receiver.tokens);
+    }
     if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, *model, receiver.finished);
-    } else if (options.output_form == OutputForm::text && !options.seed && options.sampling.temperature > 0) {
+    } else if (options.output_form == OutputForm::text && drew_a_seed(*model, options)) {
         diagnostics.note(fmt::format("--seed {} repeats this", receiver.finished.seed));
     }
     return exit_code(receiver, diagnostics);

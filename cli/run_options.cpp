@@ -9,12 +9,15 @@
 namespace etna::cli {
 namespace {
 
-Status read_sampling(const OptionValues& values, RunOptions& options) {
-    ETNA_TRY(options.sampling.temperature, values.number("temp"));
-    ETNA_TRY(options.sampling.top_k, values.integer("top-k"));
-    ETNA_TRY(options.sampling.top_p, values.number("top-p"));
-    ETNA_TRY(options.sampling.min_p, values.number("min-p"));
-    ETNA_TRY(options.seed, values.integer("seed"));
+/// A system message needs the chat template that --raw leaves out.
+Status read_prompt_form(const OptionValues& values, RunOptions& options) {
+    ETNA_TRY(const bool raw, values.flag("raw"));
+    options.prompt_form = raw ? PromptForm::raw : PromptForm::as_message;
+    options.system = values.text("system").value_or("");
+    if (raw && !options.system.empty()) {
+        return Error{ErrorKind::invalid_argument, "--system has no place in a --raw prompt",
+                     "leave one of them out, or write the whole prompt in the model's own format"};
+    }
     return {};
 }
 
@@ -56,12 +59,12 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     const OptionValues values(command, arguments);
     ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
     ETNA_CHECK(read_stops(values, options));
-    ETNA_CHECK(read_sampling(values, options));
     ETNA_CHECK(read_device(values, options));
-    ETNA_TRY(const bool raw, values.flag("raw"));
+    ETNA_TRY(options.sampling, read_sampling(values));
+    ETNA_CHECK(read_prompt_form(values, options));
+    ETNA_TRY(options.logprobs, values.integer("logprobs"));
     ETNA_TRY(const bool json, values.flag("json"));
     ETNA_TRY(const bool verbose, values.flag("verbose"));
-    options.prompt_form = raw ? PromptForm::raw : PromptForm::as_message;
     options.output_form = json ? OutputForm::json : OutputForm::text;
     options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
     return options;

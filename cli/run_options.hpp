@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/command_line.hpp"
-#include "core/generate/defaults.hpp"
+#include "cli/sampling_options.hpp"
 #include "core/generate/model.hpp"
 
 #include <optional>
@@ -20,9 +20,10 @@ struct RunOptions {
     std::optional<std::string> prompt;
     std::optional<uint32_t> max_tokens;
     std::vector<std::string> stop;
+    std::string system; ///< empty: no system message
     PromptForm prompt_form = PromptForm::as_message;
-    generate::SamplingWishes sampling;
-    std::optional<uint32_t> seed;
+    SamplingOptions sampling;
+    std::optional<uint32_t> logprobs;   ///< for how many tokens besides the chosen one; empty: none are told
     generate::ExecutorOptions executor; ///< without progress
     OutputForm output_form = OutputForm::text;
     Verbosity verbosity = Verbosity::quiet;

@@ -1,5 +1,7 @@
 #include "cli/run_report.hpp"
 
+#include "cli/logprobs.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -20,13 +22,13 @@ double generation_per_second(const generate::Finished& finished) {
     return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
 }
 
-std::string tokens(std::size_t count) {
+std::string counted_tokens(std::size_t count) {
     return fmt::format("{} token{}", count, count == 1 ? "" : "s");
 }
 
 /// One phase: "24 tokens in 0.50 s, 48.0 tok/s"; without the speed where there was nothing to measure.
 std::string phase(std::size_t count, double ms, double tokens_per_second) {
-    std::string text = fmt::format("{} in {:.2f} s", tokens(count), ms / ms_per_second);
+    std::string text = fmt::format("{} in {:.2f} s", counted_tokens(count), ms / ms_per_second);
     if (tokens_per_second > 0)
         text += fmt::format(", {:.1f} tok/s", tokens_per_second);
     return text;
@@ -35,11 +37,13 @@ std::string phase(std::size_t count, double ms, double tokens_per_second) {
 } // namespace
 
 std::string json_report(const generate::Model& model, const generate::Finished& finished,
-                        const std::string& text) {
+                        const std::string& text, const std::vector<generate::TokenDelta>* tokens) {
     nlohmann::ordered_json report;
     report["model"] = model.name();
     report["text"] = text;
     report["tokens"] = finished.tokens;
+    if (tokens != nullptr)
+        report["logprobs"] = logprobs_json(*tokens);
     report["finish_reason"] = generate::to_string(finished.finish_reason);
     report["seed"] = finished.seed;
     report["usage"] = {{"prompt_tokens", finished.prompt_tokens},
@@ -58,7 +62,7 @@ void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
                     const generate::Finished& finished) {
     diagnostics.line(fmt::format("device      {}", model.device_name()));
     diagnostics.line(fmt::format("load        {:.2f} s, context {}", model.load_ms() / ms_per_second,
-                                 tokens(model.context_tokens())));
+                                 counted_tokens(model.context_tokens())));
     diagnostics.line(
         fmt::format("prompt      {}", phase(finished.prompt_tokens, finished.timings.prompt_ms,
                                             per_second(finished.prompt_tokens, finished.timings.prompt_ms))));

@@ -5,12 +5,14 @@
 #include "core/generate/model.hpp"
 
 #include <string>
+#include <vector>
 
 namespace etna::cli {
 
-/// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD.
+/// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD. `tokens`
+/// is null where no log-probabilities were asked for.
 std::string json_report(const generate::Model& model, const generate::Finished& finished,
-                        const std::string& text);
+                        const std::string& text, const std::vector<generate::TokenDelta>* tokens);
 
 /// --verbose: what ran where, and how fast.
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,

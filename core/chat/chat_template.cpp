@@ -191,8 +191,11 @@ Result<std::string> ChatTemplate::render(std::span<const Message> messages,
         return refused("there are no messages");
     std::optional<std::string_view> system;
     if (messages.front().role == Role::system) {
-        if (shape_->system == System::unknown)
-            return refused(fmt::format("{} models know no system message", shape_->family));
+        if (shape_->system == System::unknown) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{} models know no system message", shape_->family),
+                         "put its text at the beginning of the user's message"};
+        }
         system = messages.front().content;
         messages = messages.subspan(1);
     }

@@ -24,7 +24,7 @@ enum class RowInput : uint8_t {
 /// What comes back for a row. Everything but `none` costs the vocabulary head for that row.
 enum class Want : uint8_t {
     none,
-    sampled,    ///< one token id, drawn on the device by Row::sampling
+    sampled,    ///< one token id, drawn on the device by Row::sampling; and candidates, if Row asks for them
     candidates, ///< the most likely ids with their logits, and the log-sum-exp over the vocabulary
     logits,     ///< all logits
 };
@@ -39,9 +39,11 @@ struct Row {
     uint32_t index =
         0; ///< place in the sequence: its key and value are stored there, it attends to [0, index]
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
-    uint32_t candidates = 0;            ///< how many, for Want::candidates; at most Limits::candidates_max
-    uint32_t output_slot = 0;           ///< slot that receives the sampled id, for Want::sampled
-    sampling::Parameters sampling = {}; ///< for Want::sampled; the draw is uniform(sampling.seed, index)
+    uint32_t candidates = 0;  ///< how many come back, for Want::candidates (at least 1) and sampled; at most
+                              ///< Limits::candidates_max
+    uint32_t output_slot = 0; ///< slot that receives the sampled id, for Want::sampled
+    sampling::Parameters sampling =
+        {}; ///< for Want::sampled, plain; the draw is uniform(sampling.seed, index)
 };
 
 /// A sequence's pages, one table for each cache group: entry i holds places [i * page_tokens, (i + 1) *

@@ -16,7 +16,7 @@ namespace etna::engine {
 class Channel {
 public:
     /// The engine's side. Never blocks for the reader.
-    void push(const TokenEvent& token);
+    void push(TokenEvent token);
     void finish(Finished finished);
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
 

@@ -80,7 +80,8 @@ Result<RowOutput> DeviceExecutor::read(const Submission& submission, std::size_t
     output.token = result.token;
     output.log_sum_exp = result.log_sum_exp;
     output.logit = result.logit;
-    for (uint32_t k = 0; wanted.want == Want::candidates && k < wanted.candidates; ++k) {
+    output.candidates.reserve(wanted.candidates);
+    for (uint32_t k = 0; k < wanted.candidates; ++k) {
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
     }

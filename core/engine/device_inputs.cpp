@@ -16,7 +16,7 @@ uint64_t section_bytes(uint64_t count, uint64_t element_bytes) {
 
 kernels::SampleInfo sample_info(const Row& row) {
     if (row.want != Want::sampled)
-        return {.candidates = row.want == Want::candidates ? row.candidates : 0};
+        return {.candidates = row.candidates};
     return {.temperature = row.sampling.temperature,
             .top_k = row.sampling.top_k,
             .top_p = row.sampling.top_p,
@@ -24,14 +24,13 @@ kernels::SampleInfo sample_info(const Row& row) {
             .seed = row.sampling.seed,
             .position = row.index,
             .slot = row.output_slot,
-            .candidates = 0};
+            .candidates = row.candidates};
 }
 
+/// At least 1: the largest logit is always found.
 uint32_t candidates_needed(const Row& row) {
-    if (row.want == Want::candidates)
-        return row.candidates;
     const bool draws = row.want == Want::sampled && row.sampling.temperature > 0;
-    return draws ? row.sampling.top_k : 1;
+    return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});
 }
 
 bool are_consecutive(std::span<const PageId> pages) {

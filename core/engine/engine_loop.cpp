@@ -134,8 +134,8 @@ void Engine::Loop::deliver() {
         const auto channel = channels_.find(update.request);
         if (channel == channels_.end())
             continue; // told already, when memory ran out in the middle of this
-        if (const auto* token = std::get_if<TokenEvent>(&update.event)) {
-            channel->second->push(*token);
+        if (auto* token = std::get_if<TokenEvent>(&update.event)) {
+            channel->second->push(std::move(*token));
             continue;
         }
         channel->second->finish(std::get<Finished>(std::move(update.event)));

@@ -88,6 +88,8 @@ Status check_sampled(const Row& row, std::size_t i, const Limits& limits) {
         return broken("row {}: output slot {} of {}", i, row.output_slot, limits.slots);
     if (const Status status = sampling::check(row.sampling); !status)
         return status.error().while_doing(fmt::format("row {}", i));
+    if (!sampling::is_plain(row.sampling))
+        return broken("row {}: the device samples by temperature, top_k, top_p and min_p only", i);
     const uint32_t top_k = row.sampling.top_k;
     if (row.sampling.temperature > 0 && (top_k == 0 || top_k > limits.candidates_max)) {
         return broken("row {}: top_k {} is not between 1 and {}, which the device can sample", i, top_k,
@@ -102,7 +104,8 @@ Status check_wanted(const Batch& batch, const Limits& limits) {
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
         wanted += row.want != Want::none ? 1 : 0;
-        if (row.want == Want::candidates && (row.candidates == 0 || row.candidates > limits.candidates_max)) {
+        const uint32_t least = row.want == Want::candidates ? 1 : 0;
+        if (row.candidates < least || row.candidates > limits.candidates_max) {
             return broken("row {}: {} candidates, but 1 to {} can be had", i, row.candidates,
                           limits.candidates_max);
         }

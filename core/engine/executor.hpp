@@ -27,8 +27,8 @@ struct Limits {
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0;          ///< slots for sampled ids; in_flight_max * sequences_max never stalls
     uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
-    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves 1 <= top_k <= candidates_max,
-                                 ///< or temperature 0; other parameters need Want::logits
+    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves plain parameters with 1 <=
+                                 ///< top_k <= candidates_max, or temperature 0
     uint32_t in_flight_max = 2;  ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
@@ -43,10 +43,11 @@ using sampling::Candidate;
 /// Answer to one row with Want != none.
 struct RowOutput {
     TokenId token = 0;     ///< Want::sampled
-    float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary; sampled, candidates
+    float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary
     float logit = 0;       ///< of `token`, before any filter: log-probability = logit - log_sum_exp
-    std::vector<Candidate> candidates; ///< Want::candidates: falling logit, smaller id first among equals
-    std::vector<float> logits;         ///< Want::logits: [vocabulary]
+    std::vector<Candidate>
+        candidates;            ///< Row::candidates of them: falling logit, smaller id first among equals
+    std::vector<float> logits; ///< Want::logits: [vocabulary]
 };
 
 struct Outputs {

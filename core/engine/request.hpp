@@ -2,6 +2,9 @@
 
 #include "core/base/error.hpp"
 #include "core/base/token.hpp"
+#include "core/sampling/breakers.hpp"
+#include "core/sampling/candidate.hpp"
+#include "core/sampling/logit_bias.hpp"
 #include "core/sampling/parameters.hpp"
 
 #include <cstdint>
@@ -13,18 +16,23 @@ namespace etna::engine {
 
 /// One continuation that somebody wants: token ids in, tokens out.
 struct Request {
-    std::vector<TokenId> prompt = {};        ///< at least one token, fewer than Limits::context_tokens
-    sampling::Parameters sampling = {};      ///< the draw for the token at place i has the position i - 1
+    std::vector<TokenId> prompt = {};   ///< at least one token, fewer than Limits::context_tokens
+    sampling::Parameters sampling = {}; ///< the draw for the token at place i has the position i - 1
+    std::vector<sampling::LogitBias> logit_bias = {};
+    sampling::Breakers dry_breakers = {};    ///< where DRY sees repetitions end
+    uint32_t top_candidates = 0;             ///< how many TokenEvent::top has; at most Limits::candidates_max
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 
-/// One generated token. Its log-probability before any filter is logit - log_sum_exp.
+/// One generated token. Its log-probability is logit - log_sum_exp, by the distribution that the model gave,
+/// before any penalty, bias or filter; that of `top` likewise.
 struct TokenEvent {
     TokenId token = 0;
     float logit = 0;
     float log_sum_exp = 0;
+    std::vector<sampling::Candidate> top = {}; ///< falling logit, smaller id first among equals
 };
 
 enum class FinishReason : uint8_t {

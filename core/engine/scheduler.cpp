@@ -1,6 +1,6 @@
 #include "core/engine/scheduler.hpp"
 
-#include "core/sampling/choose.hpp"
+#include "core/engine/wanted.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -25,15 +25,6 @@ void tell(Updates& updates, RequestId request, Event event) {
     Update& update = updates.emplace_back();
     update.request = request;
     update.event = std::move(event);
-}
-
-/// What one row answered, as a token: drawn on the device, or here.
-Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
-                              bool sampled_on_device) {
-    if (sampled_on_device)
-        return TokenEvent{output.token, output.logit, output.log_sum_exp};
-    ETNA_TRY(const sampling::Choice choice, sampling::choose(sequence.sampling, output.logits, index));
-    return TokenEvent{choice.token, choice.logit, static_cast<float>(sampling::log_sum_exp(output.logits))};
 }
 
 } // namespace
@@ -77,9 +68,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
 }
 
 bool Scheduler::samples_on_device(const Sequence& sequence) const {
-    const sampling::Parameters& parameters = sequence.sampling;
-    return parameters.temperature == 0 ||
-           (parameters.top_k >= 1 && parameters.top_k <= limits_.candidates_max);
+    return wish_of(sequence, limits_).want == Want::sampled;
 }
 
 /// Whether the next row has an input, a place for its output, and a use.
@@ -206,10 +195,11 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
 }
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
-    row.want = Want::logits;
+    const Wish wish = wish_of(sequence, limits_);
+    row.want = wish.want;
+    row.candidates = wish.candidates;
     sequence.slot.reset();
-    if (samples_on_device(sequence)) {
-        row.want = Want::sampled;
+    if (row.want == Want::sampled) {
         row.sampling = sequence.sampling;
         row.output_slot = free_slots_.back();
         free_slots_.pop_back();
@@ -234,18 +224,19 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
         const auto found = sequences_.find(wanted.request);
         if (found == sequences_.end())
             continue; // surplus: the request ended in between
-        ETNA_TRY(const TokenEvent token,
-                 read_token(outputs.rows[i], found->second, wanted.index, wanted.slot.has_value()));
-        if (token.token >= limits_.vocabulary) {
-            return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
-                                                          token.token, limits_.vocabulary)};
+        auto token = read_token(outputs.rows[i], found->second, wanted.index, limits_, sampler_);
+        if (token) {
+            accept(found->second, std::move(token).value(), updates, now);
+        } else if (token.error().kind == ErrorKind::invalid_argument) {
+            fail(found->second, token.error(), updates, now); // the request's fault; the others go on
+        } else {
+            return token.error();
         }
-        accept(found->second, token, updates, now);
     }
     return {};
 }
 
-void Scheduler::accept(Sequence& sequence, const TokenEvent& token, Updates& updates, Clock::time_point now) {
+void Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now) {
     --sequence.unread;
     if (!sequence.first_token)
         sequence.first_token = now;
@@ -258,12 +249,19 @@ void Scheduler::accept(Sequence& sequence, const TokenEvent& token, Updates& upd
         return;
     }
     sequence.append(token.token);
-    tell(updates, sequence.id, token);
+    tell(updates, sequence.id, std::move(token));
     if (sequence.length() == sequence.length_max) {
         Finished finished = describe_end(sequence, now);
         finished.reason = FinishReason::length;
         end(sequence, std::move(finished), updates);
     }
+}
+
+void Scheduler::fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now) {
+    Finished finished = describe_end(sequence, now);
+    finished.reason = FinishReason::error;
+    finished.error = error;
+    end(sequence, std::move(finished), updates);
 }
 
 void Scheduler::cancel(RequestId id, Updates& updates, Clock::time_point now) {

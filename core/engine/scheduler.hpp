@@ -6,6 +6,7 @@
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence.hpp"
+#include "core/sampling/sampler.hpp"
 
 #include <cstdint>
 #include <deque>
@@ -59,8 +60,8 @@ public:
     /// call.
     const Batch& schedule(Updates& updates, Clock::time_point now);
 
-    /// Takes the outputs of the oldest batch that has none yet. Errors: internal (the outputs do not match
-    /// it).
+    /// Takes the outputs of the oldest batch that has none yet. A request whose own parameters leave no token
+    /// ends with FinishReason::error. Errors: internal (the outputs do not match it, or are no numbers).
     Status publish(const Outputs& outputs, Updates& updates, Clock::time_point now);
 
     /// Ends a request at once and frees its pages; unknown and finished ones are ignored.
@@ -97,7 +98,8 @@ private:
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
     void want_output(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
-    void accept(Sequence& sequence, const TokenEvent& token, Updates& updates, Clock::time_point now);
+    void accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
+    void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);
 
     Limits limits_;
@@ -109,6 +111,7 @@ private:
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first
     Batch batch_;
+    sampling::Sampler sampler_; ///< for what the device does not draw
 };
 
 } // namespace etna::engine

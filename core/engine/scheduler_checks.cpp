@@ -59,6 +59,11 @@ Status check(const Request& request, const Limits& limits) {
                            "shorten the prompt or give the cache more memory");
         }
     }
+    if (request.top_candidates > limits.candidates_max) {
+        return refused(fmt::format("{} top candidates are wanted, and at most {} can be had",
+                                   request.top_candidates, limits.candidates_max));
+    }
+    ETNA_CHECK(sampling::check(request.logit_bias, limits.vocabulary));
     return sampling::check(request.sampling);
 }
 

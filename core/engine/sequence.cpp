@@ -37,6 +37,9 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.kinds.assign(sequence.tokens.size(), RowKind::prompt);
     sequence.pages = cache.make_tables(request.cache_salt);
     sequence.sampling = request.sampling;
+    sequence.logit_bias = std::move(request.logit_bias);
+    sequence.dry_breakers = std::move(request.dry_breakers);
+    sequence.top_candidates = request.top_candidates;
     sequence.end_tokens = std::move(request.end_tokens);
     sequence.prompt_tokens = sequence.length();
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;

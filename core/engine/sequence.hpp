@@ -37,6 +37,9 @@ struct Sequence {
     SequenceState state = SequenceState::waiting;
 
     sampling::Parameters sampling;
+    std::vector<sampling::LogitBias> logit_bias;
+    sampling::Breakers dry_breakers;
+    uint32_t top_candidates = 0;
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;
     uint32_t cached_tokens = 0;

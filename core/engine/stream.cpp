@@ -6,9 +6,9 @@
 
 namespace etna::engine {
 
-void Channel::push(const TokenEvent& token) {
+void Channel::push(TokenEvent token) {
     const std::scoped_lock lock(mutex_);
-    tokens_.push_back(token);
+    tokens_.push_back(std::move(token));
     changed_.notify_one();
 }
 
@@ -34,7 +34,7 @@ std::optional<Event> Channel::next_for(std::chrono::milliseconds timeout) {
 Event Channel::take() {
     if (read_ == tokens_.size())
         return *finished_;
-    const TokenEvent token = tokens_[read_++];
+    TokenEvent token = std::move(tokens_[read_++]);
     if (read_ == tokens_.size()) { // a reader that keeps up keeps the list short
         tokens_.clear();
         read_ = 0;

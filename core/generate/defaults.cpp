@@ -38,6 +38,9 @@ sampling::Parameters sampling_defaults(const gguf::File& file) {
     constexpr double temperature_max = 100;
     constexpr double top_k_max = 1 << 30;
     constexpr double top_p_min = 1e-6;
+    constexpr double penalty_min = 1e-3;
+    constexpr double penalty_max = 100;
+    constexpr double window_max = 1 << 30;
     sampling::Parameters parameters;
     if (const auto value = recommended(file, "general.sampling.temp", {0, temperature_max}))
         parameters.temperature = static_cast<float>(*value);
@@ -47,14 +50,40 @@ sampling::Parameters sampling_defaults(const gguf::File& file) {
         parameters.top_p = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.min_p", {0, 1}))
         parameters.min_p = static_cast<float>(*value);
+    if (const auto value = recommended(file, "general.sampling.xtc_probability", {0, 1}))
+        parameters.xtc_probability = static_cast<float>(*value);
+    if (const auto value = recommended(file, "general.sampling.xtc_threshold", {0, 1}))
+        parameters.xtc_threshold = static_cast<float>(*value);
+    if (const auto value = recommended(file, "general.sampling.penalty_repeat", {penalty_min, penalty_max}))
+        parameters.repetition_penalty = static_cast<float>(*value);
+    if (const auto value = recommended(file, "general.sampling.penalty_last_n", {-1, window_max})) {
+        parameters.repetition_window_tokens =
+            *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
+    }
     return parameters;
 }
 
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes) {
-    defaults.temperature = wishes.temperature.value_or(defaults.temperature);
-    defaults.top_k = wishes.top_k.value_or(defaults.top_k);
-    defaults.top_p = wishes.top_p.value_or(defaults.top_p);
-    defaults.min_p = wishes.min_p.value_or(defaults.min_p);
+    const auto put = [](auto& value, const auto& wish) { value = wish.value_or(value); };
+    put(defaults.temperature, wishes.temperature);
+    put(defaults.top_k, wishes.top_k);
+    put(defaults.top_p, wishes.top_p);
+    put(defaults.min_p, wishes.min_p);
+    put(defaults.typical_p, wishes.typical_p);
+    put(defaults.top_n_sigma, wishes.top_n_sigma);
+    put(defaults.xtc_probability, wishes.xtc_probability);
+    put(defaults.xtc_threshold, wishes.xtc_threshold);
+    put(defaults.min_keep, wishes.min_keep);
+    put(defaults.repetition_penalty, wishes.repetition_penalty);
+    put(defaults.repetition_window_tokens, wishes.repetition_window_tokens);
+    put(defaults.presence_penalty, wishes.presence_penalty);
+    put(defaults.presence_window_tokens, wishes.presence_window_tokens);
+    put(defaults.frequency_penalty, wishes.frequency_penalty);
+    put(defaults.frequency_window_tokens, wishes.frequency_window_tokens);
+    put(defaults.dry_multiplier, wishes.dry_multiplier);
+    put(defaults.dry_base, wishes.dry_base);
+    put(defaults.dry_allowed_length, wishes.dry_allowed_length);
+    put(defaults.dry_window_tokens, wishes.dry_window_tokens);
     return defaults;
 }
 

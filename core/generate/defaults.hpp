@@ -8,18 +8,33 @@
 
 namespace etna::generate {
 
-/// The sampling that a caller asked for; what is empty is the model's choice.
+/// The sampling that a caller asked for, as in sampling::Parameters; what is empty is the model's choice.
 struct SamplingWishes {
     std::optional<float> temperature = {};
     std::optional<uint32_t> top_k = {};
     std::optional<float> top_p = {};
     std::optional<float> min_p = {};
+    std::optional<float> typical_p = {};
+    std::optional<float> top_n_sigma = {};
+    std::optional<float> xtc_probability = {};
+    std::optional<float> xtc_threshold = {};
+    std::optional<uint32_t> min_keep = {};
+    std::optional<float> repetition_penalty = {};
+    std::optional<uint32_t> repetition_window_tokens = {};
+    std::optional<float> presence_penalty = {};
+    std::optional<uint32_t> presence_window_tokens = {};
+    std::optional<float> frequency_penalty = {};
+    std::optional<uint32_t> frequency_window_tokens = {};
+    std::optional<float> dry_multiplier = {};
+    std::optional<float> dry_base = {};
+    std::optional<uint32_t> dry_allowed_length = {};
+    std::optional<uint32_t> dry_window_tokens = {};
 };
 
 /// etna's defaults (sampling::Parameters), replaced by what the model's file recommends in
-/// `general.sampling.temp`,
-/// `.top_k`, `.top_p` and `.min_p` (keys as llama.cpp writes them). Values out of range and of another
-/// type are ignored with a warning in the log.
+/// `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`, `.xtc_probability`, `.xtc_threshold`,
+/// `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole history (keys as llama.cpp writes them).
+/// Values out of range and of another type are ignored with a warning in the log.
 sampling::Parameters sampling_defaults(const gguf::File& file);
 
 /// `defaults` with the wishes put over them.

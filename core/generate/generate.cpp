@@ -72,12 +72,15 @@ Status check_length(const Model& model, std::size_t prompt_tokens) {
 class Answer {
 public:
     Answer(const Model& model, text::TextPosition position, const Request& request, const Sink& sink)
-        : detokenizer_(model.tokenizer(), {.position = position}), stops_(request.stop), sink_(&sink) {}
+        : tokenizer_(&model.tokenizer()), detokenizer_(*tokenizer_, {.position = position}),
+          stops_(request.stop), tells_tokens_(request.logprobs.has_value()), sink_(&sink) {}
 
     /// True when the generation shall end here.
-    bool push(TokenId token) {
-        tokens_.push_back(token);
-        return deliver(stops_.push(detokenizer_.push(token)));
+    bool push(const engine::TokenEvent& event) {
+        tokens_.push_back(event.token);
+        if (tells_tokens_ && !refused_)
+            refused_ = (*sink_)(token_delta(event)) == Flow::stop;
+        return deliver(stops_.push(detokenizer_.push(event.token)));
     }
 
     /// Delivers what was held back.
@@ -100,8 +103,22 @@ private:
         return stopped();
     }
 
+    [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const {
+        const auto logprob_of = [&](TokenId token, float logit) {
+            // Rounding may put the sum below a logit that is nearly all of it.
+            return TokenLogprob{token, std::string(tokenizer_->bytes(token)),
+                                std::min(double{logit} - event.log_sum_exp, 0.0)};
+        };
+        TokenDelta delta{.chosen = logprob_of(event.token, event.logit), .top = {}};
+        for (const sampling::Candidate& candidate : event.top)
+            delta.top.push_back(logprob_of(candidate.token, candidate.logit));
+        return delta;
+    }
+
+    const text::Tokenizer* tokenizer_; ///< borrowed
     text::Detokenizer detokenizer_;
     text::StopMatcher stops_;
+    bool tells_tokens_;
     const Sink* sink_; ///< borrowed
     std::vector<TokenId> tokens_;
     bool refused_ = false;
@@ -134,7 +151,7 @@ engine::Finished drain(engine::Stream& stream, Answer& answer, const StopRequest
             continue;
         if (const auto* finished = std::get_if<engine::Finished>(&*event))
             return *finished;
-        if (!ended && answer.push(std::get<engine::TokenEvent>(*event).token)) {
+        if (!ended && answer.push(std::get<engine::TokenEvent>(*event))) {
             ended = true;
             stream.cancel();
         }
@@ -159,6 +176,11 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested) {
     if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
         return Error{ErrorKind::invalid_argument, "a stop string is empty"};
+    if (request.logprobs.value_or(0) > logprobs_max) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
+                                 *request.logprobs, logprobs_max)};
+    }
     ETNA_TRY(const Prompt prompt, encode_prompt(model, request));
     ETNA_CHECK(check_length(model, prompt.tokens.size()));
 
@@ -168,9 +190,16 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
     sampling::Parameters parameters = with_wishes(model.sampling_defaults(), request.sampling);
     parameters.seed = finished.seed;
     const auto end_tokens = model.tokenizer().end_tokens();
+    sampling::Breakers dry_breakers;
+    if (parameters.dry_multiplier != 0) {
+        ETNA_TRY(dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
+    }
     ETNA_TRY(engine::Stream stream,
              model.engine().submit({.prompt = prompt.tokens,
                                     .sampling = parameters,
+                                    .logit_bias = request.logit_bias,
+                                    .dry_breakers = std::move(dry_breakers),
+                                    .top_candidates = request.logprobs.value_or(0),
                                     .max_tokens = request.max_tokens,
                                     .end_tokens = {end_tokens.begin(), end_tokens.end()}}));
 

@@ -4,7 +4,9 @@
 #include "core/base/token.hpp"
 #include "core/chat/message.hpp"
 #include "core/generate/defaults.hpp"
+#include "core/generate/dry_breakers.hpp"
 #include "core/generate/model.hpp"
+#include "core/sampling/logit_bias.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +27,27 @@ struct Request {
     SamplingWishes sampling;
     std::optional<uint32_t> seed;  ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
+    std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_bias.hpp
+    /// Text over which DRY sees no repetition, while it is on.
+    std::vector<std::string> dry_breakers = default_dry_breakers();
+    std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
+};
+
+constexpr uint32_t logprobs_max = 20; ///< for Request::logprobs, as in OpenAI's API
+
+/// A token and its log-probability: natural logarithm, by the distribution that the model gave, before any
+/// penalty, bias or filter.
+struct TokenLogprob {
+    TokenId token = 0;
+    std::string bytes; ///< what it stands for; may be a part of a UTF-8 character
+    double logprob = 0;
+};
+
+/// A token of the answer, before the text that it completes; only with Request::logprobs. Tokens that a stop
+/// string takes away are told too; the end token is not.
+struct TokenDelta {
+    TokenLogprob chosen;
+    std::vector<TokenLogprob> top; ///< the likeliest first, smaller id first among equals
 };
 
 /// The next piece of the answer: whole UTF-8 characters, never part of a stop string that is still possible.
@@ -57,7 +80,7 @@ struct Finished {
     Timings timings;
 };
 
-using Event = std::variant<TextDelta, Finished>;
+using Event = std::variant<TextDelta, TokenDelta, Finished>;
 
 enum class Flow : uint8_t { go_on, stop };
 
@@ -71,8 +94,9 @@ using StopRequested = std::function<bool()>;
 /// Runs one request to its end: render, tokenize, generate, detokenize, find stop strings. Blocking; many
 /// threads may call it with one model. Same model, request and seed: same text. Errors: invalid_argument
 /// (empty prompt, prompt longer than the context, a conversation for a base model, an empty stop string,
-/// parameters out of range), unsupported (unknown chat template), busy, out_of_memory, device_lost. After an
-/// error no Finished is delivered; text that was delivered before stands.
+/// parameters out of range, a bias that leaves no token possible), unsupported (unknown chat template), busy,
+/// out_of_memory, device_lost. After an error no Finished is delivered; text that was delivered before
+/// stands.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
 

@@ -9,6 +9,10 @@ constexpr uint32_t rounds = 10;
 constexpr std::array<uint64_t, 2> multipliers = {0xD2511F53, 0xCD9E8D57};
 constexpr std::array<uint32_t, 2> key_increments = {0x9E3779B9, 0xBB67AE85}; // golden ratio, sqrt(3) - 1
 
+float to_unit(uint32_t word) {
+    return static_cast<float>(word >> 8) * 0x1p-24F;
+}
+
 } // namespace
 
 std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
@@ -24,8 +28,11 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 }
 
 float uniform(uint32_t seed, uint32_t position) {
-    const uint32_t word = philox4x32_10({position, 0, 0, 0}, {seed, 0})[0];
-    return static_cast<float>(word >> 8) * 0x1p-24F;
+    return to_unit(philox4x32_10({position, 0, 0, 0}, {seed, 0})[0]);
+}
+
+float xtc_uniform(uint32_t seed, uint32_t position) {
+    return to_unit(philox4x32_10({position, 0, 0, 0}, {seed, 0})[1]);
 }
 
 } // namespace etna::sampling

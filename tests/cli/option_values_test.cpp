@@ -29,21 +29,21 @@ std::string error_of(const std::vector<std::string>& arguments) {
 } // namespace
 
 TEST_CASE("ranges are kept at both ends") {
-    REQUIRE(validated({"--temp", "0"})->sampling.temperature == 0.0F);
+    REQUIRE(validated({"--temp", "0"})->sampling.wishes.temperature == 0.0F);
     REQUIRE(validated({"--temp", "100"}).has_value());
     REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is out of range: 0 to 100");
     REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is out of range: 0 to 100");
-    REQUIRE(validated({"--top-p", "1"})->sampling.top_p == 1.0F);
+    REQUIRE(validated({"--top-p", "1"})->sampling.wishes.top_p == 1.0F);
     REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is out of range: more than 0, up to 1");
     REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is out of range: more than 0, up to 1");
-    REQUIRE(validated({"--min-p", "0"})->sampling.min_p == 0.0F);
+    REQUIRE(validated({"--min-p", "0"})->sampling.wishes.min_p == 0.0F);
     REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
-    REQUIRE(validated({"--seed", "4294967295"})->seed == 4294967295U);
+    REQUIRE(validated({"--seed", "4294967295"})->sampling.seed == 4294967295U);
     REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
     REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is out of range: 1 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->max_tokens == 2147483647U);
     REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 1 to 2147483647");
-    REQUIRE(validated({"--top-k", "0"})->sampling.top_k == 0U);
+    REQUIRE(validated({"--top-k", "0"})->sampling.wishes.top_k == 0U);
 }
 
 TEST_CASE("what is not a number is refused as it was typed") {
@@ -132,8 +132,8 @@ TEST_CASE("what is absent stays absent") {
     REQUIRE(options->model == "demo");
     REQUIRE(!options->prompt);
     REQUIRE(!options->max_tokens);
-    REQUIRE(!options->seed);
-    REQUIRE(!options->sampling.temperature);
+    REQUIRE(!options->sampling.seed);
+    REQUIRE(!options->sampling.wishes.temperature);
     REQUIRE(options->executor.context_tokens == 0);
     REQUIRE(options->executor.kv_memory_bytes == 0);
     REQUIRE(options->output_form == OutputForm::text);

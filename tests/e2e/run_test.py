@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import math
 import os
 import pathlib
 import pty
@@ -74,6 +75,43 @@ class Text(unittest.TestCase):
         self.assertEqual((answer["model"], answer["seed"], answer["finish_reason"]), ("demo", 3, "length"))
         self.assertEqual(len(answer["tokens"]), 5)
         self.assertGreater(answer["timings"]["load_ms"], 0)
+
+    def test_logprobs_are_those_of_the_model_whoever_samples(self):
+        def content(*more):
+            result = run("run", "demo", "Once upon", "-n", "12", "--json", "--logprobs", "20", *more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return json.loads(result.stdout)["logprobs"]["content"]
+
+        greedy = content("--temp", "0")  # drawn on the device
+        # The same by way of candidates, and of all logits; a tiny temperature is greedy, too.
+        for others in (("--temp", "1e-6", "--min-keep", "2"), ("--temp", "0", "--logit-bias", "7=-20"),
+                       ("--temp", "1e-6", "--top-k", "0"), ("--temp", "1e-6", "--top-n-sigma", "3")):
+            for ours, theirs in zip(greedy, content(*others), strict=True):
+                self.assertEqual(ours["bytes"], theirs["bytes"], others)
+                self.assertAlmostEqual(ours["logprob"], theirs["logprob"], delta=1e-5)
+                self.assertEqual([one["bytes"] for one in ours["top_logprobs"]],
+                                 [one["bytes"] for one in theirs["top_logprobs"]])
+        for token in greedy:
+            top = [one["logprob"] for one in token["top_logprobs"]]
+            self.assertEqual(len(top), 20)
+            self.assertEqual(token["logprob"], top[0])
+            self.assertEqual(top, sorted(top, reverse=True))
+            self.assertLessEqual(sum(math.exp(one) for one in top), 1 + 1e-5)
+
+    def test_penalties_end_a_loop(self):
+        def tokens(*more):
+            result = run("run", "demo", "the cat the cat the cat", "--raw", "-n", "40", "--temp", "0", "--json", *more)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return json.loads(result.stdout)["tokens"]
+
+        plain = tokens()
+        for more in (("--repeat-penalty", "1.5"), ("--presence-penalty", "2"), ("--frequency-penalty", "1"),
+                     ("--dry-multiplier", "2", "--dry-allowed-length", "1")):
+            self.assertLess(len(set(plain)), len(set(tokens(*more))), more)
+        last = set()  # a penalty that nothing survives: no token comes twice
+        for token in tokens("--repeat-penalty", "1", "--frequency-penalty", "100"):
+            self.assertNotIn(token, last)
+            last.add(token)
 
     def test_the_same_seed_gives_the_same_text(self):
         runs = [run("run", "demo", "Once", "-n", "40", "--temp", "1", "--seed", seed).stdout for seed in "778"]

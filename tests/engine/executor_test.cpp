@@ -62,7 +62,11 @@ TEST_CASE("check names each rule that a batch breaks") {
         {"top_k 0", [](Batch& b) { b.rows[1].sampling.top_k = 0; }},
         {"top_k 17", [](Batch& b) { b.rows[1].sampling.top_k = 17; }},
         {"min_p", [](Batch& b) { b.rows[1].sampling.min_p = 2; }},
+        {"temperature, top_k, top_p and min_p only", [](Batch& b) { b.rows[1].sampling.typical_p = 0.5F; }},
+        {"temperature, top_k, top_p and min_p only",
+         [](Batch& b) { b.rows[1].sampling.repetition_penalty = 2; }},
         {"0 candidates", [](Batch& b) { b.rows[0].want = Want::candidates; }},
+        {"17 candidates", [](Batch& b) { b.rows[1].candidates = 17; }},
     };
     for (const Fault& fault : faults) {
         Batch batch = valid_batch();

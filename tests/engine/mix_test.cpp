@@ -5,6 +5,7 @@
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -16,7 +17,7 @@
 namespace etna::test {
 namespace {
 
-constexpr uint32_t mixes = 600;
+constexpr uint32_t mixes = 1000;
 
 /// Random choices of one mix; all from its seed.
 class Dice {
@@ -59,6 +60,19 @@ sampling::Parameters random_sampling(Dice& dice, const engine::Limits& limits) {
     parameters.temperature = dice.one_in(3) ? 0.0F : 0.8F;
     parameters.top_k = dice.one_in(3) ? 0 : dice.roll(1, limits.candidates_max + 2);
     parameters.seed = dice.roll(0, 1000);
+    if (dice.one_in(4)) { // filters that the host applies to candidates or logits
+        parameters.typical_p = 0.7F;
+        parameters.xtc_probability = 0.5F;
+        parameters.min_keep = dice.roll(0, limits.candidates_max + 1);
+        parameters.top_n_sigma = dice.one_in(2) ? 1.5F : 0;
+    }
+    if (dice.one_in(4)) {
+        parameters.repetition_penalty = 1.3F;
+        parameters.presence_penalty = 0.5F;
+        parameters.frequency_penalty = 0.25F;
+        parameters.dry_multiplier = dice.one_in(2) ? 1 : 0;
+        parameters.repetition_window_tokens = dice.roll(0, 20);
+    }
     return parameters;
 }
 
@@ -78,6 +92,9 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     for (uint32_t i = dice.roll(0, 2); i > 0; --i)
         request.end_tokens.push_back(dice.roll(0, limits.vocabulary - 1));
     request.cache_salt = dice.one_in(4) ? 1 : 0;
+    if (dice.one_in(8))
+        request.logit_bias = {{dice.roll(0, limits.vocabulary - 1), 3}};
+    request.top_candidates = dice.one_in(3) ? dice.roll(0, limits.candidates_max) : 0;
     return request;
 }
 
@@ -89,10 +106,15 @@ struct Asked {
 
 std::string describe(const Asked& asked) {
     const engine::Request& request = asked.request;
-    return fmt::format("request {}: prompt {}, max {}, end {}, temperature {}, top_k {}, seed {}, salt {}{}",
-                       asked.id, request.prompt, request.max_tokens.value_or(0), request.end_tokens,
-                       request.sampling.temperature, request.sampling.top_k, request.sampling.seed,
-                       request.cache_salt, asked.is_cancelled ? ", cancelled" : "");
+    const sampling::Parameters& parameters = request.sampling;
+    return fmt::format(
+        "request {}: prompt {}, max {}, end {}, temperature {}, top_k {}, seed {}, typical_p {}, "
+        "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}",
+        asked.id, request.prompt, request.max_tokens.value_or(0), request.end_tokens, parameters.temperature,
+        parameters.top_k, parameters.seed, parameters.typical_p, parameters.top_n_sigma, parameters.min_keep,
+        parameters.repetition_penalty, parameters.repetition_window_tokens, parameters.dry_multiplier,
+        request.logit_bias.size(), request.top_candidates, request.cache_salt,
+        asked.is_cancelled ? ", cancelled" : "");
 }
 
 std::string describe(const engine::Limits& limits) {
@@ -120,6 +142,8 @@ void check_answer(const Asked& asked, const Told& told, const FakeOptions& optio
         CHECK(ids == expected.tokens);
         CHECK(told.finished->reason == expected.reason);
     }
+    for (const engine::TokenEvent& event : told.tokens)
+        CHECK(event.top.size() == std::min(asked.request.top_candidates, options.limits.vocabulary));
     CHECK(told.finished->prompt_tokens == asked.request.prompt.size());
     CHECK(told.finished->completion_tokens == ids.size());
     CHECK(told.finished->cached_tokens < asked.request.prompt.size());

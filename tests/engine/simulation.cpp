@@ -1,6 +1,6 @@
 #include "tests/engine/simulation.hpp"
 
-#include "core/sampling/choose.hpp"
+#include "core/sampling/sampler.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -44,7 +44,13 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
     while (true) {
         const std::vector<float> logits = logits_after(options, places);
         const auto position = static_cast<uint32_t>(places.size() - 1);
-        const TokenId token = sampling::choose(request.sampling, logits, position).value().token;
+        std::vector<TokenId> tokens = request.prompt;
+        tokens.insert(tokens.end(), expected.tokens.begin(), expected.tokens.end());
+        const sampling::Context context{.history = {.tokens = tokens, .prompt_tokens = request.prompt.size()},
+                                        .logit_bias = request.logit_bias,
+                                        .dry_breakers = &request.dry_breakers};
+        const TokenId token =
+            sampling::Sampler().choose(request.sampling, logits, position, context).value().token;
         if (std::count(request.end_tokens.begin(), request.end_tokens.end(), token) > 0) {
             expected.reason = engine::FinishReason::stop;
             return expected;

@@ -69,6 +69,70 @@ TEST_CASE("advice that cannot be followed is told") {
                                      "test: ignoring general.sampling.top_p = 2, which is out of range"});
 }
 
+TEST_CASE("advice on XTC and the repetition penalty counts too, where it makes sense") {
+    const auto parameters = defaults_with([](auto& writer) {
+        writer.add("general.sampling.xtc_probability", 0.5F);
+        writer.add("general.sampling.xtc_threshold", 0.2F);
+        writer.add("general.sampling.penalty_repeat", 1.1F);
+        writer.add("general.sampling.penalty_last_n", int32_t{-1});
+    });
+    REQUIRE(parameters.xtc_probability == 0.5F);
+    REQUIRE(parameters.xtc_threshold == 0.2F);
+    REQUIRE(parameters.repetition_penalty == 1.1F);
+    REQUIRE(parameters.repetition_window_tokens == sampling::whole_history);
+    const auto nonsense = defaults_with([](auto& writer) {
+        writer.add("general.sampling.xtc_probability", 1.5F);
+        writer.add("general.sampling.penalty_repeat", 0.0F);
+        writer.add("general.sampling.penalty_last_n", int32_t{-2});
+    });
+    REQUIRE(nonsense.xtc_probability == 0);
+    REQUIRE(nonsense.repetition_penalty == 1);
+    REQUIRE(nonsense.repetition_window_tokens == 64);
+}
+
+TEST_CASE("every wish is heard") {
+    const generate::SamplingWishes wishes{.temperature = 1,
+                                          .top_k = 2,
+                                          .top_p = 0.3F,
+                                          .min_p = 0.4F,
+                                          .typical_p = 0.5F,
+                                          .top_n_sigma = 6,
+                                          .xtc_probability = 0.7F,
+                                          .xtc_threshold = 0.8F,
+                                          .min_keep = 9,
+                                          .repetition_penalty = 10,
+                                          .repetition_window_tokens = 11,
+                                          .presence_penalty = 12,
+                                          .presence_window_tokens = 13,
+                                          .frequency_penalty = 14,
+                                          .frequency_window_tokens = 15,
+                                          .dry_multiplier = 16,
+                                          .dry_base = 17,
+                                          .dry_allowed_length = 18,
+                                          .dry_window_tokens = 19};
+    const sampling::Parameters parameters = generate::with_wishes({}, wishes);
+    REQUIRE(parameters.temperature == 1);
+    REQUIRE(parameters.top_k == 2);
+    REQUIRE(parameters.top_p == 0.3F);
+    REQUIRE(parameters.min_p == 0.4F);
+    REQUIRE(parameters.typical_p == 0.5F);
+    REQUIRE(parameters.top_n_sigma == 6);
+    REQUIRE(parameters.xtc_probability == 0.7F);
+    REQUIRE(parameters.xtc_threshold == 0.8F);
+    REQUIRE(parameters.min_keep == 9);
+    REQUIRE(parameters.repetition_penalty == 10);
+    REQUIRE(parameters.repetition_window_tokens == 11);
+    REQUIRE(parameters.presence_penalty == 12);
+    REQUIRE(parameters.presence_window_tokens == 13);
+    REQUIRE(parameters.frequency_penalty == 14);
+    REQUIRE(parameters.frequency_window_tokens == 15);
+    REQUIRE(parameters.dry_multiplier == 16);
+    REQUIRE(parameters.dry_base == 17);
+    REQUIRE(parameters.dry_allowed_length == 18);
+    REQUIRE(parameters.dry_window_tokens == 19);
+    REQUIRE(generate::with_wishes({.dry_base = 3}, {}).dry_base == 3);
+}
+
 TEST_CASE("wishes come before advice") {
     const auto parameters =
         generate::with_wishes({.temperature = 0.6F, .top_k = 20}, {.temperature = 0, .min_p = 0.1F});

@@ -1,65 +1,14 @@
 // One request from prompt to events, on the fake executor behind the demo model's tokenizer.
 
-#include "core/generate/generate.hpp"
-#include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
+#include "tests/generate/answers.hpp"
 #include "tests/support/catch.hpp"
-#include "tests/support/fake_executor.hpp"
 
 using namespace etna;
 using namespace etna::generate;
-
-namespace {
-
-/// The demo model that answers everything with `answer`.
-Model model_that_says(const std::string& answer) {
-    const auto factory = [&](const gguf::File& file, const ExecutorOptions&) -> Result<LoadedExecutor> {
-        ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
-        ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
-        tokens.push_back(tokenizer.eos().value());
-        test::FakeOptions fake;
-        fake.limits.vocabulary = tokenizer.size();
-        fake.limits.candidates_max = 64;
-        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
-        return LoadedExecutor{.device = nullptr,
-                              .executor = std::make_unique<test::FakeExecutor>(std::move(fake)),
-                              .device_name = "fake"};
-    };
-    auto model = Model::load(store::resolve("demo", "/nonexistent").value(), {}, factory);
-    REQUIRE(model.has_value());
-    return std::move(model).value();
-}
-
-struct Events {
-    std::vector<std::string> deltas;
-    std::vector<Finished> finished;
-    std::size_t stop_after = std::numeric_limits<std::size_t>::max(); ///< deltas
-
-    Sink sink() {
-        return [this](const Event& event) {
-            if (const auto* last = std::get_if<Finished>(&event)) {
-                finished.push_back(*last);
-            } else {
-                deltas.push_back(std::get<TextDelta>(event).text);
-            }
-            return deltas.size() >= stop_after ? Flow::stop : Flow::go_on;
-        };
-    }
-    [[nodiscard]] std::string text() const {
-        std::string all;
-        for (const std::string& delta : deltas)
-            all += delta;
-        return all;
-    }
-};
-
-Request raw(std::string prompt) {
-    Request request;
-    request.prompt = std::move(prompt);
-    return request;
-}
-
-} // namespace
+using test::Events;
+using test::model_that_says;
+using test::raw;
 
 TEST_CASE("text arrives in pieces, the end once and last") {
     const Model model = model_that_says("a little girl and her dog");

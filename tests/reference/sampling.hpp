@@ -15,11 +15,15 @@ struct Choice {
     double probability = 0;
 };
 
-/// What a token is drawn from, as core/sampling/parameters.hpp defines it: softmax of the logits; top-k,
-/// top-p and min-p in that order, each on the renormalised rest of the one before; then probabilities to the
-/// power of 1 / temperature, renormalised. Most likely first, the smaller id first among equals. Temperature
-/// 0 gives the one greedy choice. Precondition (asserted): logits is not empty.
-std::vector<Choice> distribution(View logits, const sampling::Parameters& parameters);
+/// Whether XTC takes the top choices away this time.
+enum class Xtc : uint8_t { spares, strikes };
+
+/// What a token is drawn from, by the second and third step of core/sampling/parameters.hpp: top-n-sigma on
+/// the logits; softmax of what is left; top-k, typical, top-p, min-p and XTC in that order, each on the
+/// renormalised rest of the one before; then probabilities to the power of 1 / temperature, renormalised.
+/// Tokens with a logit of -infinity take no part. Most likely first, the smaller id first among equals.
+/// Temperature 0 gives the one greedy choice. Precondition (asserted): logits is not empty.
+std::vector<Choice> distribution(View logits, const sampling::Parameters& parameters, Xtc xtc = Xtc::spares);
 
 /// The first choice at which the running sum of probabilities exceeds `uniform` in [0, 1); the last one where
 /// rounding keeps the sum below. Precondition (asserted): choices is not empty.
@@ -32,5 +36,8 @@ std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::arra
 /// The uniform number of core/sampling/parameters.hpp: the top 24 bits of the first word for the key (seed,
 /// 0) and the counter (position, 0, 0, 0), over 2^24.
 double uniform(uint32_t seed, uint32_t position);
+
+/// Whether the second word's number, made the same way, is below xtc_probability.
+Xtc xtc_at(const sampling::Parameters& parameters, uint32_t position);
 
 } // namespace etna::reference

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 
 #include <cmath>
+#include <limits>
 
 using namespace etna;
 using namespace etna::reference;
@@ -63,6 +64,68 @@ TEST_CASE("min-p drops what is far less likely than the first") {
     check_choices(distribution(logits, parameters), {{1, 0.4 / 0.85}, {3, 0.25 / 0.85}, {2, 0.2 / 0.85}});
     parameters.min_p = 1;
     check_choices(distribution(Vector{2, 1, 2}, parameters), {{0, 0.5}, {2, 0.5}});
+}
+
+TEST_CASE("typical keeps the tokens of the most expected surprise") {
+    // Entropy 1.415. Surprises 2.303, 0.916, 1.609, 1.386, 2.996: token 3 is nearest, then 2, 1, 0, 4.
+    sampling::Parameters parameters = everything;
+    parameters.typical_p = 0.2F;
+    check_choices(distribution(logits, parameters), {{3, 1.0}});
+    parameters.typical_p = 0.44F;
+    check_choices(distribution(logits, parameters), {{3, 0.25 / 0.45}, {2, 0.2 / 0.45}});
+    parameters.typical_p = 0.46F;
+    check_choices(distribution(logits, parameters), {{1, 0.4 / 0.85}, {3, 0.25 / 0.85}, {2, 0.2 / 0.85}});
+    parameters.typical_p = 0.86F;
+    CHECK(distribution(logits, parameters).size() == 4);
+}
+
+TEST_CASE("top-n-sigma keeps what is within standard deviations of the largest logit") {
+    // Mean 2, variance (4 + 1 + 1 + 4) / 4 = 2.5, sigma 1.581; -infinity counts nothing.
+    const Vector four{0, 4, 1, 3, -std::numeric_limits<double>::infinity()};
+    sampling::Parameters parameters = everything;
+    parameters.top_n_sigma = 0.6F; // from 3.051 on
+    check_choices(distribution(four, parameters), {{1, 1.0}});
+    parameters.top_n_sigma = 0.7F; // from 2.893 on
+    CHECK(distribution(four, parameters).size() == 2);
+    parameters.top_n_sigma = 2; // from 0.838 on
+    CHECK(distribution(four, parameters).size() == 3);
+    parameters.min_keep = 4;
+    CHECK(distribution(four, parameters).size() == 4);
+}
+
+TEST_CASE("XTC leaves the least likely of the top choices") {
+    sampling::Parameters parameters = everything;
+    parameters.xtc_threshold = 0.19F; // 0.4, 0.25 and 0.2 are
+    check_choices(distribution(logits, parameters, Xtc::strikes),
+                  {{2, 0.2 / 0.35}, {0, 0.1 / 0.35}, {4, 0.05 / 0.35}});
+    CHECK(distribution(logits, parameters).size() == 5);
+    parameters.min_keep = 4;
+    CHECK(distribution(logits, parameters, Xtc::strikes).size() == 5);
+    parameters.xtc_threshold = 0.3F; // only one is
+    CHECK(distribution(logits, parameters, Xtc::strikes).size() == 5);
+}
+
+TEST_CASE("min-keep holds against every filter") {
+    for (const sampling::Parameters& parameters :
+         {sampling::Parameters{.temperature = 1, .top_k = 1, .top_p = 1, .min_p = 0, .min_keep = 3},
+          sampling::Parameters{.temperature = 1, .top_k = 0, .top_p = 0.01F, .min_p = 0, .min_keep = 3},
+          sampling::Parameters{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 1, .min_keep = 3},
+          sampling::Parameters{
+              .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .typical_p = 0.01F, .min_keep = 3}})
+        CHECK(distribution(logits, parameters).size() == 3);
+}
+
+TEST_CASE("XTC strikes as often as its probability says") {
+    sampling::Parameters parameters = everything;
+    parameters.xtc_probability = 0.25F;
+    uint32_t strikes = 0;
+    for (uint32_t position = 0; position < 10000; ++position)
+        strikes += xtc_at(parameters, position) == Xtc::strikes ? 1 : 0;
+    CHECK(strikes == Approx(2500).margin(173)); // four standard deviations
+    parameters.xtc_probability = 0;
+    CHECK(xtc_at(parameters, 0) == Xtc::spares);
+    parameters.xtc_probability = 1;
+    CHECK(xtc_at(parameters, 0) == Xtc::strikes);
 }
 
 TEST_CASE("each filter sees the renormalised rest of the one before, and temperature comes last") {

@@ -149,8 +149,7 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
         output.token = choice.token;
         output.logit = choice.logit;
     }
-    if (row.want == engine::Want::candidates)
-        output.candidates = best(logits, row.candidates);
+    output.candidates = best(logits, row.candidates);
     if (row.want == engine::Want::logits)
         output.logits = std::move(logits);
     return output;

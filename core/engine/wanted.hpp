@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/executor.hpp"
+#include "core/engine/request.hpp"
+#include "core/engine/sequence.hpp"
+#include "core/sampling/sampler.hpp"
+
+#include <cstdint>
+
+namespace etna::engine {
+
+/// What the last row of a sequence asks for.
+struct Wish {
+    Want want = Want::none;
+    uint32_t candidates = 0; ///< Row::candidates
+};
+
+/// The least that a sequence's token can be chosen from. Plain parameters are drawn on the device; filters
+/// behind top-k need the first candidates; whatever may reach further needs all logits. Pure.
+Wish wish_of(const Sequence& sequence, const Limits& limits);
+
+/// What the row at place `index` of the sequence answered to its wish, as a token: drawn on the device, or
+/// here. Errors: invalid_argument (the request's own parameters leave no token), internal (the logits or the
+/// token make no sense).
+Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
+                              const Limits& limits, sampling::Sampler& sampler);
+
+} // namespace etna::engine

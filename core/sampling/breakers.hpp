@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etna::sampling {
+
+/// Longest sequence breaker.
+constexpr uint32_t breaker_tokens_max = 64;
+
+/// Sequences of tokens over which DRY sees no repetition: ends of lines, quotes and the like. Immutable.
+class Breakers {
+public:
+    Breakers() = default;
+
+    /// Errors: invalid_argument (an empty sequence, one longer than breaker_tokens_max).
+    static Result<Breakers> create(std::vector<std::vector<TokenId>> sequences);
+
+    /// Whether `token` by itself is one.
+    [[nodiscard]] bool contains(TokenId token) const;
+
+    /// How many tokens stand behind the last one in `tokens`; `most` when that many or more do.
+    [[nodiscard]] std::size_t tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const;
+
+private:
+    [[nodiscard]] bool ends(std::span<const TokenId> tokens) const;
+
+    std::vector<TokenId> single_;              ///< sequences of one token, ascending
+    std::vector<std::vector<TokenId>> longer_; ///< the others, each reversed, ascending
+};
+
+} // namespace etna::sampling

@@ -1,0 +1,118 @@
+#include "core/sampling/sampler.hpp"
+
+#include "core/sampling/dry.hpp"
+#include "core/sampling/filters.hpp"
+#include "core/sampling/penalties.hpp"
+#include "core/sampling/top.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace etna::sampling {
+namespace {
+
+bool is_bad(float logit) {
+    return std::isnan(logit) || logit == std::numeric_limits<float>::infinity();
+}
+
+Error bad_logit(TokenId token, float logit) {
+    return {ErrorKind::internal, fmt::format("the logit of token {} is {}", token, logit)};
+}
+
+Error nothing_to_choose() {
+    return {ErrorKind::internal, "no token has a finite logit"};
+}
+
+/// Every logit must be a number below +infinity, and one at least must be finite.
+Status check(std::span<const float> logits) {
+    const auto bad = std::find_if(logits.begin(), logits.end(), is_bad);
+    if (bad != logits.end())
+        return bad_logit(static_cast<TokenId>(bad - logits.begin()), *bad);
+    if (std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isinf(logit); }))
+        return nothing_to_choose();
+    return {};
+}
+
+/// How many candidates are left at most by top-n-sigma and top-k; both keep a head.
+std::size_t count_head(const Parameters& parameters, std::span<const float> logits) {
+    if (parameters.temperature == 0)
+        return 1;
+    const std::size_t within = count_within_sigmas(logits, parameters.top_n_sigma, parameters.min_keep);
+    if (parameters.top_k == 0)
+        return within;
+    return std::min<std::size_t>(within, std::max(parameters.top_k, parameters.min_keep));
+}
+
+} // namespace
+
+Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const float> logits, uint32_t position,
+                               const Context& context) {
+    ETNA_CHECK(check(logits));
+    std::span<const float> final = logits;
+    if (!context.logit_bias.empty() || changes_logits(parameters)) {
+        changed_.assign(logits.begin(), logits.end());
+        change(parameters, context);
+        final = changed_;
+    }
+    find_top(final, 1, candidates_);
+    if (candidates_.empty()) {
+        return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
+                     "leave at least one token without -infinity"};
+    }
+    if (const std::size_t count = count_head(parameters, final); count > 1)
+        find_top(final, count, candidates_);
+    const TokenId token = choose_from_candidates(parameters, position).token;
+    return Choice{token, logits[token]};
+}
+
+Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const Candidate> candidates,
+                               uint32_t position) {
+    for (const Candidate& candidate : candidates) {
+        if (is_bad(candidate.logit))
+            return bad_logit(candidate.token, candidate.logit);
+    }
+    if (!std::is_sorted(candidates.begin(), candidates.end(), comes_before))
+        return Error{ErrorKind::internal, "the candidates are not sorted"};
+    candidates_.assign(candidates.begin(), candidates.end());
+    std::erase_if(candidates_, [](const Candidate& candidate) { return std::isinf(candidate.logit); });
+    if (candidates_.empty())
+        return nothing_to_choose();
+    changed_.clear();
+    for (const Candidate& candidate : candidates_)
+        changed_.push_back(candidate.logit);
+    candidates_.resize(std::min(candidates_.size(), count_head(parameters, changed_)));
+    const Candidate chosen = choose_from_candidates(parameters, position);
+    return Choice{chosen.token, chosen.logit};
+}
+
+/// Step 1, on `changed_`.
+void Sampler::change(const Parameters& parameters, const Context& context) {
+    static const Breakers no_breakers;
+    per_token_.resize(changed_.size());
+    add_logit_bias(changed_, context.logit_bias);
+    apply_repetition_penalty(changed_, parameters, context.history, per_token_);
+    apply_frequency_penalty(changed_, parameters, context.history, per_token_);
+    apply_presence_penalty(changed_, parameters, context.history, per_token_);
+    apply_dry(changed_, parameters, context.dry_breakers != nullptr ? *context.dry_breakers : no_breakers,
+              context.history, per_token_, lengths_);
+}
+
+/// Steps 2 and 3, on `candidates_`, behind top-n-sigma and top-k.
+Candidate Sampler::choose_from_candidates(const Parameters& parameters, uint32_t position) {
+    if (parameters.temperature == 0)
+        return candidates_.front();
+    const std::size_t min_keep = parameters.min_keep;
+    keep_typical(candidates_, parameters.typical_p, min_keep, deviations_);
+    candidates_.resize(count_within_top_p(candidates_, parameters.top_p, min_keep));
+    candidates_.resize(count_within_min_p(candidates_, parameters.min_p, min_keep));
+    std::span<const Candidate> left = candidates_;
+    if (xtc_uniform(parameters.seed, position) < parameters.xtc_probability)
+        left = left.subspan(count_top_choices(left, parameters.xtc_threshold, min_keep));
+    return left[draw(left, parameters.temperature, uniform(parameters.seed, position))];
+}
+
+} // namespace etna::sampling

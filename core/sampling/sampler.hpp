@@ -1,0 +1,58 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/sampling/breakers.hpp"
+#include "core/sampling/candidate.hpp"
+#include "core/sampling/history.hpp"
+#include "core/sampling/logit_bias.hpp"
+#include "core/sampling/parameters.hpp"
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace etna::sampling {
+
+struct Choice {
+    TokenId token = 0;
+    float logit = 0; ///< of `token`, as the model gave it
+};
+
+/// What a choice depends on besides parameters and logits. Borrowed.
+struct Context {
+    History history = {};
+    std::span<const LogitBias> logit_bias = {};
+    const Breakers* dry_breakers = nullptr; ///< null: there are none
+};
+
+/// Chooses tokens as parameters.hpp defines. Each choice depends on its arguments alone; what the object
+/// keeps is memory, so that choosing allocates nothing once it has seen the largest vocabulary and history.
+/// Belongs to one thread.
+class Sampler {
+public:
+    /// From all logits of a row, [vocabulary]; the draw is uniform(parameters.seed, position). Sums run in
+    /// double, in the order of candidates. Preconditions: check(parameters), check(context.logit_bias,
+    /// logits.size()). Errors: internal (no logits, NaN, +infinity, or all -infinity), invalid_argument (the
+    /// logit bias bans every token that was possible).
+    Result<Choice> choose(const Parameters& parameters, std::span<const float> logits, uint32_t position,
+                          const Context& context = {});
+
+    /// From candidates in order (comes_before), as if all other tokens had the logit -infinity, with an empty
+    /// history. Equal to choosing from all logits when they hold the first max(top_k, min_keep), top_k >= 1,
+    /// and top_n_sigma and all that changes logits is neutral. Errors: internal (as above, or not in order).
+    Result<Choice> choose(const Parameters& parameters, std::span<const Candidate> candidates,
+                          uint32_t position);
+
+private:
+    void change(const Parameters& parameters, const Context& context);
+    Candidate choose_from_candidates(const Parameters& parameters, uint32_t position);
+
+    std::vector<float> changed_;        ///< [vocabulary]
+    std::vector<Candidate> candidates_; ///< in order, finite
+    std::vector<uint32_t> per_token_;   ///< [vocabulary], zero between uses
+    std::vector<uint32_t> lengths_;     ///< [history]
+    std::vector<std::pair<double, uint32_t>> deviations_;
+};
+
+} // namespace etna::sampling

@@ -1,0 +1,258 @@
+// Sampling options, log-probabilities and the system message of `etna run`, on the fake executor.
+
+#include "cli/run_options.hpp"
+#include "core/generate/generate.hpp"
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <limits>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "demo");
+    const cli::Command& run = *cli::find_command("run");
+    auto options = cli::validate_run(run, cli::parse(run, arguments).value());
+    if (!options)
+        return options.error();
+    return options->sampling;
+}
+
+std::string error_of(const std::vector<std::string>& arguments) {
+    const auto result = read(arguments);
+    return result ? "(accepted)" : result.error().message;
+}
+
+const std::string template_with_system = "<|im_start|>"; // ChatML, by its marker
+const std::string template_without = "{{ bos_token }}[INST] {{ c }} [/INST]";
+
+} // namespace
+
+TEST_CASE("each sampling option goes where it belongs") {
+    const auto options = read({"--temp",
+                               "1",
+                               "--top-k",
+                               "2",
+                               "--top-p",
+                               "0.3",
+                               "--min-p",
+                               "0.4",
+                               "--typical-p",
+                               "0.5",
+                               "--top-n-sigma",
+                               "6",
+                               "--xtc-probability",
+                               "0.7",
+                               "--xtc-threshold",
+                               "0.8",
+                               "--min-keep",
+                               "9",
+                               "--repeat-penalty",
+                               "10",
+                               "--repeat-last-n",
+                               "11",
+                               "--presence-penalty",
+                               "-12",
+                               "--presence-last-n",
+                               "13",
+                               "--frequency-penalty",
+                               "-14",
+                               "--frequency-last-n",
+                               "15",
+                               "--dry-multiplier",
+                               "16",
+                               "--dry-base",
+                               "17",
+                               "--dry-allowed-length",
+                               "18",
+                               "--dry-penalty-last-n",
+                               "19",
+                               "--seed",
+                               "20"});
+    REQUIRE(options.has_value());
+    const generate::SamplingWishes& wishes = options->wishes;
+    CHECK(wishes.temperature == 1.0F);
+    CHECK(wishes.top_k == 2U);
+    CHECK(wishes.top_p == 0.3F);
+    CHECK(wishes.min_p == 0.4F);
+    CHECK(wishes.typical_p == 0.5F);
+    CHECK(wishes.top_n_sigma == 6.0F);
+    CHECK(wishes.xtc_probability == 0.7F);
+    CHECK(wishes.xtc_threshold == 0.8F);
+    CHECK(wishes.min_keep == 9U);
+    CHECK(wishes.repetition_penalty == 10.0F);
+    CHECK(wishes.repetition_window_tokens == 11U);
+    CHECK(wishes.presence_penalty == -12.0F);
+    CHECK(wishes.presence_window_tokens == 13U);
+    CHECK(wishes.frequency_penalty == -14.0F);
+    CHECK(wishes.frequency_window_tokens == 15U);
+    CHECK(wishes.dry_multiplier == 16.0F);
+    CHECK(wishes.dry_base == 17.0F);
+    CHECK(wishes.dry_allowed_length == 18U);
+    CHECK(wishes.dry_window_tokens == 19U);
+    CHECK(options->seed == 20U);
+}
+
+TEST_CASE("whatever the options allow, the sampler allows") {
+    const cli::Command& run = *cli::find_command("run");
+    for (const cli::Option& option : run.options) {
+        if (option.category != cli::Category::sampling || option.kind == cli::Kind::text)
+            continue;
+        const double least = option.range.lower == cli::LowerBound::exclusive ? 1e-6 : option.range.min;
+        for (const double value : {least, option.range.max}) {
+            const auto options = read({fmt::format("--{}={}", option.name, value)});
+            CAPTURE(option.name, value);
+            REQUIRE(options.has_value());
+            CHECK(sampling::check(generate::with_wishes({}, options->wishes)).has_value());
+        }
+    }
+}
+
+TEST_CASE("windows of -1 are the whole history") {
+    for (const char* name : {"repeat-last-n", "presence-last-n", "frequency-last-n", "dry-penalty-last-n"}) {
+        CHECK(error_of({fmt::format("--{}", name), "-2"}) ==
+              fmt::format("--{}: `-2` is out of range: -1 to 2147483647", name));
+        CHECK(error_of({fmt::format("--{}", name), "1.5"}) ==
+              fmt::format("--{}: `1.5` is not a whole number (-1 to 2147483647)", name));
+    }
+    CHECK(read({"--repeat-last-n", "-1"})->wishes.repetition_window_tokens == sampling::whole_history);
+    CHECK(read({"--repeat-last-n", "0"})->wishes.repetition_window_tokens == 0U);
+    CHECK(!read({})->wishes.repetition_window_tokens);
+}
+
+TEST_CASE("biases are an id and a number") {
+    const auto biases = read({"--logit-bias", "15043=-2.5", "--logit-bias=13=-inf", "--logit-bias=0=4"});
+    REQUIRE(biases.has_value());
+    REQUIRE(biases->logit_bias.size() == 3);
+    CHECK(biases->logit_bias[0].token == 15043);
+    CHECK(biases->logit_bias[0].bias == -2.5F);
+    CHECK(biases->logit_bias[1].token == 13);
+    CHECK(biases->logit_bias[1].bias == -std::numeric_limits<float>::infinity());
+    CHECK(biases->logit_bias[2].bias == 4.0F);
+    for (const char* bad : {"", "5", "5=", "=5", "x=1", "5=x", "5=1x", "5=inf", "5=nan", "-1=2", "5=1e99",
+                            "4294967296=1", "5==1", " 5=1"}) {
+        CHECK(error_of({"--logit-bias", bad}) == fmt::format("--logit-bias: `{}` is not ID=BIAS", bad));
+    }
+}
+
+TEST_CASE("sequence breakers replace the usual ones, and none is none") {
+    CHECK(!read({})->dry_breakers);
+    CHECK(*read({"--dry-sequence-breaker", "\n", "--dry-sequence-breaker", "ab"})->dry_breakers ==
+          std::vector<std::string>{"\n", "ab"});
+    CHECK(read({"--dry-sequence-breaker", "none"})->dry_breakers->empty());
+    CHECK(contains(error_of({"--dry-sequence-breaker", ""}), "has 0 bytes"));
+    CHECK(contains(error_of({"--dry-sequence-breaker", std::string(41, 'x')}), "has 41 bytes"));
+}
+
+TEST_CASE("--logprobs stands in the JSON object as OpenAI has it") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "demo", "x", "--json", "--logprobs", "2"});
+    REQUIRE(outcome.code == 0);
+    CHECK(outcome.error.empty());
+    const auto json = nlohmann::json::parse(outcome.output);
+    const auto& content = json["logprobs"]["content"];
+    REQUIRE(content.size() == json["tokens"].size());
+    CHECK(json["logprobs"]["refusal"].is_null());
+    std::string text;
+    for (const auto& token : content) {
+        CHECK(token.size() == 4);
+        text += token["token"].get<std::string>();
+        CHECK(token["bytes"].size() == token["token"].get<std::string>().size());
+        CHECK(token["logprob"].get<double>() <= 0);
+        REQUIRE(token["top_logprobs"].size() == 2);
+        CHECK(token["top_logprobs"][0].size() == 3);
+        CHECK(token["top_logprobs"][0]["token"] == token["token"]); // the script's tokens are the likeliest
+        CHECK(token["top_logprobs"][0]["logprob"] == token["logprob"]);
+        CHECK(token["top_logprobs"][1]["logprob"] < token["logprob"]);
+    }
+    CHECK(text == " there was a dog.");
+
+    const auto none = nlohmann::json::parse(
+        etna.run({"run", "demo", "x", "--json", "--logprobs", "0"}).output)["logprobs"]["content"];
+    CHECK(none.size() == content.size());
+    CHECK(none[0]["top_logprobs"].empty());
+    CHECK(!nlohmann::json::parse(etna.run({"run", "demo", "x", "--json"}).output).contains("logprobs"));
+}
+
+TEST_CASE("pieces that are not UTF-8 are repaired in the token and whole in the bytes") {
+    Harness etna;
+    etna.answer = " \xe2\x98\x83"; // byte tokens
+    const auto json =
+        nlohmann::json::parse(etna.run({"run", "demo", "x", "--json", "--logprobs", "0"}).output);
+    std::vector<int> bytes;
+    for (const auto& token : json["logprobs"]["content"]) {
+        for (const auto& byte : token["bytes"])
+            bytes.push_back(byte.get<int>());
+    }
+    CHECK(bytes == std::vector<int>{' ', 0xe2, 0x98, 0x83});
+    CHECK(json["logprobs"]["content"].back()["token"] == "\xef\xbf\xbd");
+}
+
+TEST_CASE("without --json, log-probabilities are lines on standard error, behind the text") {
+    Harness etna;
+    const Outcome outcome = etna.run({"run", "demo", "x", "--logprobs", "2", "-n", "2"});
+    CHECK(outcome.output == " there was\n");
+    CAPTURE(outcome.error);
+    CHECK(contains(outcome.error, "logprob   0.0000 \" there\"  likeliest   0.0000 \" there\", -5"));
+    CHECK(std::count(outcome.error.begin(), outcome.error.end(), '\n') == 2);
+    etna.answer = "a\nb";
+    CHECK(contains(etna.run({"run", "demo", "x", "--logprobs", "0"}).error, "\"\\n\"\n"));
+    CHECK(etna.run({"run", "demo", "x", "--logprobs", "21"}).code == 2);
+}
+
+TEST_CASE("penalties and biases reach the model") {
+    Harness etna;
+    const auto tokens = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"run", "demo", "x", "--json", "--temp", "0", "-n", "3"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome outcome = etna.run(arguments);
+        CAPTURE(outcome.error);
+        REQUIRE(outcome.code == 0);
+        return nlohmann::json::parse(outcome.output)["tokens"].get<std::vector<TokenId>>();
+    };
+    const auto plain = tokens({});
+    CHECK(tokens({"--logit-bias", "9=100"}) == std::vector<TokenId>{9, 9, 9});
+    const auto unrepeated =
+        tokens({"--logit-bias", "9=100", "--logit-bias", "8=80", "--presence-penalty", "100"});
+    CHECK(unrepeated.at(0) == 9);
+    CHECK(unrepeated.at(1) == 8);
+    CHECK(tokens({"--typical-p", "0.5", "--xtc-probability", "1"}) == plain);
+
+    const Outcome wild = etna.run({"run", "demo", "x", "--logit-bias", "512=1"});
+    CHECK(wild.code == 1);
+    CHECK(contains(wild.error, "error: logit_bias names token 512, and the vocabulary has 512\nhint: "));
+}
+
+TEST_CASE("--system puts a message before the prompt") {
+    Harness etna;
+    etna.install_model("chatty", {{"tokenizer.chat_template", template_with_system}});
+    REQUIRE(etna.run({"run", "chatty", "Hi", "--system", "Be brief."}).code == 0);
+    CHECK(etna.prompt == "<s> <|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n"
+                         "<|im_start|>assistant\n");
+    REQUIRE(etna.run({"run", "chatty", "Hi", "--system", ""}).code == 0);
+    CHECK(!contains(etna.prompt, "system"));
+}
+
+TEST_CASE("a system message that has no place is an error with a hint") {
+    Harness etna;
+    etna.install_model("mute", {{"tokenizer.chat_template", template_without}});
+    const Outcome unknown = etna.run({"run", "mute", "Hi", "--system", "Be brief."});
+    CHECK(unknown.code == 1);
+    CHECK(contains(unknown.error, "know no system message\nhint: "));
+    const Outcome base = etna.run({"run", "demo", "Hi", "--system", "Be brief."});
+    CHECK(base.code == 1);
+    CHECK(contains(base.error, "error: demo has no chat template, which --system needs\nhint: "));
+    const Outcome raw = etna.run({"run", "mute", "Hi", "--system", "Be brief.", "--raw"});
+    CHECK(raw.code == 2);
+    CHECK(contains(raw.error, "error: --system has no place in a --raw prompt\nhint: "));
+}

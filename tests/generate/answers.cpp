@@ -1,0 +1,62 @@
+#include "tests/generate/answers.hpp"
+
+#include "core/store/resolve.hpp"
+#include "core/text/tokenizer.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/fake_executor.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace etna::test {
+
+using generate::LoadedExecutor;
+
+generate::Model model_that_says(const std::string& answer) {
+    const auto factory = [&](const gguf::File& file,
+                             const generate::ExecutorOptions&) -> Result<LoadedExecutor> {
+        ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+        ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
+        tokens.push_back(tokenizer.eos().value());
+        FakeOptions fake;
+        fake.limits.vocabulary = tokenizer.size();
+        fake.limits.candidates_max = 64;
+        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
+        return LoadedExecutor{.device = nullptr,
+                              .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                              .device_name = "fake"};
+    };
+    auto model = generate::Model::load(store::resolve("demo", "/nonexistent").value(), {}, factory);
+    REQUIRE(model.has_value());
+    return std::move(model).value();
+}
+
+generate::Request raw(std::string prompt) {
+    generate::Request request;
+    request.prompt = std::move(prompt);
+    return request;
+}
+
+generate::Sink Events::sink() {
+    return [this](const generate::Event& event) {
+        if (const auto* last = std::get_if<generate::Finished>(&event)) {
+            finished.push_back(*last);
+        } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
+            tokens.push_back(*token);
+        } else {
+            deltas.push_back(std::get<generate::TextDelta>(event).text);
+        }
+        return std::max(deltas.size(), tokens.size()) >= stop_after ? generate::Flow::stop
+                                                                    : generate::Flow::go_on;
+    };
+}
+
+std::string Events::text() const {
+    std::string all;
+    for (const std::string& delta : deltas)
+        all += delta;
+    return all;
+}
+
+} // namespace etna::test

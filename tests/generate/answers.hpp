@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/generate/generate.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace etna::test {
+
+/// The demo model on the fake executor, which answers everything with `answer`.
+generate::Model model_that_says(const std::string& answer);
+
+/// A request for text as it is.
+generate::Request raw(std::string prompt);
+
+/// What a sink was told.
+struct Events {
+    std::vector<std::string> deltas = {};
+    std::vector<generate::TokenDelta> tokens = {};
+    std::vector<generate::Finished> finished = {};
+    std::size_t stop_after = std::numeric_limits<std::size_t>::max(); ///< deltas, or tokens
+
+    generate::Sink sink();
+    [[nodiscard]] std::string text() const;
+};
+
+} // namespace etna::test
