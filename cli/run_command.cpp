@@ -159,7 +159,8 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     }
     if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, *model, receiver.finished);
-    } else if (options.output_form == OutputForm::text && drew_a_seed(*model, options)) {
+    } else if (receiver.output.state() == OutputState::open && environment.error_is_terminal &&
+               options.output_form == OutputForm::text && drew_a_seed(*model, options)) {
         diagnostics.note(fmt::format("--seed {} repeats this", receiver.finished.seed));
     }
     return exit_code(receiver, diagnostics);

@@ -210,6 +210,16 @@ TEST_CASE("failures are one clear sentence and exit code 1") {
     REQUIRE(contains(lost.error, "error: the fake device was lost"));
 }
 
+TEST_CASE("a seed that nobody chose is told on a terminal") {
+    Harness etna;
+    REQUIRE(etna.run({"run", "demo", "x"}).error.empty()); // a pipe: -v and --json tell it there
+    etna.error_is_terminal = true;
+    REQUIRE(contains(etna.run({"run", "demo", "x"}).error, " repeats this"));
+    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--seed", "5"}).error, "--seed"));
+    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--temp", "0"}).error, "--seed"));
+    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--json"}).error, "--seed"));
+}
+
 TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
     Harness etna;
     etna.on_cpu = true;
