@@ -80,10 +80,11 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     add({{"attn_q.weight", {d, query, 1, 1}},
          {"attn_k.weight", {d, key, 1, 1}},
          {"attn_v.weight", {d, key, 1, 1}}});
-    if (is(RandomArchitecture::qwen2))
+    if (is(RandomArchitecture::qwen2)) {
         add({{"attn_q.bias", {query, 1, 1, 1}},
              {"attn_k.bias", {key, 1, 1, 1}},
              {"attn_v.bias", {key, 1, 1, 1}}});
+    }
     if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gemma3))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
     if (is(RandomArchitecture::gemma3))

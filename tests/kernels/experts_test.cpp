@@ -149,9 +149,8 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
             constexpr uint32_t rows = 4;
             DeviceCase device(family);
             std::vector<float> logits = random_floats(random, std::size_t{rows} * count);
-            for (std::size_t i = 0; i < logits.size(); ++i)
-                logits[i] =
-                    i < count ? std::round(logits[i] * 2) : logits[i] * 20; // the first row has equals
+            for (std::size_t i = 0; i < logits.size(); ++i) // the first row has equals
+                logits[i] = i < count ? std::round(logits[i] * 2) : logits[i] * 20;
             if (used < count)
                 logits[std::size_t{2} * count + count - 1] = -INFINITY;
             const auto router = device.upload_rows(logits, rows, count);

@@ -41,9 +41,10 @@ Result<Config> read(const gguf::File& file) {
     refuse_experts(reader);
     read_groups(reader, config);
     config.embedding_scale = std::sqrt(static_cast<float>(config.width));
-    if (config.layers == layers_of_27b)
+    if (config.layers == layers_of_27b) {
         config.attention_scale =
             std::sqrt(static_cast<float>(config.q_heads) / static_cast<float>(config.width));
+    }
     config.attention_softcap = read_softcap(reader, "attn_logit_softcapping");
     config.logit_softcap = read_softcap(reader, "final_logit_softcapping");
     config.gate = kernels::Gate::gelu;
