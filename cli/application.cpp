@@ -1,4 +1,5 @@
 #include "cli/config_file.hpp"
+#include "cli/devices_command.hpp"
 #include "cli/diagnostics.hpp"
 #include "cli/documents.hpp"
 #include "cli/environment.hpp"
@@ -91,6 +92,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
         return print_made(document(first), environment);
     if (command.name == "completion")
         return print_made(completion(first), environment);
+    if (command.name == "devices") {
+        const auto options = validate_devices(command, *typed);
+        return options ? devices_command(*options, environment)
+                       : refuse_usage(command, environment, options.error());
+    }
     if (command.name == "tokenize") {
         const auto options = validate_tokenize(command, *typed);
         return options ? tokenize_command(*options, environment)

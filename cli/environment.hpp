@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/generate/devices.hpp"
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
 
@@ -21,6 +22,7 @@ struct Environment {
     bool error_is_terminal = false;
     Variables variables;
     generate::ExecutorFactory executor_factory;
+    generate::DeviceLister device_lister;
     /// From the call on, Ctrl-C no longer ends the program but is told by the returned function.
     std::function<generate::StopRequested()> watch_interrupts;
 };

@@ -58,6 +58,7 @@ Environment process_environment() {
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
     environment.executor_factory = generate::device_executor;
+    environment.device_lister = generate::list_devices;
     environment.watch_interrupts = watch_interrupts;
     return environment;
 }

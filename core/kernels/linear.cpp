@@ -27,15 +27,13 @@ bool fits(vk::Recorder& recorder, const Linear& operation) {
                    "bias is short");
 }
 
-void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Format weight_format,
+void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Format format,
                     const shaders::LinearArguments& arguments, std::initializer_list<vk::Range> reads,
                     std::initializer_list<vk::Range> writes) {
     const uint32_t y_groups = divide_up(arguments.count, plan.columns_each);
-    const auto format = static_cast<shaders::Format>(weight_format);
-    const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
-                           uint32_t rows) {
+    const auto start = [&](std::initializer_list<uint32_t> specialization, uint32_t rows) {
         launch(library, recorder,
-               {.variant = variant,
+               {.variant = linear_variant(plan, format),
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(arguments.rows, rows), y_groups),
                 .reads = reads,
@@ -44,15 +42,14 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
     };
     switch (plan.kernel) {
     case LinearKernel::rows:
-        start(shaders::linear_rows(format, plan.reduce.reduce),
-              {plan.reduce.workgroup, plan.reduce.one_subgroup, plan.rows_each, plan.columns_each},
+        start({plan.reduce.workgroup, plan.reduce.one_subgroup, plan.rows_each, plan.columns_each},
               plan.rows_each);
         break;
     case LinearKernel::tile:
-        start(shaders::linear_tile(format), {}, plan.rows_each);
+        start({}, plan.rows_each);
         break;
     case LinearKernel::lanes:
-        start(shaders::linear_lanes(format), {plan.rows_each, plan.columns_each}, plan.rows_each * 8);
+        start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
     }
 }

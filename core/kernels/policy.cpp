@@ -115,6 +115,19 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                       .columns_each = columns_for(count)};
 }
 
+shaders::Variant linear_variant(const LinearPlan& plan, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    switch (plan.kernel) {
+    case LinearKernel::rows:
+        return shaders::linear_rows(axis, plan.reduce.reduce);
+    case LinearKernel::tile:
+        return shaders::linear_tile(axis);
+    case LinearKernel::lanes:
+        break;
+    }
+    return shaders::linear_lanes(axis);
+}
+
 AttentionPlan attention_plan(const PlanTarget& target, uint32_t q_heads, uint32_t kv_heads,
                              uint32_t head_dim) {
     const uint32_t group = q_heads / kv_heads;

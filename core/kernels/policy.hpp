@@ -34,6 +34,9 @@ struct LinearPlan {
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
                                uint32_t count);
 
+/// The shader of a plan.
+shaders::Variant linear_variant(const LinearPlan& plan, Format format);
+
 /// True when the lanes kernels may run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);
 

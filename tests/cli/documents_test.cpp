@@ -89,7 +89,8 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
 }
 
 TEST_CASE("the man pages that are checked in are those of the table") {
-    for (const std::string name : {"etna.1", "etna-run.1", "etna-completion.1", "etna-tokenize.1"}) {
+    for (const std::string name :
+         {"etna.1", "etna-run.1", "etna-completion.1", "etna-tokenize.1", "etna-devices.1"}) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
         const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with: etna generate-docs " << name << " > man/" << name);

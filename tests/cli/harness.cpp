@@ -154,6 +154,10 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.error = error.descriptor;
     environment.error_is_terminal = error_is_terminal;
     environment.variables = variables;
+    environment.device_lister = [this](std::string_view wish) {
+        wished_device = wish;
+        return devices;
+    };
     environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {
         return make_executor(file, options);
     };

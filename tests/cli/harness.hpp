@@ -55,6 +55,8 @@ public:
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
+    Result<generate::DeviceReports> devices = generate::DeviceReports{}; ///< what `etna devices` finds
+    std::string wished_device;                                           ///< of the last `etna devices`
 
     std::string prompt; ///< what the model of the last run was given, begin token included
     std::optional<generate::ExecutorOptions> asked; ///< how its executor was asked for

@@ -32,6 +32,22 @@ def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
     return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
 
 
+class Devices(unittest.TestCase):
+    def test_the_device_that_runs_is_listed_as_chosen(self):
+        result = run("devices", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        chosen = [device for device in json.loads(result.stdout)["devices"] if device["chosen"]]
+        self.assertEqual(len(chosen), 1)
+        told = run("run", "demo", "Once", "-n", "1", "-v", "--seed", "1").stderr.decode()
+        self.assertIn(chosen[0]["name"], told)
+        self.assertGreater(chosen[0]["memory_free_bytes"], 0)
+
+    def test_it_helps_where_no_driver_is_installed(self):
+        result = run("devices", VK_ICD_FILENAMES="/nonexistent", VK_DRIVER_FILES="/nonexistent")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertIn(b"apt install", result.stderr)
+
+
 class Completion(unittest.TestCase):
     def test_names_of_files_are_data_to_bash(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "cli/table/common.hpp"
+
+#include <array>
+
+// The command line of `etna tokenize`.
+namespace etna::cli::table {
+
+inline constexpr std::array tokenize_positionals = {
+    model_positional,
+    Positional{.name = "TEXT",
+               .description = "the text, or ids with --decode; standard input when it is absent",
+               .presence = Presence::optional},
+};
+
+inline constexpr std::array tokenize_options = {
+    Option{.name = "no-special",
+           .description = "the names of special tokens in the text, such as </s>, stay text; with --decode, "
+                          "special tokens give no text",
+           .category = Category::output},
+    Option{.name = "pieces",
+           .description = "print an object for each token: its id, the piece of text that it stands for, and "
+                          "the piece's bytes where they are not whole UTF-8",
+           .category = Category::output},
+    Option{.name = "decode",
+           .description = "read ids, as JSON or as bare numbers, and print their text",
+           .category = Category::output},
+    help_option,
+};
+
+inline constexpr std::array tokenize_examples = {
+    Example{"etna tokenize demo \"Once upon a time\"", "the ids as JSON"},
+    Example{"etna tokenize demo --pieces < notes.txt", "each token of a file and its text"},
+    Example{"etna tokenize demo \"Once\" | etna tokenize demo --decode", "there and back"},
+};
+
+} // namespace etna::cli::table

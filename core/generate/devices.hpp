@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/chosen.hpp"
+#include "core/vk/profile.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::generate {
+
+/// Something that would make a device faster, or etna able to use it.
+struct Shortfall {
+    std::string what;   ///< "memory budget"
+    std::string effect; ///< what is so without it
+    std::string remedy; ///< what the user can do; empty: nothing
+};
+
+/// One Vulkan device, as `etna devices` tells of it.
+struct DeviceReport {
+    uint32_t index = 0;
+    vk::DeviceProfile profile;
+    std::string missing;     ///< why it cannot be used; empty when it can
+    uint64_t free_bytes = 0; ///< that a model may take now; 0 when the device cannot be used
+    uint64_t total_bytes = 0;
+    std::string_view family;           ///< whose kernels it gets
+    std::vector<std::string> features; ///< optional ones that etna uses here
+    std::vector<Shortfall> shortfalls;
+    std::vector<kernels::ChosenKernel> kernels;
+    bool is_chosen = false;
+    std::string reason; ///< of being chosen or not
+};
+
+using DeviceReports = std::vector<DeviceReport>;
+/// `wish`: as for ExecutorOptions::device.
+using DeviceLister = std::function<Result<DeviceReports>(std::string_view wish)>;
+
+/// Opens the Vulkan loader and asks every device. Blocking. Errors: no_device and unsupported (loader or
+/// driver; the hint says what to install), not_found and invalid_argument (the wish).
+Result<DeviceReports> list_devices(std::string_view wish);
+
+/// What stands between a device and full speed. Pure.
+std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);
+
+} // namespace etna::generate

@@ -1,0 +1,75 @@
+// `etna devices` from a list of devices to text, JSON and exit codes.
+
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+generate::DeviceReports two_devices() {
+    generate::DeviceReport gpu;
+    gpu.profile.name = "Fast GPU";
+    gpu.profile.driver = "fast 1.2";
+    gpu.profile.type = vk::DeviceType::discrete;
+    gpu.free_bytes = 6ULL << 30;
+    gpu.total_bytes = 8ULL << 30;
+    gpu.family = "amd";
+    gpu.features = {"subgroup arithmetic (64)"};
+    gpu.shortfalls = {{"memory budget", "it is not known", "update"}};
+    gpu.kernels = {{"rms_norm", "rms_norm_subgroup"}};
+    gpu.is_chosen = true;
+    gpu.reason = "the only device that can be used";
+    generate::DeviceReport old;
+    old.index = 1;
+    old.profile.name = "Old \xff GPU"; // a driver's text need not be UTF-8
+    old.missing = "bufferDeviceAddress";
+    old.reason = "it cannot be used";
+    return {gpu, old};
+}
+
+} // namespace
+
+TEST_CASE("devices tells of each device, what it lacks and which one is chosen") {
+    Harness etna;
+    etna.devices = two_devices();
+    const Outcome outcome = etna.run({"devices"});
+    REQUIRE(outcome.code == 0);
+    REQUIRE(outcome.error.empty());
+    CHECK(contains(outcome.output, "0  Fast GPU  (chosen: the only device that can be used)\n"));
+    CHECK(contains(outcome.output, "memory     6.0 GiB free of 8.0 GiB\n"));
+    CHECK(contains(outcome.output, "missing    memory budget: it is not known; update\n"));
+    CHECK(contains(outcome.output, "unusable   it lacks bufferDeviceAddress; update its driver\n"));
+    CHECK_FALSE(contains(outcome.output, "rms_norm_subgroup"));
+    CHECK(contains(etna.run({"devices", "-v"}).output, "rms_norm_subgroup"));
+    CHECK(etna.run({"devices", "--device", "old"}).code == 0);
+    CHECK(etna.wished_device == "old");
+}
+
+TEST_CASE("devices --json is one object, also where there is no device") {
+    Harness etna;
+    etna.devices = two_devices();
+    const auto json = nlohmann::json::parse(etna.run({"devices", "--json"}).output);
+    REQUIRE(json["devices"].size() == 2);
+    CHECK(json["devices"][0]["chosen"] == true);
+    CHECK(json["devices"][0]["kernels"]["rms_norm"] == "rms_norm_subgroup");
+    CHECK(json["devices"][0]["memory_free_bytes"] == 6ULL << 30);
+    CHECK(json["devices"][1]["usable"] == false);
+    CHECK(json["devices"][1]["lacks"] == "bufferDeviceAddress");
+
+    etna.devices = Error{ErrorKind::no_device, "no Vulkan driver is installed", "install one"};
+    const Outcome none = etna.run({"devices", "--json"});
+    CHECK(none.code == 1);
+    CHECK(nlohmann::json::parse(none.output)["error"]["hint"] == "install one");
+    const Outcome text = etna.run({"devices"});
+    CHECK(text.code == 1);
+    CHECK(text.output.empty());
+    CHECK(text.error == "error: no Vulkan driver is installed\nhint: install one\n");
+}
