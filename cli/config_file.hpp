@@ -8,7 +8,7 @@
 namespace etna::cli {
 
 /// What is longer is refused; also bounds how deep dotted keys can nest.
-constexpr std::size_t config_bytes_max = 64 * kibibyte;
+constexpr std::size_t config_bytes_max = 16 * kibibyte;
 
 /// Adds the values of a configuration file's text for the options that are absent: keys are long names, at
 /// the top or under [COMMAND], which comes first. `path` is for messages. Error: invalid_argument (not TOML,

@@ -23,6 +23,11 @@ std::filesystem::path models_folder(const Variables& variables) {
     return data.empty() ? data : data / "etna" / "models";
 }
 
+std::filesystem::path cache_folder(const Variables& variables) {
+    const auto cache = base(variables, "XDG_CACHE_HOME", ".cache");
+    return cache.empty() ? cache : cache / "etna";
+}
+
 std::filesystem::path config_file(const Variables& variables) {
     const auto config = base(variables, "XDG_CONFIG_HOME", ".config");
     return config.empty() ? config : config / "etna" / "config.toml";

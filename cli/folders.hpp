@@ -6,10 +6,11 @@
 
 namespace etna::cli {
 
-/// $XDG_DATA_HOME/etna/models and $XDG_CONFIG_HOME/etna/config.toml, with the defaults below $HOME that the
-/// XDG Base Directory Specification names. Relative values are ignored, as it demands; without an absolute
-/// $HOME either the path is empty.
+/// $XDG_DATA_HOME/etna/models, $XDG_CACHE_HOME/etna and $XDG_CONFIG_HOME/etna/config.toml, with the defaults
+/// below $HOME that the XDG Base Directory Specification names. Relative values are ignored, as it demands;
+/// without an absolute $HOME either the path is empty.
 std::filesystem::path models_folder(const Variables& variables);
+std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);
 
 } // namespace etna::cli

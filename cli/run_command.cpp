@@ -23,6 +23,7 @@ Result<generate::Model> load(const RunOptions& options, const Environment& envir
     ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
     LoadingBar bar(diagnostics);
     generate::ExecutorOptions executor = options.executor;
+    executor.cache_folder = cache_folder(environment.variables);
     executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
         bar.show(done_bytes, total_bytes);
     };

@@ -1,6 +1,7 @@
 #include "core/generate/device.hpp"
 
 #include "core/engine/device_executor.hpp"
+#include "core/generate/pipeline_cache.hpp"
 #include "core/generate/validated_executor.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/device.hpp"
@@ -48,8 +49,10 @@ Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOpt
     auto open = std::make_shared<OpenDevice>();
     ETNA_TRY(open->instance, vk::Instance::create(validation));
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
-    ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen));
+    PipelineCache pipelines(options.cache_folder, chosen.profile);
+    ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen, {.pipeline_cache = pipelines.kept()}));
     ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, wanted));
+    pipelines.keep(open->device->pipeline_cache());
     if (validation == vk::Validation::on)
         executor = validated(std::move(executor), *open->instance);
     const vk::DeviceProfile& profile = open->device->profile();

@@ -8,6 +8,7 @@
 #include "core/text/tokenizer.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,12 +20,13 @@ enum class KvType : uint8_t { f16, f32 };
 
 /// How a model is put on a device.
 struct ExecutorOptions {
-    uint32_t context_tokens = 0;  ///< 0: the model's, capped by memory
-    KvType kv_type = KvType::f16; ///< element type of the cache
-    uint64_t kv_memory_bytes = 0; ///< 0: what the context needs
-    uint32_t sequences_max = 1;   ///< requests that run at a time
-    std::string device;           ///< empty: the best one; else an index, UUID or part of a name
-    std::string plan_as;          ///< empty: the device's own; else the vendor to choose kernels for
+    uint32_t context_tokens = 0;        ///< 0: the model's, capped by memory
+    KvType kv_type = KvType::f16;       ///< element type of the cache
+    uint64_t kv_memory_bytes = 0;       ///< 0: what the context needs
+    uint32_t sequences_max = 1;         ///< requests that run at a time
+    std::string device;                 ///< empty: the best one; else an index, UUID or part of a name
+    std::filesystem::path cache_folder; ///< for compiled kernels; empty: none are kept
+    std::string plan_as;                ///< empty: the device's own; else the vendor to choose kernels for
     /// Called while weights are uploaded, on the loading thread; may be empty.
     std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
 };

@@ -14,6 +14,9 @@
 
 namespace etna::kernels {
 
+/// Differs between builds whose shaders differ: part of the key of everything kept about them.
+constexpr uint64_t build_hash = shaders::build_hash;
+
 /// For whom kernels are chosen. Any device can be told to plan as another (as far as its features allow), so
 /// that GPU-shaped kernels run on a CPU in tests.
 enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };

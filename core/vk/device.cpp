@@ -39,9 +39,11 @@ Status create_handle(Device::Content& content, const FeatureSources& sources, ui
     return {};
 }
 
-Status create_pipeline_cache(Device::Content& content) {
+Status create_pipeline_cache(Device::Content& content, ByteView earlier) {
     VkPipelineCacheCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+    info.initialDataSize = earlier.size();
+    info.pInitialData = earlier.data();
     const VkResult created = content.device.functions.vkCreatePipelineCache(content.device.handle, &info,
                                                                             nullptr, &content.pipeline_cache);
     if (created != VK_SUCCESS)
@@ -129,12 +131,27 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
                                                .queue_family = *family,
                                                .timestamp_bits = timestamp_bits(content->physical, *family),
                                                .timestamp_period_ns = content->profile.timestamp_period_ns});
-    ETNA_CHECK(create_pipeline_cache(*content));
+    ETNA_CHECK(create_pipeline_cache(*content, options.pipeline_cache));
     return std::unique_ptr<Device>(new Device(std::move(content)));
 }
 
 const DeviceProfile& Device::profile() const {
     return content_->profile;
+}
+
+std::vector<std::byte> Device::pipeline_cache() const {
+    const LogicalDevice& device = content_->device;
+    size_t size = 0;
+    const auto read = [&](void* data) {
+        return device.functions.vkGetPipelineCacheData(device.handle, content_->pipeline_cache, &size, data);
+    };
+    if (read(nullptr) != VK_SUCCESS)
+        return {};
+    std::vector<std::byte> data(size);
+    if (read(data.data()) != VK_SUCCESS)
+        return {};
+    data.resize(size);
+    return data;
 }
 
 MemoryState Device::memory() const {

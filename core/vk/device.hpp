@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
 #include "core/vk/profile.hpp"
 #include "core/vk/recorder.hpp"
@@ -19,6 +20,9 @@ struct PhysicalDevice;
 struct DeviceOptions {
     bool mask_optional_features =
         false; ///< run as on the poorest device: Vulkan 1.2 and buffer addresses only
+    /// What pipeline_cache() of a device with the same driver gave; borrowed during create(). The driver
+    /// refuses what is not its own, but need not survive damage.
+    ByteView pipeline_cache = {};
 };
 
 struct MemoryState {
@@ -47,6 +51,10 @@ public:
     ~Device(); ///< waits until the device is idle
 
     [[nodiscard]] const DeviceProfile& profile() const;
+
+    /// Compiled pipelines in the driver's own form, for DeviceOptions::pipeline_cache; empty where it gives
+    /// none.
+    [[nodiscard]] std::vector<std::byte> pipeline_cache() const;
 
     /// Asks the driver and the operating system; not for the per-token path.
     [[nodiscard]] MemoryState memory() const;

@@ -48,6 +48,28 @@ class Devices(unittest.TestCase):
         self.assertIn(b"apt install", result.stderr)
 
 
+class Cache(unittest.TestCase):
+    def test_compiled_kernels_are_kept_and_a_damaged_cache_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def story():
+                result = run("run", "demo", "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME=folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertNotRegex(result.stderr.decode(), "cache|error|warning")
+                return result.stdout
+
+            first = story()
+            kept, = (pathlib.Path(folder) / "etna").iterdir()
+            whole = kept.read_bytes()
+            self.assertEqual(story(), first)
+            kept.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+            self.assertEqual(story(), first)
+            self.assertNotEqual(kept.read_bytes()[-1], whole[-1] ^ 1)
+
+    def test_a_cache_folder_that_cannot_be_written_is_done_without(self):
+        result = run("run", "demo", "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME="/dev/null/cache")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
 class Completion(unittest.TestCase):
     def test_names_of_files_are_data_to_bash(self):
         with tempfile.TemporaryDirectory() as folder:
