@@ -85,9 +85,10 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
                      static_cast<double>(report.total_bytes) / gibibyte));
     line("features", report.features.empty() ? "none" : fmt::format("{}", fmt::join(report.features, ", ")));
     line("kernels", fmt::format("as for {}", report.family));
-    for (const generate::Shortfall& one : report.shortfalls)
+    for (const generate::Shortfall& one : report.shortfalls) {
         line("missing",
              fmt::format("{}: {}{}{}", one.what, one.effect, one.remedy.empty() ? "" : "; ", one.remedy));
+    }
     if (with_kernels) {
         for (const kernels::ChosenKernel& one : report.kernels)
             text += fmt::format("   {:<26} {}\n", one.operation, one.variant);
