@@ -98,8 +98,11 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
 
 std::string whole_text(const DeviceReports& reports, bool with_kernels) {
     std::string text;
-    for (const DeviceReport& report : reports)
-        text += (text.empty() ? "" : "\n") + as_text(report, with_kernels);
+    for (const DeviceReport& report : reports) {
+        if (!text.empty())
+            text += '\n';
+        text += as_text(report, with_kernels);
+    }
     return text;
 }
 
