@@ -52,6 +52,11 @@ void set_up(CLI::App& app, const Command& command) {
     }
 }
 
+/// Whether the last argument is free text, which people forget to quote.
+bool takes_text(const Command& command) {
+    return !command.positionals.empty() && command.positionals.back().presence == Presence::optional;
+}
+
 /// Options that CLI11 did not know, and arguments beyond the last positional.
 Status check_extras(const CLI::App& app, const Command& command) {
     const std::vector<std::string> extras = app.remaining();
@@ -63,7 +68,7 @@ Status check_extras(const CLI::App& app, const Command& command) {
         if (extra != "--") {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("unexpected argument {}", backquoted(extra)),
-                         "put a prompt of several words in quotes"};
+                         takes_text(command) ? "put text of several words in quotes" : help_hint(command)};
         }
     }
     return {};

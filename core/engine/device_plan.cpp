@@ -40,11 +40,12 @@ struct CacheSizes {
     }
 };
 
-Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free) {
+Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
+              std::string_view hint = memory_hint) {
     return {.kind = ErrorKind::out_of_memory,
             .message = fmt::format("{}: {} needs {} MiB of device memory, {} MiB are free", name, what,
                                    needed / mebibyte + 1, free / mebibyte),
-            .hint = std::string(memory_hint)};
+            .hint = std::string(hint)};
 }
 
 uint64_t usable_bytes(uint64_t free) {
@@ -59,7 +60,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room)
-            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free);
+            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free,
+                           "give the cache less memory");
         pages = std::min<uint64_t>(sizes.kv_memory_bytes / cache.page_bytes, cache.pages_max);
     } else if (sizes.context_tokens == 0) {
         pages = std::min(pages, fitting);

@@ -145,7 +145,7 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
     refused({"demo", "x", "--" + std::string(100000, 'y')},
             "unknown option `--" + std::string(98, 'y') + "...`\n");
     refused({"demo", "Once", "upon"},
-            "unexpected argument `upon`\nhint: put a prompt of several words in quotes");
+            "unexpected argument `upon`\nhint: put text of several words in quotes");
     refused({}, "no model is named");
 }
 
