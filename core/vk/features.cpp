@@ -71,6 +71,8 @@ void enable_features(FeatureChain& chain, const DeviceProfile& profile) {
     chain.cooperative_matrix.cooperativeMatrix = profile.cooperative_matrix ? VK_TRUE : VK_FALSE;
     // Cooperative matrix shaders are written against the Vulkan memory model (SPV_KHR_cooperative_matrix).
     chain.vulkan12.vulkanMemoryModel = profile.cooperative_matrix ? VK_TRUE : VK_FALSE;
+    // Once that is on, atomics of any shader need the scope of the device named as a feature.
+    chain.vulkan12.vulkanMemoryModelDeviceScope = profile.cooperative_matrix ? VK_TRUE : VK_FALSE;
 #endif
 }
 

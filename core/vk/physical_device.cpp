@@ -111,6 +111,7 @@ void read_properties(VkPhysicalDevice handle, const FeatureSources& sources, con
 #ifdef VK_KHR_cooperative_matrix
     profile.cooperative_matrix = features.cooperative_matrix.cooperativeMatrix == VK_TRUE &&
                                  features.vulkan12.vulkanMemoryModel == VK_TRUE &&
+                                 features.vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE &&
                                  (cooperative_matrix.cooperativeMatrixSupportedStages & compute) != 0;
 #endif
 }
