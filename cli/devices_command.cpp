@@ -34,13 +34,6 @@ std::string_view type_name(vk::DeviceType type) {
     return "other";
 }
 
-std::string uuid_text(const DeviceReport& report) {
-    std::string text;
-    for (const uint8_t byte : report.profile.uuid)
-        text += fmt::format("{:02x}", byte);
-    return text;
-}
-
 nlohmann::json as_json(const DeviceReport& report) {
     nlohmann::json shortfalls = nlohmann::json::array();
     for (const generate::Shortfall& one : report.shortfalls)
@@ -50,7 +43,7 @@ nlohmann::json as_json(const DeviceReport& report) {
         kernels[one.operation] = one.variant;
     return {{"index", report.index},
             {"name", report.profile.name},
-            {"uuid", uuid_text(report)},
+            {"uuid", vk::uuid_text(report.profile)},
             {"type", type_name(report.profile.type)},
             {"driver", report.profile.driver},
             {"usable", report.missing.empty()},
@@ -73,7 +66,7 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
     };
     line("type", std::string(type_name(report.profile.type)));
     line("driver", report.profile.driver);
-    line("uuid", uuid_text(report));
+    line("uuid", vk::uuid_text(report.profile));
     if (!report.missing.empty()) {
         line("unusable", fmt::format("it lacks {}; update its driver", report.missing));
         return text;

@@ -158,7 +158,8 @@ std::string help(const Command& command) {
     std::string page =
         fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
     append_paragraphs(page, command.description);
-    page += "\nArguments:\n";
+    if (!command.positionals.empty())
+        page += "\nArguments:\n";
     for (const Positional& positional : command.positionals)
         append_row(page, positional.name, positional.description);
     append_options(page, command.options);

@@ -115,7 +115,8 @@ std::string man_page(const Command& command) {
         text.remove_prefix(end == std::string_view::npos ? text.size() : end + 2);
         page += text.empty() ? "" : ".PP\n";
     }
-    page += ".SH ARGUMENTS\n";
+    if (!command.positionals.empty())
+        page += ".SH ARGUMENTS\n";
     for (const Positional& positional : command.positionals)
         append_item(page, positional.name, positional.description);
     page += ".SH OPTIONS\n";

@@ -14,10 +14,8 @@ namespace etna::generate {
 PipelineCache::PipelineCache(const std::filesystem::path& folder, const vk::DeviceProfile& profile) {
     if (folder.empty())
         return;
-    for (const uint8_t byte : profile.uuid)
-        key_ += fmt::format("{:02x}", byte);
-    key_ += fmt::format(" {} {:x} {:x} kernels {:x}", profile.driver, profile.driver_version,
-                        profile.api_version, kernels::build_hash);
+    key_ = fmt::format("{} {} {:x} {:x} kernels {:x}", vk::uuid_text(profile), profile.driver,
+                       profile.driver_version, profile.api_version, kernels::build_hash);
     const uint64_t hash = store::fnv1a(std::as_bytes(std::span(std::string_view(key_))));
     path_ = folder / fmt::format("pipelines-{:016x}.bin", hash);
     kept_ = store::read_cache_file(path_, key_).value_or(std::vector<std::byte>());

@@ -44,13 +44,6 @@ std::optional<uint32_t> parse_index(std::string_view text) {
     return index;
 }
 
-std::string uuid_text(const DeviceProfile& profile) {
-    std::string text;
-    for (const uint8_t byte : profile.uuid)
-        text += fmt::format("{:02x}", byte);
-    return text;
-}
-
 std::string without_dashes(std::string text) {
     std::erase(text, '-');
     return text;

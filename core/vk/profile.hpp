@@ -44,4 +44,7 @@ struct DeviceProfile {
     double timestamp_period_ns = 0;    ///< 0: no timestamps
 };
 
+/// The UUID in hexadecimal digits.
+std::string uuid_text(const DeviceProfile& profile);
+
 } // namespace etna::vk

@@ -50,7 +50,7 @@ TEST_CASE("names in the table are unique and described") {
 }
 
 TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
-    const Command& command = *find_command(GENERATE("run", "tokenize"));
+    const Command& command = *find_command(GENERATE("run", "tokenize", "devices"));
     const std::string help_text = help(command);
     const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
@@ -75,7 +75,7 @@ TEST_CASE("every shown option stands in help, man page and completions; hidden o
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
     for (const std::string& page : {help(), help(*find_command("run")), help(*find_command("completion")),
-                                    help(*find_command("tokenize"))}) {
+                                    help(*find_command("tokenize")), help(*find_command("devices"))}) {
         std::size_t start = 0;
         while (start < page.size()) {
             const std::size_t end = page.find('\n', start);

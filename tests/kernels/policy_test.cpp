@@ -1,3 +1,4 @@
+#include "core/kernels/chosen.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/support/catch.hpp"
 
@@ -70,5 +71,29 @@ TEST_CASE("attention serves a divisor of the group and keeps its queries within 
             REQUIRE(group % plan.heads == 0);
             REQUIRE(plan.heads * head_dim <= 2048);
         }
+    }
+}
+
+TEST_CASE("the list of chosen kernels names what the plans pick, for every format") {
+    const auto variant_of = [](const PlanTarget& plan_target, std::string_view operation) {
+        std::string_view found;
+        for (const ChosenKernel& one : chosen_kernels(plan_target)) {
+            if (one.operation == operation) {
+                REQUIRE(found.empty());
+                found = one.variant;
+            }
+        }
+        return found;
+    };
+    const PlanTarget gpu = target(PlanFamily::nvidia, 32);
+    CHECK(variant_of(gpu, "linear q4_k, prompt") == "linear_tile_q4_k");
+    CHECK(variant_of(gpu, "linear q4_k, generation") == "linear_rows_q4_k_subgroup");
+    CHECK(variant_of(gpu, "embed f16") == "embed_f16_rows");
+    CHECK(variant_of(target(PlanFamily::amd, 64, false), "rms_norm") == "rms_norm_shared");
+    const PlanTarget cpu = target(PlanFamily::lavapipe, 8);
+    for (uint32_t index = 0; index < format_count; ++index) {
+        const std::string format(to_string(static_cast<Format>(index)));
+        for (const char* path : {", prompt", ", generation"})
+            CHECK(variant_of(cpu, "linear " + format + path) == "linear_lanes_" + format);
     }
 }
