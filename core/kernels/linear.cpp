@@ -64,7 +64,8 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
     if (operation.count == 0 || !fits(recorder, operation))
         return;
-    auto planned = linear_plan(library.target(), weight.layout, weight.rows, operation.path, operation.count);
+    auto planned = linear_plan(library.target(), weight.layout, weight.rows, operation.path, operation.count,
+                               operation.factors);
     if (!planned) {
         recorder.fail(std::move(planned).error());
         return;

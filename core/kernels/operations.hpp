@@ -72,6 +72,9 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
 /// Which of the two numeric paths a run of rows takes (engine::RowKind, as kernels know it).
 enum class RowPath : uint8_t { prompt, generation };
 
+/// Whether a kernel may round weights and inputs to f16, as matrix units take them.
+enum class Factors : uint8_t { may_round, exact };
+
 /// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum
 /// depends on shape and layout only, never on count; in the prompt path likewise, with another kernel.
 struct Linear {
@@ -83,6 +86,7 @@ struct Linear {
     RowPath path = RowPath::generation;
     Store store = Store::replace;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [weight.rows]
+    Factors factors = Factors::may_round;
 };
 void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
 

@@ -105,13 +105,13 @@ bool matrix_usable(const vk::DeviceProfile& profile, Format format) {
            !shaders::code(shaders::linear_matrix(static_cast<shaders::Format>(format))).words.empty();
 }
 
-LinearPlan tile_plan(const vk::DeviceProfile& profile, Format format) {
+LinearPlan tile_plan(const vk::DeviceProfile& profile, Format format, Factors factors) {
     LinearPlan plan{.kernel = LinearKernel::tile,
                     .reduce = {},
                     .shape = {},
                     .rows_each = tile_rows,
                     .columns_each = tile_columns};
-    if (matrix_usable(profile, format)) {
+    if (factors == Factors::may_round && matrix_usable(profile, format)) {
         plan.kernel = LinearKernel::matrix;
         plan.shape = profile.matrix_shape;
         plan.workgroup = matrix_subgroups * profile.subgroup_size_max;
@@ -120,7 +120,7 @@ LinearPlan tile_plan(const vk::DeviceProfile& profile, Format format) {
 }
 
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count) {
+                               uint32_t count, Factors factors) {
     if (layout.arrangement == Arrangement::lanes) {
         if (!lanes_usable(target.profile)) {
             return Error{
@@ -135,7 +135,7 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = columns};
     }
     if (path == RowPath::prompt)
-        return tile_plan(target.profile, layout.format);
+        return tile_plan(target.profile, layout.format, factors);
     ReducePlan reduce = reduce_plan(target);
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;

@@ -37,7 +37,7 @@ struct LinearPlan {
 
 /// Errors: unsupported when the target cannot run any kernel for this layout.
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count);
+                               uint32_t count, Factors factors = Factors::may_round);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Format format);

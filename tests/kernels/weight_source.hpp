@@ -36,12 +36,12 @@ inline WeightSource random_weight(std::mt19937& random, kernels::Format format, 
     RandomNumbers numbers(random());
     const WeightFormat in_file = file_format(format);
     source.bytes = random_weights(in_file, std::size_t{rows} * columns, 0.5, numbers);
-    source.values = {.rows = rows, .columns = columns};
+    const auto type = static_cast<gguf::TensorType>(type_number(in_file));
+    source.values = {.rows = rows, .columns = columns, .values = {}, .type = type};
     const std::size_t row_bytes = source.bytes.size() / rows;
     for (uint32_t row = 0; row < rows; ++row) {
         const auto decoded =
-            reference::decode_row(static_cast<gguf::TensorType>(type_number(in_file)),
-                                  ByteView(source.bytes).subspan(row * row_bytes, row_bytes), columns);
+            reference::decode_row(type, ByteView(source.bytes).subspan(row * row_bytes, row_bytes), columns);
         source.values.values.insert(source.values.values.end(), decoded.begin(), decoded.end());
     }
     return source;

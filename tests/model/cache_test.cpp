@@ -94,7 +94,8 @@ TEST_CASE("a Q8_0 cache agrees with a twin that quantises alike, and is near the
             const auto logits = run_together(tested.executor(), scripts);
             for (std::size_t i = 0; i < scripts.size(); ++i) {
                 const auto quantised = tested.twin().run(
-                    scripts[i].tokens, {element_of(one.formats.keys), element_of(one.formats.values)});
+                    scripts[i].tokens, {element_of(one.formats.keys), element_of(one.formats.values)},
+                    matrix_tokens(scripts[i], family));
                 check_against_twin(scripts[i], logits[i], quantised, 2e-2);
                 CHECK(mean_divergence(logits[i], tested.twin().run(scripts[i].tokens)) <= 1e-2);
             }

@@ -160,6 +160,11 @@ const reference::ReferenceModel& ModelCase::twin() {
     return *twin_;
 }
 
+uint32_t matrix_tokens(const Script& script, kernels::PlanFamily family) {
+    const bool has_units = gpu().device.profile().cooperative_matrix;
+    return has_units && family != kernels::PlanFamily::lavapipe ? script.prompt : 0;
+}
+
 GroupTables::GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages) {
     engine::PageId shift = 0;
     for (const engine::CacheGroup& group : limits.groups) {

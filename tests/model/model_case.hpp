@@ -50,6 +50,9 @@ struct Script {
     uint32_t want_from = 0; ///< logits are asked for from this place on
 };
 
+/// How many of its tokens go through matrix units on the device under test.
+uint32_t matrix_tokens(const Script& script, kernels::PlanFamily family);
+
 /// How sequences get their pages: each a run of its own, or all mixed up.
 enum class PageOrder : uint8_t { consecutive, scattered };
 

@@ -118,7 +118,8 @@ std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_
 Matrix decode_matrix(const gguf::Tensor& tensor) {
     Matrix matrix{.rows = tensor.shape[1] * tensor.shape[2] * tensor.shape[3],
                   .columns = tensor.shape[0],
-                  .values = {}};
+                  .values = {},
+                  .type = tensor.type};
     const std::size_t row_bytes = matrix.rows == 0 ? 0 : tensor.bytes.size() / matrix.rows;
     for (std::size_t row = 0; row < matrix.rows; ++row) {
         const auto values =

@@ -34,6 +34,7 @@ struct Matrix {
     std::size_t rows = 0;
     std::size_t columns = 0;
     std::vector<double> values = {};
+    gguf::TensorType type = gguf::TensorType::f32; ///< as the file stores it
 
     [[nodiscard]] std::span<const double> row(std::size_t index) const {
         return std::span(values).subspan(index * columns, columns);

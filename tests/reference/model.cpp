@@ -8,8 +8,12 @@
 namespace etna::reference {
 namespace {
 
-Vector linear_with_bias(const Matrix& weights, View bias, View x) {
-    Vector y = linear(weights, x);
+Vector linear_on(Units units, const Matrix& weights, View x) {
+    return units == Units::matrix ? linear_in_half(weights, x) : linear(weights, x);
+}
+
+Vector linear_with_bias(Units units, const Matrix& weights, View bias, View x) {
+    Vector y = linear_on(units, weights, x);
     return bias.empty() ? y : add(y, bias);
 }
 
@@ -74,9 +78,12 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
     return cache;
 }
 
-Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x) const {
-    if (config_.experts == 0)
-        return linear(layer.down, gated(config_.gate, linear(layer.gate, x), linear(layer.up, x)));
+Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units units) const {
+    if (config_.experts == 0) {
+        const Vector inner =
+            gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
+        return linear_on(units, layer.down, inner);
+    }
     Vector sum(config_.width, 0.0);
     for (const ExpertShare& chosen : choose_experts(linear(layer.router, x), config_.experts_used)) {
         const std::size_t i = chosen.expert;
@@ -90,13 +97,13 @@ Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x) const {
 }
 
 Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
-                              const Cache& cache, Cache::Layer& stored) const {
+                              const Cache& cache, Cache::Layer& stored, Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
     const std::size_t window = config_.windows[layer_index];
     const Rotary& rotary = window > 0 ? window_rotary_ : rotary_;
-    Vector query = linear_with_bias(layer.query, layer.query_bias, x);
-    Vector key = linear_with_bias(layer.key, layer.key_bias, x);
-    const Vector value = linear_with_bias(layer.value, layer.value_bias, x);
+    Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
+    Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
+    const Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
     query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
     rotate_heads(query, config_.head_length, position, config_.pairing, rotary);
@@ -112,10 +119,12 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
                          .soft_cap = config_.attention_soft_cap};
     if (window > 0)
         shape.window = window;
-    return linear(layer.attention_output, attention(shape, query, stored.keys, stored.values, index));
+    return linear_on(units, layer.attention_output,
+                     attention(shape, query, stored.keys, stored.values, index));
 }
 
-Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache) const {
+Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
+                              Units units) const {
     assert(cache.layers.size() == config_.layers && index <= cache.entries());
     cache.truncate(index);
     Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
@@ -124,16 +133,18 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     for (std::size_t i = 0; i < config_.layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
         const Vector attention_input = rms_norm(x, layer.attention_norm, config_.epsilon);
-        const Vector attended = attend(i, attention_input, index, position, cache, cache.layers[i]);
+        const Vector attended = attend(i, attention_input, index, position, cache, cache.layers[i], units);
         x = add(x, normalise_if(attended, layer.post_attention_norm, config_.epsilon));
-        const Vector transformed = feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon));
+        const Vector transformed =
+            feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
         x = add(x, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
     }
     return rms_norm(x, weights_.output_norm, config_.epsilon);
 }
 
-Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache) const {
-    Vector logits = linear(weights_.head, hidden(token, index, position, cache));
+Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
+                               Units units) const {
+    Vector logits = linear(weights_.head, hidden(token, index, position, cache, units));
     if (config_.logit_soft_cap > 0) {
         for (double& logit : logits)
             logit = soft_cap(logit, config_.logit_soft_cap);
@@ -141,12 +152,15 @@ Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t positi
     return logits;
 }
 
-std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElements elements) const {
+std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElements elements,
+                                        std::size_t matrix_tokens) const {
     Cache cache = make_cache(elements);
     std::vector<Vector> logits;
     logits.reserve(tokens.size());
-    for (std::size_t i = 0; i < tokens.size(); ++i)
-        logits.push_back(forward(tokens[i], i, static_cast<uint32_t>(i), cache));
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const Units units = i < matrix_tokens ? Units::matrix : Units::plain;
+        logits.push_back(forward(tokens[i], i, static_cast<uint32_t>(i), cache, units));
+    }
     return logits;
 }
 

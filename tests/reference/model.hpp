@@ -14,6 +14,9 @@
 
 namespace etna::reference {
 
+/// What linear layers are computed on.
+enum class Units { plain, matrix };
+
 /// Keys and values of one sequence. A copy is a fork: neither sees what the other appends.
 struct Cache {
     struct Layer {
@@ -53,15 +56,20 @@ public:
     [[nodiscard]] Cache make_cache(CacheElements elements = {}) const;
 
     /// Stores the token's keys and values as entry `index` (entries from there on are dropped first), rotated
-    /// for `position`, and attends to entries 0 to index. Gives the final norm's output [width].
+    /// for `position`, and attends to entries 0 to index. Gives the final norm's output [width]. On matrix
+    /// units the linear layers are linear_in_half, but for the router and the experts.
     /// Preconditions (asserted): token < vocabulary(), index <= cache.entries(), the cache is this model's.
-    Vector hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache) const;
+    Vector hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
+                  Units units = Units::plain) const;
 
-    /// The same, through the head: logits [vocabulary].
-    Vector forward(TokenId token, std::size_t index, uint32_t position, Cache& cache) const;
+    /// The same, through the head, which is always exact: logits [vocabulary].
+    Vector forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
+                   Units units = Units::plain) const;
 
-    /// Logits [tokens, vocabulary] of a sequence at positions 0, 1, 2, ...
-    [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {}) const;
+    /// Logits [tokens, vocabulary] of a sequence at positions 0, 1, 2, ..., of which the first
+    /// `matrix_tokens` go through matrix units.
+    [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {},
+                                          std::size_t matrix_tokens = 0) const;
 
     /// The `count` tokens that greedy choice puts behind the prompt. Precondition (asserted): a prompt of
     /// >= 1.
@@ -72,8 +80,8 @@ private:
     ReferenceModel(Config config, Weights weights);
 
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
-                                const Cache& cache, Cache::Layer& stored) const;
-    [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x) const;
+                                const Cache& cache, Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
 
     Config config_;
     Weights weights_;

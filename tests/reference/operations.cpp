@@ -1,5 +1,7 @@
 #include "tests/reference/operations.hpp"
 
+#include "tests/reference/decode.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -40,6 +42,21 @@ Vector linear(const Matrix& weights, View x) {
         y[row] = sum;
     }
     return y;
+}
+
+Vector linear_in_half(const Matrix& weights, View x) {
+    if (weights.type == gguf::TensorType::f32)
+        return linear(weights, x);
+    double largest = 0;
+    for (const double value : x)
+        largest = std::max(largest, std::abs(value));
+    const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+    Vector inputs;
+    for (const double value : x)
+        inputs.push_back(std::ldexp(round_to_half(std::ldexp(value, -exponent)), exponent));
+    Matrix rounded = weights;
+    std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
+    return linear(rounded, inputs);
 }
 
 Vector add(View a, View b) {

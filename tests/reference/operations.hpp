@@ -24,6 +24,10 @@ Vector rms_norm(View x, View weight, double epsilon);
 /// y = W x: [rows] from [rows, columns] and [columns].
 Vector linear(const Matrix& weights, View x);
 
+/// The same with what matrix units round away: each factor to binary16, the inputs as parts of the power of
+/// two at the largest of them. Weights of type F32 are not for matrix units: linear().
+Vector linear_in_half(const Matrix& weights, View x);
+
 /// y = a + b, element by element.
 Vector add(View a, View b);
 

@@ -76,7 +76,7 @@ private:
 
 // Rows [first, first + count) as a matrix of its own.
 Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
-    Matrix part{.rows = count, .columns = whole.columns};
+    Matrix part{.rows = count, .columns = whole.columns, .values = {}, .type = whole.type};
     for (std::size_t row = first; row < first + count; ++row)
         part.values.insert(part.values.end(), whole.row(row).begin(), whole.row(row).end());
     return part;

@@ -54,7 +54,9 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer) {
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
     const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
     return {.norm = weights.vector(name("ffn_norm")),
-            .router = {.weight = weights.matrix(name("ffn_gate_inp")), .bias = {}},
+            .router = {.weight = weights.matrix(name("ffn_gate_inp")),
+                       .bias = {},
+                       .factors = kernels::Factors::exact}, // a rounding could choose another expert
             .gate = weights.stack(name("ffn_gate_exps")),
             .up = weights.stack(name("ffn_up_exps")),
             .down = weights.stack(name("ffn_down_exps")),

@@ -14,7 +14,8 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                          .count = run.count,
                          .path = run.path,
                          .store = store,
-                         .bias = weights.bias});
+                         .bias = weights.bias,
+                         .factors = weights.factors});
     }
 }
 

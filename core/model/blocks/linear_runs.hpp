@@ -8,6 +8,7 @@ namespace etna::model {
 struct LinearWeights {
     kernels::Matrix weight;
     std::optional<vk::Range> bias;
+    kernels::Factors factors = kernels::Factors::may_round;
 };
 
 /// Records output (=|+=) W input for every run of the step, each on its path, without a barrier between.
