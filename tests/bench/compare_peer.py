@@ -40,12 +40,13 @@ class Figures(typing.NamedTuple):
 
     worst: float  # largest difference of a log-probability, both programs in F32 on the same numbers
     worst_f16: float  # likewise, etna with its usual cache
+    moved_f16: float  # what such a cache moves in the peer
     own_worst: float  # likewise in F32 against the peer on the file itself, in which it rounds what it multiplies
     own_mean: float  # mean KL divergence of that
 
     def cells(self):
         verdict = "within" if self.worst <= BAR else "MISSED"
-        return [f"{self.worst:.1e}", verdict, f"{self.worst_f16:.1e}", f"{self.own_worst:.1e}", f"{self.own_mean:.1e}"]
+        return [f"{self.worst:.1e}", verdict, *(f"{figure:.1e}" for figure in self[1:])]
 
 
 def prompts():
@@ -73,13 +74,13 @@ def etna(build, file, cache):
 
 
 @contextlib.contextmanager
-def server(root, file):
-    """llama.cpp's server on one core of the CPU, with nothing rounded that needs not be; gives its address."""
+def server(root, file, cache):
+    """llama.cpp's server on one core of the CPU; gives its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [root, "llama-server", "-m", file, "-dev", "none", "-t", "1", "-np", "1", "-c", "256", "-ctk", "f32", "-ctv",
-               "f32", "-fa", "off", "--no-warmup", "--no-webui", "--host", "127.0.0.1", "--port", str(port)]  # fmt: skip
+    command = [root, "llama-server", "-m", file, "-dev", "none", "-t", "1", "-np", "1", "-c", "256", "-ctk", cache, "-ctv",
+               cache, "-fa", "off", "--no-warmup", "--no-webui", "--host", "127.0.0.1", "--port", str(port)]  # fmt: skip
     log = file.with_suffix(".log")
     with open(log, "w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
@@ -100,14 +101,14 @@ def wait_until_ready(process, address, log):
     sys.exit(f"error: llama-server did not start:\n{log.read_text()[-2000:]}")
 
 
-def peer(root, file):
-    """For each prompt {id: log-probability} of the peer's TOP tokens, before any sampler."""
+def peer(root, file, cache, top=TOP):
+    """For each prompt {id: log-probability} of the peer's `top` tokens, before any sampler."""
     # A token that is part of a character has no log-probabilities in the answer: the bias makes a letter be chosen. They
     # themselves are of the logits before it.
-    wanted = {"n_predict": 1, "n_probs": TOP, "temperature": 0, "logit_bias": [[LETTER, 1e3]], "cache_prompt": False,
+    wanted = {"n_predict": 1, "n_probs": top, "temperature": 0, "logit_bias": [[LETTER, 1e3]], "cache_prompt": False,
               "post_sampling_probs": False}  # fmt: skip
     answers = []
-    with server(root, file) as address:
+    with server(root, file, cache) as address:
         for prompt in prompts():
             request = urllib.request.Request(
                 address + "/completion",
@@ -116,10 +117,10 @@ def peer(root, file):
             )
             with urllib.request.urlopen(request, timeout=ANSWER_S) as reply:
                 answer = json.load(reply)
-            top = answer["completion_probabilities"][0]["top_logprobs"]
-            if answer["tokens_evaluated"] != len(prompt) or len(top) != TOP:
-                sys.exit(f"error: llama-server read {answer['tokens_evaluated']} of {len(prompt)} tokens, gave {len(top)}")
-            answers.append({entry["id"]: entry["logprob"] for entry in top})
+            entries = answer["completion_probabilities"][0]["top_logprobs"]
+            if answer["tokens_evaluated"] != len(prompt) or len(entries) != top:
+                sys.exit(f"error: llama-server read {answer['tokens_evaluated']} of {len(prompt)}, gave {len(entries)}")
+            answers.append({entry["id"]: entry["logprob"] for entry in entries})
     return answers
 
 
@@ -148,10 +149,11 @@ def compare(build, root, folder, shape, form):
     file, decoded = folder / f"{shape}-{form}.gguf", folder / f"{shape}-{form}-decoded.gguf"
     run(build / "write_model", f"small-{shape}", form, file)
     run(root, "llama-quantize", "--allow-requantize", file, decoded, "F32", "1")
-    ours, same_numbers, same_file = etna(build, file, "f32"), peer(root, decoded), peer(root, file)
+    ours, same_numbers, same_file = etna(build, file, "f32"), peer(root, decoded, "f32"), peer(root, file, "f32")
     figures = Figures(
         worst=difference(ours, same_numbers),
         worst_f16=difference(etna(build, file, "f16"), same_numbers),
+        moved_f16=difference(peer(root, decoded, "f16", CANDIDATES), same_numbers),
         own_worst=difference(ours, same_file),
         own_mean=divergence(ours, same_file),
     )
@@ -162,12 +164,12 @@ def compare(build, root, folder, shape, form):
 
 def print_row(*cells):
     first, second, *others = cells
-    print(f"| {first:<14} | {second:<8} | {' | '.join(f'{cell:>9}' for cell in others)} |", flush=True)
+    print(f"| {first:<14} | {second:<8} | {' | '.join(f'{cell:>10}' for cell in others)} |", flush=True)
 
 
 def print_head(second):
-    print_row("model", second, "largest", f"{BAR:g}", "F16 cache", "own", "own KL")
-    print_row("---", "---", *["--:"] * 5)
+    print_row("model", second, "largest", f"{BAR:g}", "F16 cache", "peer's F16", "own", "own KL")
+    print_row("---", "---", *["--:"] * 6)
 
 
 def main(build, root):

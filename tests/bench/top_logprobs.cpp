@@ -41,9 +41,10 @@ std::vector<TokenId> ids_of(const std::string& line) {
 
 std::string json_of(const engine::TokenEvent& event) {
     std::string json;
-    for (const sampling::Candidate& candidate : event.top)
+    for (const sampling::Candidate& candidate : event.top) {
         json += fmt::format("{}[{}, {}]", json.empty() ? "" : ", ", candidate.token,
                             candidate.logit - event.log_sum_exp);
+    }
     return "[" + json + "]";
 }
 
