@@ -4,9 +4,11 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -42,14 +44,47 @@ const std::map<std::string, RandomModelOptions> shapes = {
       .head = HeadKind::tied}},
 };
 
+/// A few layers of each architecture in rows of whole blocks of every format, with what a small vocabulary
+/// can have of it: for comparisons of the numbers that come out.
+RandomModelOptions small(RandomArchitecture architecture) {
+    RandomModelOptions options{.architecture = architecture,
+                               .layers = 3,
+                               .embedding = 256,
+                               .heads = 4,
+                               .kv_heads = 2,
+                               .head_dim = 64,
+                               .feed_forward = 512,
+                               .vocabulary = 512,
+                               .context = 256};
+    if (architecture == RandomArchitecture::qwen2)
+        options.head = HeadKind::tied;
+    if (architecture == RandomArchitecture::gemma3) {
+        options.head = HeadKind::tied;
+        options.head_scale = 1; // the embedding, sixteen times the head, must not outweigh the layers
+    }
+    if (architecture == RandomArchitecture::phi3) {
+        options.window = 0;              // llama.cpp leaves Phi 3's window out,
+        options.name = "random weights"; // and wants the tokens of Phi 3 in what is called so
+    }
+    if (architecture == RandomArchitecture::qwen3moe) {
+        options.experts = 8;
+        options.expert_feed_forward = 256;
+    }
+    return options;
+}
+
 const std::map<std::string, WeightFormat> formats = {
-    {"f16", WeightFormat::f16},   {"bf16", WeightFormat::bf16}, {"q8_0", WeightFormat::q8_0},
-    {"q4_0", WeightFormat::q4_0}, {"q5_0", WeightFormat::q5_0}, {"q4_k_m", WeightFormat::q4_k},
+    {"f32", WeightFormat::f32},     {"f16", WeightFormat::f16},       {"bf16", WeightFormat::bf16},
+    {"q8_0", WeightFormat::q8_0},   {"q4_0", WeightFormat::q4_0},     {"q4_1", WeightFormat::q4_1},
+    {"q5_0", WeightFormat::q5_0},   {"q5_1", WeightFormat::q5_1},     {"q2_k", WeightFormat::q2_k},
+    {"q3_k", WeightFormat::q3_k},   {"q4_k", WeightFormat::q4_k},     {"q5_k", WeightFormat::q5_k},
+    {"q6_k", WeightFormat::q6_k},   {"iq4_nl", WeightFormat::iq4_nl}, {"iq4_xs", WeightFormat::iq4_xs},
+    {"mxfp4", WeightFormat::mxfp4}, {"q4_k_m", WeightFormat::q4_k},   {"mixture", WeightFormat::q6_k},
 };
 
 /// As llama.cpp mixes Q4_K_M: the head, and values and ffn_down of half of the layers, have more bits.
 void mix_q4_k_m(RandomModelOptions& options) {
-    options.embedding_format = WeightFormat::q6_k;
+    options.embedding_format = options.head_format = WeightFormat::q6_k;
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         const uint32_t eighth = options.layers / 8;
         const bool more_bits = layer < eighth || layer >= 7 * eighth || (layer - eighth) % 3 == 2;
@@ -60,15 +95,52 @@ void mix_q4_k_m(RandomModelOptions& options) {
     }
 }
 
+/// Each matrix of each layer in the next format, in a circle; 21 matrices, so that every format is met.
+void mix_all(RandomModelOptions& options) {
+    std::size_t next = 0;
+    for (uint32_t layer = 0; layer < options.layers; ++layer) {
+        for (const std::string_view role :
+             {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"}) {
+            const WeightFormat format = all_weight_formats[next++ % std::size(all_weight_formats)];
+            options.role_formats[fmt::format("{}.{}", layer, role)] = format;
+            options.role_formats[fmt::format("{}.{}_exps", layer, role)] = format;
+        }
+    }
+}
+
+const std::map<std::string, RopeScaling> rope_scalings = {{"", RopeScaling::none},
+                                                          {"-linear", RopeScaling::linear},
+                                                          {"-yarn", RopeScaling::yarn},
+                                                          {"-llama3", RopeScaling::llama3},
+                                                          {"-longrope", RopeScaling::longrope}};
+
+std::optional<RandomModelOptions> shape_of(const std::string& name) {
+    if (const auto found = shapes.find(name); found != shapes.end())
+        return found->second;
+    for (const RandomArchitecture architecture : all_random_architectures) {
+        for (const auto& [suffix, scaling] : rope_scalings) {
+            if (name == fmt::format("small-{}{}", to_string(architecture), suffix)) {
+                RandomModelOptions options = small(architecture);
+                options.rope_scaling = scaling;
+                return options;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<RandomModelOptions> options_of(const std::string& shape, const std::string& format) {
-    const auto found_shape = shapes.find(shape);
+    std::optional<RandomModelOptions> options = shape_of(shape);
     const auto found_format = formats.find(format);
-    if (found_shape == shapes.end() || found_format == formats.end())
+    if (!options || found_format == formats.end())
         return std::nullopt;
-    RandomModelOptions options = found_shape->second;
-    options.matrices = options.embedding_format = found_format->second;
+    options->matrices = options->embedding_format = options->head_format = found_format->second;
+    // Published files keep the choice of experts in F32.
+    options->role_formats["ffn_gate_inp"] = WeightFormat::f32;
     if (format == "q4_k_m")
-        mix_q4_k_m(options);
+        mix_q4_k_m(*options);
+    if (format == "mixture")
+        mix_all(*options);
     return options;
 }
 
@@ -85,8 +157,10 @@ std::string names(const Map& map) {
 int main(int count, char** arguments) {
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!options) {
-        fmt::print(stderr, "usage: write_model SHAPE FORMAT FILE\nshapes: {}\nformats: {}\n", names(shapes),
-                   names(formats));
+        fmt::print(stderr,
+                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+                   "small-ARCHITECTURE[-ROPE_SCALING]\nformats: {}\n",
+                   names(shapes), names(formats));
         return 2;
     }
     const Bytes bytes = random_model(*options);

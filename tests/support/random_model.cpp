@@ -133,7 +133,8 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     const auto architecture = std::string(to_string(options.architecture));
     const std::string prefix = architecture + ".";
     writer.add("general.architecture", architecture);
-    writer.add("general.name", fmt::format("random {} {}", architecture, options.seed));
+    writer.add("general.name", options.name.empty() ? fmt::format("random {} {}", architecture, options.seed)
+                                                    : std::string(options.name));
     writer.add(prefix + "block_count", options.layers);
     writer.add(prefix + "context_length", options.context);
     writer.add(prefix + "embedding_length", options.embedding);

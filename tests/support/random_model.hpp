@@ -83,6 +83,7 @@ struct RandomModelOptions {
 
     RandomTokenizer tokenizer = RandomTokenizer::by_architecture;
     std::string_view chat_template = {}; ///< tokenizer.chat_template; absent when empty
+    std::string_view name = {};          ///< general.name; architecture and seed when empty
 
     uint64_t seed = 1;
     float scale = 1.0F;      ///< weights of a matrix have the standard deviation scale / sqrt(columns)
