@@ -209,6 +209,7 @@ PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uin
     profile.shader_float16 = features.vulkan12.shaderFloat16 == VK_TRUE;
     profile.shader_int8 = features.vulkan12.shaderInt8 == VK_TRUE;
     profile.memory_budget = sources.memory_budget;
+    profile.pipeline_statistics = features.pipeline_statistics.pipelineExecutableInfo == VK_TRUE;
     read_properties(handle, sources, features, profile);
     return device;
 }
