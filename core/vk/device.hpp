@@ -19,8 +19,8 @@ struct PhysicalDevice;
 /// What a device is opened for.
 enum class DeviceUse : uint8_t {
     work,
-    /// Pipelines are compiled, with Pipeline::statistics() where the driver can tell them. What is recorded is
-    /// checked, but goes nowhere, and cannot be submitted: for drivers whose hardware is not there.
+    /// Pipelines are compiled, with Pipeline::statistics() where the driver can tell them. What is recorded
+    /// is checked, but goes nowhere, and cannot be submitted: for drivers whose hardware is not there.
     inspection,
 };
 

@@ -22,8 +22,8 @@ struct PipelineOptions {
     uint32_t required_subgroup_size = 0;
 };
 
-/// One number that the driver's compiler tells of a pipeline: registers, spills, cycles. Names and meanings are
-/// the driver's own.
+/// One number that the driver's compiler tells of a pipeline: registers, spills, cycles. Names and meanings
+/// are the driver's own.
 struct PipelineStatistic {
     std::string name;
     double value = 0;

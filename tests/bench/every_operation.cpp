@@ -35,11 +35,8 @@ Activations activations(Space& space, uint32_t columns) {
 }
 
 Matrix matrix(Space& space, Layout layout, uint32_t rows) {
-    return {.layout = layout,
-            .rows = rows,
-            .columns = width,
-            .weights = space.take(),
-            .scales = space.take()};
+    return {
+        .layout = layout, .rows = rows, .columns = width, .weights = space.take(), .scales = space.take()};
 }
 
 Rows rows_of(Space& space) {
@@ -59,19 +56,18 @@ void add_embed(Cases& cases, Layout layout) {
 }
 
 void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32_t count) {
-    cases.push_back(
-        {fmt::format("linear {} {}, {} rows, {} {} columns", to_string(layout.format),
-                     to_string(layout.arrangement), rows, count,
-                     path == RowPath::prompt ? "prompt" : "generation"),
-         [=](Library& library, vk::Recorder& recorder) {
-             Space space;
-             linear(library, recorder,
-                    {.weight = matrix(space, layout, rows),
-                     .input = activations(space, width),
-                     .output = activations(space, rows),
-                     .count = count,
-                     .path = path});
-         }});
+    cases.push_back({fmt::format("linear {} {}, {} rows, {} {} columns", to_string(layout.format),
+                                 to_string(layout.arrangement), rows, count,
+                                 path == RowPath::prompt ? "prompt" : "generation"),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         linear(library, recorder,
+                                {.weight = matrix(space, layout, rows),
+                                 .input = activations(space, width),
+                                 .output = activations(space, rows),
+                                 .count = count,
+                                 .path = path});
+                     }});
 }
 
 ExpertChoice expert_choice(Space& space, uint32_t rows) {
@@ -114,18 +110,17 @@ void add_weights(Cases& cases, const PlanTarget& target) {
 }
 
 void add_experts(Cases& cases) {
-    cases.push_back({"experts", [](Library& library, vk::Recorder& recorder) {
-                         Space space;
-                         const ExpertChoice choice = expert_choice(space, 1);
-                         expert_route(library, recorder,
-                                      {.router = activations(space, choice.count), .choice = choice});
-                         recorder.barrier();
-                         expert_group(library, recorder, choice, {space.take()});
-                         expert_sum(library, recorder,
-                                    {.input = activations(space, width),
-                                     .output = activations(space, width),
-                                     .choice = choice});
-                     }});
+    cases.push_back(
+        {"experts", [](Library& library, vk::Recorder& recorder) {
+             Space space;
+             const ExpertChoice choice = expert_choice(space, 1);
+             expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
+             recorder.barrier();
+             expert_group(library, recorder, choice, {space.take()});
+             expert_sum(
+                 library, recorder,
+                 {.input = activations(space, width), .output = activations(space, width), .choice = choice});
+         }});
 }
 
 struct HeadShape {
@@ -145,47 +140,47 @@ LayerCache layer_cache(Space& space, CacheFormat format, const HeadShape& heads)
 
 void add_rotary_store(Cases& cases, CacheFormat format, const HeadShape& heads, RotaryPairs pairs,
                       bool norms) {
-    cases.push_back({fmt::format("rotary_store {}, heads of {}{}{}", format == CacheFormat::f16 ? "f16" : "f32",
-                                 heads.head_dim, pairs == RotaryPairs::halves ? ", halves" : "",
-                                 norms ? ", norms" : ""),
-                     [=](Library& library, vk::Recorder& recorder) {
-                         Space space;
-                         RotaryStore operation{.rows = rows_of(space),
-                                               .q = activations(space, heads.q_heads * heads.head_dim),
-                                               .k = activations(space, HeadShape::kv_heads * heads.head_dim),
-                                               .v = activations(space, HeadShape::kv_heads * heads.head_dim),
-                                               .angles = space.take(),
-                                               .cache = layer_cache(space, format, heads),
-                                               .tables = {space.take()},
-                                               .q_heads = heads.q_heads,
-                                               .rotated = heads.head_dim,
-                                               .pairs = pairs};
-                         if (norms) {
-                             operation.q_norm = space.take();
-                             operation.k_norm = space.take();
-                         }
-                         rotary_store(library, recorder, operation);
-                     }});
+    cases.push_back(
+        {fmt::format("rotary_store {}, heads of {}{}{}", format == CacheFormat::f16 ? "f16" : "f32",
+                     heads.head_dim, pairs == RotaryPairs::halves ? ", halves" : "", norms ? ", norms" : ""),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             RotaryStore operation{.rows = rows_of(space),
+                                   .q = activations(space, heads.q_heads * heads.head_dim),
+                                   .k = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                   .v = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                   .angles = space.take(),
+                                   .cache = layer_cache(space, format, heads),
+                                   .tables = {space.take()},
+                                   .q_heads = heads.q_heads,
+                                   .rotated = heads.head_dim,
+                                   .pairs = pairs};
+             if (norms) {
+                 operation.q_norm = space.take();
+                 operation.k_norm = space.take();
+             }
+             rotary_store(library, recorder, operation);
+         }});
 }
 
 void add_attention(Cases& cases, CacheFormat format, const HeadShape& heads) {
-    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}", format == CacheFormat::f16 ? "f16" : "f32",
-                                 heads.head_dim, heads.q_heads, HeadShape::kv_heads),
-                     [=](Library& library, vk::Recorder& recorder) {
-                         Space space;
-                         const Attention operation{
-                             .rows = rows_of(space),
-                             .q = activations(space, heads.q_heads * heads.head_dim),
-                             .output = activations(space, heads.q_heads * heads.head_dim),
-                             .cache = layer_cache(space, format, heads),
-                             .tables = {space.take()},
-                             .q_heads = heads.q_heads,
-                             .longest = context_tokens,
-                             .partials = space.take()};
-                         attention(library, recorder, operation);
-                         recorder.barrier();
-                         attention_merge(library, recorder, operation);
-                     }});
+    cases.push_back(
+        {fmt::format("attention {}, heads of {}, {} to {}", format == CacheFormat::f16 ? "f16" : "f32",
+                     heads.head_dim, heads.q_heads, HeadShape::kv_heads),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             const Attention operation{.rows = rows_of(space),
+                                       .q = activations(space, heads.q_heads * heads.head_dim),
+                                       .output = activations(space, heads.q_heads * heads.head_dim),
+                                       .cache = layer_cache(space, format, heads),
+                                       .tables = {space.take()},
+                                       .q_heads = heads.q_heads,
+                                       .longest = context_tokens,
+                                       .partials = space.take()};
+             attention(library, recorder, operation);
+             recorder.barrier();
+             attention_merge(library, recorder, operation);
+         }});
 }
 
 void add_heads(Cases& cases) {
