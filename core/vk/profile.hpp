@@ -32,7 +32,7 @@ struct DeviceProfile {
     bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix
     bool memory_budget = false;
     bool pipeline_statistics = false; ///< VK_KHR_pipeline_executable_properties
-    bool unified_memory = false; ///< all device-local memory is host-visible
+    bool unified_memory = false;      ///< all device-local memory is host-visible
 
     uint32_t subgroup_size = 1;
     uint32_t subgroup_size_min = 1;

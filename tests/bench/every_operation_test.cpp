@@ -1,5 +1,4 @@
 #include "tests/bench/every_operation.hpp"
-
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
 
@@ -38,7 +37,8 @@ TEST_CASE("every shader variant that a device can run is asked for by an operati
     record_all({.mask_optional_features = true}, seen);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);
-        INFO(shaders::code(variant).name << " (a new kernel needs a line in tests/bench/every_operation.cpp)");
+        INFO(shaders::code(variant).name
+             << " (a new kernel needs a line in tests/bench/every_operation.cpp)");
         CHECK(seen.contains(variant) == kernels::usable(variant, test::gpu().physical.profile).has_value());
     }
 }

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,15 +27,18 @@ struct Column {
     std::vector<std::string_view> names;
 };
 
-constexpr size_t spills_column = 2;
+const Column& spills() {
+    static const Column column{"spills", {"Spilled VGPRs", "Spilled SGPRs", "Spills to memory"}};
+    return column;
+}
 
 const std::array<Column, 9>& columns() {
     static const std::array<Column, 9> all{{
         {"registers", {"VGPRs", "Number of GPRs"}},
         {"scalar_registers", {"SGPRs"}},
-        {"spills", {"Spilled VGPRs", "Spilled SGPRs", "Spills to memory"}},
+        spills(),
         {"spills_to_registers", {"Spills to reg"}},    // of a scarcer kind into ordinary ones: a move each
-        {"local_bytes", {"Scratch size", "SLM size"}}, // arrays and spills of one invocation, in memory
+        {"local_bytes", {"Scratch size", "SLM size"}}, // arrays and spills in memory; RADV: of a subgroup
         {"shared_bytes", {"LDS size"}},
         {"occupancy", {"Subgroups per SIMD", "Max warps/SM"}}, // subgroups at once on one unit
         {"cycles", {"Latency", "Static cycle count"}},         // as the compiler estimates one pass through
@@ -86,12 +90,12 @@ void print(Survey& survey, const kernels::CreatedPipeline& created) {
         fmt::print("\t{}", value ? fmt::format("{:.0f}", *value) : "-");
     }
     fmt::print("\n");
-    const auto spills = value_of(*statistics, columns()[spills_column]);
-    if (!spills)
+    const auto spilled = value_of(*statistics, spills());
+    if (!spilled)
         survey.fail(fmt::format("the driver does not tell whether {} spills", created.pipeline->label()));
-    else if (*spills > 0)
+    else if (*spilled > 0)
         survey.fail(fmt::format("{} [{}] spills: {:.0f}", created.pipeline->label(),
-                                fmt::join(created.specialization, ","), *spills));
+                                fmt::join(created.specialization, ","), *spilled));
 }
 
 /// Compiles what a device with all or none of the optional features gets, and prints what is new.
