@@ -91,11 +91,12 @@ void print(Survey& survey, const kernels::CreatedPipeline& created) {
     }
     fmt::print("\n");
     const auto spilled = value_of(*statistics, spills());
-    if (!spilled)
+    if (!spilled) {
         survey.fail(fmt::format("the driver does not tell whether {} spills", created.pipeline->label()));
-    else if (*spilled > 0)
+    } else if (*spilled > 0) {
         survey.fail(fmt::format("{} [{}] spills: {:.0f}", created.pipeline->label(),
                                 fmt::join(created.specialization, ","), *spilled));
+    }
 }
 
 /// Compiles what a device with all or none of the optional features gets, and prints what is new.
@@ -123,12 +124,13 @@ void check_complete(Survey& survey) {
         const auto variant = static_cast<shaders::Variant>(index);
         if (seen.contains(variant))
             continue;
-        if (const Status status = kernels::usable(variant, survey.physical.profile); !status)
+        if (const Status status = kernels::usable(variant, survey.physical.profile); !status) {
             fmt::print(stderr, "left out: {}\n", status.error().message);
-        else
+        } else {
             survey.fail(
                 fmt::format("nothing was compiled of {}: does tests/bench/every_operation.cpp ask for it?",
                             shaders::code(variant).name));
+        }
     }
 }
 
