@@ -21,13 +21,28 @@ Status read_prompt_form(const OptionValues& values, RunOptions& options) {
     return {};
 }
 
+generate::KvType kv_type_named(std::string_view name) {
+    if (name == "f32")
+        return generate::KvType::f32;
+    return name == "q8_0" ? generate::KvType::q8_0 : generate::KvType::f16;
+}
+
+Status read_cache_types(const OptionValues& values, generate::ExecutorOptions& executor) {
+    ETNA_TRY(const auto both, values.choice("kv-type"));
+    ETNA_TRY(const auto key, values.choice("key-type"));
+    ETNA_TRY(const auto value, values.choice("value-type"));
+    const std::string usual = both.value_or("f16");
+    executor.key_type = kv_type_named(key.value_or(usual));
+    executor.value_type = kv_type_named(value.value_or(usual));
+    return {};
+}
+
 Status read_device(const OptionValues& values, RunOptions& options) {
     ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
-    ETNA_TRY(const auto kv_type, values.choice("kv-type"));
     ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
     ETNA_TRY(const auto plan_as, values.choice("plan-as"));
     options.executor.context_tokens = context_tokens.value_or(0);
-    options.executor.kv_type = kv_type == "f32" ? generate::KvType::f32 : generate::KvType::f16;
+    ETNA_CHECK(read_cache_types(values, options.executor));
     options.executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
     options.executor.plan_as = plan_as.value_or("");
     options.executor.device = values.text("device").value_or("");

@@ -3,6 +3,7 @@
 #include "core/engine/device_model.hpp"
 #include "core/engine/device_warm_up.hpp"
 #include "core/model/model.hpp"
+#include "core/model/stage.hpp"
 
 #include <cassert>
 #include <cstring>
@@ -38,7 +39,7 @@ public:
 
 private:
     [[nodiscard]] Submission& submission(uint64_t ticket) { return ring_[ticket % ring_.size()]; }
-    [[nodiscard]] Result<RowOutput> read(const Submission& submission, std::size_t i) const;
+    [[nodiscard]] RowOutput read(const Submission& submission, std::size_t i) const;
 
     std::string name_;
     Limits limits_;
@@ -67,16 +68,20 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     return Ticket{.value = ++submitted_};
 }
 
-Result<RowOutput> DeviceExecutor::read(const Submission& submission, std::size_t i) const {
+RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) const {
     const WantedRow& wanted = submission.wanted[i];
     kernels::SampleResult result;
     std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
-    if (result.not_a_number != 0) {
-        return Error{.kind = ErrorKind::internal,
-                     .message = fmt::format("{}: the logits of row {} are not numbers", name_, wanted.row),
-                     .hint = "the file may be damaged, or the device or its driver computed wrongly"};
-    }
     RowOutput output;
+    if (result.bad != 0) {
+        output.error = Error{
+            .kind = ErrorKind::internal,
+            .message = fmt::format("{}: the logits are not numbers; {} made the first that is none", name_,
+                                   model::part_before(result.bad - 1, model_->layers())),
+            .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
+                    "file, or another --device"};
+        return output;
+    }
     output.token = result.token;
     output.log_sum_exp = result.log_sum_exp;
     output.logit = result.logit;
@@ -104,10 +109,8 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     read_ = ticket.value;
     Outputs outputs;
     outputs.rows.reserve(oldest.wanted.size());
-    for (std::size_t i = 0; i < oldest.wanted.size(); ++i) {
-        ETNA_TRY(RowOutput row, read(oldest, i));
-        outputs.rows.push_back(std::move(row));
-    }
+    for (std::size_t i = 0; i < oldest.wanted.size(); ++i)
+        outputs.rows.push_back(read(oldest, i));
     return outputs;
 }
 
@@ -119,7 +122,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
     ETNA_TRY(const model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
     const DeviceSizes sizes{.context_tokens = options.context_tokens,
-                            .cache_format = options.cache_format,
+                            .cache_formats = options.cache_formats,
                             .kv_memory_bytes = options.kv_memory_bytes,
                             .rows_max = options.rows_max,
                             .sequences_max = options.sequences_max};
@@ -129,7 +132,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
         options.planned(plan);
 
     ETNA_TRY(std::unique_ptr<DeviceModel> model, DeviceModel::load(std::move(library), file, blueprint, plan,
-                                                                   options.cache_format, options.progress));
+                                                                   options.cache_formats, options.progress));
     std::vector<Submission> ring;
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         Submission submission;

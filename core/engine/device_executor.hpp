@@ -15,7 +15,7 @@ namespace etna::engine {
 
 struct DeviceExecutorOptions {
     uint32_t context_tokens = 0; ///< longest sequence; 0: the model's, capped by memory (Limits tells)
-    kernels::CacheFormat cache_format = kernels::CacheFormat::f16;
+    kernels::CacheFormats cache_formats = {};
     uint64_t kv_memory_bytes = 0; ///< 0: what one sequence of the context needs
     uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;

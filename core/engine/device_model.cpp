@@ -27,7 +27,7 @@ DeviceModel::DeviceModel(std::unique_ptr<kernels::Library> library, model::Model
 Result<std::unique_ptr<DeviceModel>>
 DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& file,
                   const model::Blueprint& blueprint, const DevicePlan& plan,
-                  kernels::CacheFormat cache_format, const model::Progress& progress) {
+                  kernels::CacheFormats cache_formats, const model::Progress& progress) {
     vk::Device& device = library->device();
     ETNA_TRY(model::Model loaded,
              model::Model::load(device, file, blueprint, plan.limits.context_tokens, progress));
@@ -37,21 +37,24 @@ DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& f
         new DeviceModel(std::move(library), std::move(loaded), std::move(workspace), plan));
     const uint64_t inputs = step_input_bytes(plan.limits, made->rotary_dims(), plan.limits.groups.size());
     ETNA_TRY(made->input_buffer_, vk::Buffer::create(device, vk::Memory::device, inputs, "step inputs"));
-    ETNA_CHECK(made->create_cache(plan, cache_format));
+    ETNA_CHECK(made->create_cache(plan, cache_formats));
     return made;
 }
 
-Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormat format) {
+Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats formats) {
     const model::Config& config = model_.config();
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
         const uint32_t pages = plan.limits.groups[config.layer_groups[layer]].page_count;
-        const uint64_t bytes = kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
+        const auto make = [&](kernels::CacheFormat format, std::string_view what) {
+            const uint64_t bytes =
+                kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
+            return vk::Buffer::create(device(), vk::Memory::device, bytes,
+                                      fmt::format("layer {} {}", layer, what));
+        };
         LayerBuffers buffers;
-        ETNA_TRY(buffers.keys, vk::Buffer::create(device(), vk::Memory::device, bytes,
-                                                  fmt::format("layer {} keys", layer)));
-        ETNA_TRY(buffers.values, vk::Buffer::create(device(), vk::Memory::device, bytes,
-                                                    fmt::format("layer {} values", layer)));
-        caches_.push_back({.format = format,
+        ETNA_TRY(buffers.keys, make(formats.keys, "keys"));
+        ETNA_TRY(buffers.values, make(formats.values, "values"));
+        caches_.push_back({.formats = formats,
                            .kv_heads = config.kv_heads,
                            .head_dim = config.head_dim,
                            .pages = pages,
@@ -66,15 +69,18 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
     if (batch.copies.empty())
         return;
     const kernels::LayerCache& cache = caches_[0];
-    const uint64_t page_bytes = kernels::layer_cache_bytes(cache.format, 1, cache.kv_heads, cache.head_dim);
+    const auto page_bytes = [&](kernels::CacheFormat format) {
+        return kernels::layer_cache_bytes(format, 1, cache.kv_heads, cache.head_dim);
+    };
+    const uint64_t keys = page_bytes(cache.formats.keys);
+    const uint64_t values = page_bytes(cache.formats.values);
     for (const PageCopy& copy : batch.copies) {
         for (std::size_t i = 0; i < cache_buffers_.size(); ++i) {
             if (model_.config().layer_groups[i] != copy.group)
                 continue;
             const LayerBuffers& layer = cache_buffers_[i];
-            recorder.copy(layer.keys, copy.from * page_bytes, layer.keys, copy.to * page_bytes, page_bytes);
-            recorder.copy(layer.values, copy.from * page_bytes, layer.values, copy.to * page_bytes,
-                          page_bytes);
+            recorder.copy(layer.keys, copy.from * keys, layer.keys, copy.to * keys, keys);
+            recorder.copy(layer.values, copy.from * values, layer.values, copy.to * values, values);
         }
     }
 }

@@ -37,7 +37,7 @@ public:
     /// out_of_memory.
     static Result<std::unique_ptr<DeviceModel>>
     load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
-         const DevicePlan& plan, kernels::CacheFormat cache_format, const model::Progress& progress);
+         const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
 
     /// Packs and records a step: upload, page copies, forward pass, logits to the host. Does not submit.
     /// Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
@@ -48,6 +48,7 @@ public:
     /// Rows of the batch that record() saw last that want an answer.
     [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
+    [[nodiscard]] uint32_t layers() const { return model_.config().layers; }
     [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
 
 private:
@@ -59,7 +60,7 @@ private:
 
     DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
                 const DevicePlan& plan);
-    Status create_cache(const DevicePlan& plan, kernels::CacheFormat format);
+    Status create_cache(const DevicePlan& plan, kernels::CacheFormats formats);
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
     void copy_logits(vk::Recorder& recorder, const Transfer& transfer) const;
 

@@ -30,13 +30,18 @@ struct CacheSizes {
     uint32_t pages_max = 0;  ///< that one layer's buffers may hold
 
     [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
-                                       kernels::CacheFormat format) {
-        const uint64_t one = kernels::layer_cache_bytes(format, 1, config.kv_heads, config.head_dim);
+                                       kernels::CacheFormats formats) {
+        const auto page = [&](kernels::CacheFormat format) {
+            return kernels::layer_cache_bytes(format, 1, config.kv_heads, config.head_dim);
+        };
+        const uint64_t keys = page(formats.keys);
+        const uint64_t values = page(formats.values);
         const uint64_t allocation_max = target.profile.allocation_bytes_max;
         const uint64_t largest =
             allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
-        return {.page_bytes = 2 * one * config.layers,
-                .pages_max = static_cast<uint32_t>(std::min<uint64_t>((largest - 1) / one, UINT32_MAX))};
+        const uint64_t pages = (largest - 1) / std::max(keys, values);
+        return {.page_bytes = (keys + values) * config.layers,
+                .pages_max = static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX))};
     }
 };
 
@@ -59,9 +64,10 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     const uint64_t fitting = std::min<uint64_t>(room / cache.page_bytes, cache.pages_max);
     uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
     if (sizes.kv_memory_bytes > 0) {
-        if (sizes.kv_memory_bytes > room)
+        if (sizes.kv_memory_bytes > room) {
             return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free,
                            "give the cache less memory");
+        }
         pages = std::min<uint64_t>(sizes.kv_memory_bytes / cache.page_bytes, cache.pages_max);
     } else if (sizes.context_tokens == 0) {
         pages = std::min(pages, fitting);
@@ -151,7 +157,7 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     if (weight_bytes + plan.workspace_bytes > usable)
         return no_room(name, "the model", weight_bytes + plan.workspace_bytes, memory.free_bytes);
     const uint64_t room = usable - weight_bytes - plan.workspace_bytes;
-    const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_format);
+    const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats);
     ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, room, memory.free_bytes, plan.limits));
 
     plan.cache_bytes = pages * cache.page_bytes;

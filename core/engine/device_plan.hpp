@@ -16,7 +16,7 @@ namespace etna::engine {
 /// How a model shall use a device; 0 means the default in the comment.
 struct DeviceSizes {
     uint32_t context_tokens = 0; ///< longest sequence; the model's, capped by memory
-    kernels::CacheFormat cache_format = kernels::CacheFormat::f16;
+    kernels::CacheFormats cache_formats = {};
     uint64_t kv_memory_bytes = 0; ///< for keys and values; what one sequence of the context needs
     uint32_t rows_max = 0;        ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;

@@ -5,6 +5,7 @@
 #include "core/sampling/choose.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace etna::engine {
@@ -48,6 +49,9 @@ struct RowOutput {
     std::vector<Candidate>
         candidates;            ///< Row::candidates of them: falling logit, smaller id first among equals
     std::vector<float> logits; ///< Want::logits: [vocabulary]
+    /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot go on; others
+    /// can.
+    std::optional<Error> error = std::nullopt;
 };
 
 struct Outputs {
@@ -70,8 +74,7 @@ public:
     virtual Result<Ticket> submit(const Batch& batch) = 0;
 
     /// Blocks until the submission is done and hands its outputs over, once. Tickets are waited for in order.
-    /// Errors: invalid_argument (unknown or already read), device_lost, internal (NaN in the logits, with the
-    /// row).
+    /// Errors: invalid_argument (unknown or already read), device_lost.
     virtual Result<Outputs> wait(Ticket ticket) = 0;
 };
 

@@ -101,6 +101,13 @@ void PageCache::publish(PageTables& tables, const Content& content, uint32_t pla
     }
 }
 
+void PageCache::withdraw(const PageTables& tables) {
+    for (std::size_t group = 0; group < pools_.size(); ++group) {
+        for (const PageId page : tables.groups[group])
+            pools_[group].withdraw(page);
+    }
+}
+
 void PageCache::release(PageTables& tables) {
     truncate(tables, 0);
 }

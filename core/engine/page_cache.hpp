@@ -53,6 +53,10 @@ public:
     /// scheduled.
     void publish(PageTables& tables, const Content& content, uint32_t places);
 
+    /// Makes sure that nobody finds these pages from now on: their content is worthless. Who shares them
+    /// already keeps them.
+    void withdraw(const PageTables& tables);
+
     /// Gives all pages back; the tables are empty then.
     void release(PageTables& tables);
 

@@ -54,6 +54,14 @@ bool PagePool::publish(PageId page, const PageHash& hash) {
     return true;
 }
 
+void PagePool::withdraw(PageId page) {
+    assert(pages_[page].references > 0);
+    if (!pages_[page].hash)
+        return;
+    published_.erase(*pages_[page].hash);
+    pages_[page].hash.reset();
+}
+
 std::optional<PageId> PagePool::find(const PageHash& hash) const {
     const auto found = published_.find(hash);
     return found != published_.end() ? std::optional(found->second) : std::nullopt;

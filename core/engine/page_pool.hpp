@@ -38,6 +38,9 @@ public:
     /// published under this hash already.
     bool publish(PageId page, const PageHash& hash);
 
+    /// Makes a page in use one that nobody can find, whoever published it.
+    void withdraw(PageId page);
+
     /// The page published under this hash, without a new reference.
     [[nodiscard]] std::optional<PageId> find(const PageHash& hash) const;
 

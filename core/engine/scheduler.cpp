@@ -224,6 +224,10 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
         const auto found = sequences_.find(wanted.request);
         if (found == sequences_.end())
             continue; // surplus: the request ended in between
+        if (const auto& error = outputs.rows[i].error) {
+            fail(found->second, *error, updates, now);
+            continue;
+        }
         auto token = read_token(outputs.rows[i], found->second, wanted.index, limits_, sampler_);
         if (token) {
             accept(found->second, std::move(token).value(), updates, now);
@@ -285,7 +289,11 @@ void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, 
 }
 
 void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
-    cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+    if (finished.error && finished.error->kind == ErrorKind::internal) {
+        cache_.withdraw(sequence.pages); // what could not be computed must not be found again
+    } else {
+        cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+    }
     cache_.release(sequence.pages);
     std::erase(running_, &sequence);
     std::erase(waiting_, &sequence);

@@ -26,12 +26,23 @@ struct OpenDevice {
     std::unique_ptr<vk::Device> device; // after the instance: destroyed before it
 };
 
+kernels::CacheFormat format_of(KvType type) {
+    switch (type) {
+    case KvType::f32:
+        return kernels::CacheFormat::f32;
+    case KvType::q8_0:
+        return kernels::CacheFormat::q8_0;
+    case KvType::f16:
+        break;
+    }
+    return kernels::CacheFormat::f16;
+}
+
 Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& options) {
     engine::DeviceExecutorOptions wanted;
     wanted.context_tokens = options.context_tokens;
     wanted.kv_memory_bytes = options.kv_memory_bytes;
-    wanted.cache_format =
-        options.kv_type == KvType::f32 ? kernels::CacheFormat::f32 : kernels::CacheFormat::f16;
+    wanted.cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)};
     wanted.sequences_max = options.sequences_max;
     wanted.progress = options.progress;
     if (!options.plan_as.empty()) {

@@ -16,12 +16,14 @@
 
 namespace etna::generate {
 
-enum class KvType : uint8_t { f16, f32 };
+/// Element type of cached keys or values.
+enum class KvType : uint8_t { f16, f32, q8_0 };
 
 /// How a model is put on a device.
 struct ExecutorOptions {
-    uint32_t context_tokens = 0;        ///< 0: the model's, capped by memory
-    KvType kv_type = KvType::f16;       ///< element type of the cache
+    uint32_t context_tokens = 0; ///< 0: the model's, capped by memory
+    KvType key_type = KvType::f16;
+    KvType value_type = KvType::f16;
     uint64_t kv_memory_bytes = 0;       ///< 0: what the context needs
     uint32_t sequences_max = 1;         ///< requests that run at a time
     std::string device;                 ///< empty: the best one; else an index, UUID or part of a name

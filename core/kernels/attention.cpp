@@ -30,7 +30,6 @@ uint64_t partial_bytes(uint32_t rows, uint32_t runs, uint32_t q_heads, uint32_t 
 
 bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& operation) {
     const LayerCache& cache = operation.cache;
-    const uint64_t needed = layer_cache_bytes(cache.format, cache.pages, cache.kv_heads, cache.head_dim);
     const uint32_t runs = run_count(target, operation);
     return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
                    "query heads are no multiple of kv heads") &&
@@ -40,8 +39,7 @@ bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& ope
                    operation.q.columns == operation.q_heads * cache.head_dim &&
                        operation.output.columns == operation.q.columns,
                    "attention", "q and output do not have the heads that are named") &&
-           require(recorder, cache.keys.bytes >= needed && cache.values.bytes >= needed, "attention",
-                   "cache is shorter than its shape") &&
+           require(recorder, cache_fits(cache), "attention", "cache is shorter than its shape") &&
            require(recorder,
                    runs <= 1 || operation.partials.bytes >= partial_bytes(operation.rows.count, runs,
                                                                           operation.q_heads, cache.head_dim),
@@ -93,8 +91,10 @@ void attention(Library& library, vk::Recorder& recorder, const Attention& operat
     const uint32_t runs = run_count(target, operation);
     const vk::Range partials = runs > 1 ? operation.partials : vk::Range{};
     launch(library, recorder,
-           {.variant = shaders::attention(static_cast<shaders::Cache>(cache.format)),
-            .specialization = {plan.workgroup, cache.head_dim, plan.heads},
+           {.variant = shaders::attention(),
+            .specialization = {plan.workgroup, cache.head_dim, plan.heads,
+                               static_cast<uint32_t>(cache.formats.keys),
+                               static_cast<uint32_t>(cache.formats.values)},
             .groups = {operation.q_heads / plan.heads, rows.count, runs},
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
                       operation.tables.range},

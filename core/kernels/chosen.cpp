@@ -35,11 +35,8 @@ std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target) {
         add_linear(target, format, RowPath::generation, chosen);
     }
     add("rms_norm", shaders::rms_norm(reduce));
-    for (const auto& [name, cache] :
-         {std::pair{"f32", shaders::Cache::f32}, std::pair{"f16", shaders::Cache::f16}}) {
-        add(fmt::format("rotary_store {}", name), shaders::rotary_store(cache, reduce));
-        add(fmt::format("attention {}", name), shaders::attention(cache));
-    }
+    add("rotary_store", shaders::rotary_store(reduce));
+    add("attention", shaders::attention());
     add("sample", shaders::sample_partial(reduce));
     return chosen;
 }

@@ -48,6 +48,10 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
     case LinearKernel::tile:
         start({}, plan.rows_each);
         break;
+    case LinearKernel::matrix:
+        start({plan.workgroup, matrix_subgroups, plan.shape.rows, plan.shape.columns, plan.shape.depth},
+              plan.rows_each);
+        break;
     case LinearKernel::lanes:
         start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;

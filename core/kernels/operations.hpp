@@ -46,6 +46,13 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 /// What happens to the result.
 enum class Store : uint8_t { replace, add };
 
+/// A stage of the forward pass that watches its input; the first is 0. See RmsNorm::watch.
+constexpr uint32_t no_stage = 0xFFFF;
+struct Watch {
+    vk::Range stages;   ///< u32 [rows of the input]: the first stage that saw a row not finite, or no_stage
+    uint32_t stage = 0; ///< below no_stage; 0 begins anew
+};
+
 /// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
 /// without indices. Source: arXiv 1910.07467.
 struct RmsNorm {
@@ -58,6 +65,7 @@ struct RmsNorm {
     std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
     float epsilon = 1e-5F;
     Store store = Store::replace;
+    std::optional<Watch> watch = std::nullopt;
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 
@@ -78,15 +86,25 @@ struct Linear {
 };
 void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
 
-/// How elements of the key/value cache are stored.
-enum class CacheFormat : uint8_t { f32, f16 };
+/// How elements of the key/value cache are stored; numbers as in shaders/include/cache.glsl.
+enum class CacheFormat : uint8_t {
+    f32,
+    f16,
+    q8_0, ///< 8 bits, and an f16 scale for each 32 elements of a head
+};
+struct CacheFormats {
+    CacheFormat keys = CacheFormat::f16;
+    CacheFormat values = CacheFormat::f16;
+
+    bool operator==(const CacheFormats&) const = default;
+};
 
 /// Places in a page, fixed: also the attention kernel's tile.
 constexpr uint32_t page_tokens = 32;
 
-/// One layer's cache. Keys and values each: [page][kv_head][page_tokens][head_dim] of CacheFormat.
+/// One layer's cache. Keys and values each: [page][kv_head][page_tokens][head_dim] of their CacheFormat.
 struct LayerCache {
-    CacheFormat format = CacheFormat::f16;
+    CacheFormats formats = {};
     uint32_t kv_heads = 0;
     uint32_t head_dim = 0; ///< even, at most head_dim_max
     uint32_t pages = 0;
@@ -94,8 +112,10 @@ struct LayerCache {
     vk::Range values = {};
 };
 constexpr uint32_t head_dim_max = 512;
-uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads,
-                           uint32_t head_dim); ///< of keys or values
+/// Of one layer's keys, or values.
+uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim);
+/// Whether a cache's ranges hold what its shape says.
+bool cache_fits(const LayerCache& cache);
 
 /// Page tables of one cache group: u32 words that RowInfo::table points into.
 struct PageTables {
@@ -199,9 +219,9 @@ constexpr uint32_t candidates_max = 64;
 /// What sampling leaves for each wanted row: 16 bytes, then candidates_max pairs (id, logit).
 struct SampleResult {
     uint32_t token = 0;
-    float logit = 0;           ///< of the token, before any filter
-    float log_sum_exp = 0;     ///< over the vocabulary
-    uint32_t not_a_number = 0; ///< 1 when any logit is NaN
+    float logit = 0;       ///< of the token, before any filter
+    float log_sum_exp = 0; ///< over the vocabulary
+    uint32_t bad = 0; ///< 0: no logit is NaN; else 1 + the first stage that saw a row of this step not finite
     struct Pair {
         uint32_t token;
         float logit;
@@ -220,6 +240,7 @@ struct Sample {
     vk::Range slots = {};    ///< u32 [slots]
     vk::Range partials = {}; ///< scratch of sample_partial_bytes()
     vk::Range results = {};  ///< SampleResult [count]
+    vk::Range stages = {};   ///< of Watch, of the rows of this step; may be empty
 };
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
 void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation);

@@ -16,6 +16,12 @@ constexpr uint32_t gpu_run_tokens = 512;
 /// A CPU gains nothing from more workgroups than cores.
 constexpr uint32_t cpu_run_tokens = 2048;
 
+/// Of the prompt kernels, tile and matrix alike.
+constexpr uint32_t tile_rows = 64;
+constexpr uint32_t tile_columns = 32;
+constexpr uint32_t tile_depth = 32;
+constexpr uint32_t matrix_shared_bytes = 16640; ///< rounded up from linear_matrix.comp's arrays
+
 uint32_t columns_for(uint32_t count) {
     for (uint32_t columns = 1; columns < columns_each_max; columns *= 2) {
         if (columns >= count)
@@ -90,6 +96,29 @@ ReducePlan reduce_plan(const PlanTarget& target) {
     return {.reduce = shaders::Reduce::subgroup, .workgroup = 64, .one_subgroup = 0};
 }
 
+/// Whether the device multiplies matrices, of a shape that a tile is made of. F32 weights keep their bits.
+bool matrix_usable(const vk::DeviceProfile& profile, Format format) {
+    const vk::MatrixShape& shape = profile.matrix_shape;
+    return profile.cooperative_matrix && profile.shader_float16 && format != Format::f32 && shape.rows > 0 &&
+           tile_rows % shape.rows == 0 && tile_columns % shape.columns == 0 &&
+           tile_depth % shape.depth == 0 && profile.shared_bytes >= matrix_shared_bytes &&
+           !shaders::code(shaders::linear_matrix(static_cast<shaders::Format>(format))).words.empty();
+}
+
+LinearPlan tile_plan(const vk::DeviceProfile& profile, Format format) {
+    LinearPlan plan{.kernel = LinearKernel::tile,
+                    .reduce = {},
+                    .shape = {},
+                    .rows_each = tile_rows,
+                    .columns_each = tile_columns};
+    if (matrix_usable(profile, format)) {
+        plan.kernel = LinearKernel::matrix;
+        plan.shape = profile.matrix_shape;
+        plan.workgroup = matrix_subgroups * profile.subgroup_size_max;
+    }
+    return plan;
+}
+
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
                                uint32_t count) {
     if (layout.arrangement == Arrangement::lanes) {
@@ -101,16 +130,18 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
         const uint32_t columns = columns_for(count);
         return LinearPlan{.kernel = LinearKernel::lanes,
                           .reduce = {},
+                          .shape = {},
                           .rows_each = columns > 2 ? 2U : 4U, // sums of a lane stay within the registers
                           .columns_each = columns};
     }
     if (path == RowPath::prompt)
-        return LinearPlan{.kernel = LinearKernel::tile, .reduce = {}, .rows_each = 64, .columns_each = 32};
+        return tile_plan(target.profile, layout.format);
     ReducePlan reduce = reduce_plan(target);
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
     return LinearPlan{.kernel = LinearKernel::rows,
                       .reduce = reduce,
+                      .shape = {},
                       .rows_each = rows_for(target.family, rows),
                       .columns_each = columns_for(count)};
 }
@@ -122,6 +153,8 @@ shaders::Variant linear_variant(const LinearPlan& plan, Format format) {
         return shaders::linear_rows(axis, plan.reduce.reduce);
     case LinearKernel::tile:
         return shaders::linear_tile(axis);
+    case LinearKernel::matrix:
+        return shaders::linear_matrix(axis);
     case LinearKernel::lanes:
         break;
     }

@@ -19,11 +19,16 @@ struct ReducePlan {
 };
 ReducePlan reduce_plan(const PlanTarget& target);
 
-enum class LinearKernel : uint8_t { rows, tile, lanes };
+enum class LinearKernel : uint8_t { rows, tile, matrix, lanes };
+
+/// Subgroups that share a tile of the matrix kernel, at least.
+constexpr uint32_t matrix_subgroups = 4;
 
 struct LinearPlan {
     LinearKernel kernel = LinearKernel::rows;
     ReducePlan reduce;         ///< of `rows`
+    vk::MatrixShape shape;     ///< of `matrix`
+    uint32_t workgroup = 0;    ///< of `matrix`: whole subgroups, whatever their size
     uint32_t rows_each = 1;    ///< weight rows (lanes: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
 

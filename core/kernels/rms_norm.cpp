@@ -5,25 +5,30 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::RmsNormArguments) == 72);
+static_assert(sizeof(shaders::RmsNormArguments) == 80);
 
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
     const bool indexed = operation.indices.has_value();
+    const bool watched = operation.watch.has_value();
     if (operation.count == 0 ||
         !require(recorder, input.columns == operation.output.columns, "rms_norm",
                  "input and output differ in width") ||
         !require(recorder, operation.weight.bytes >= uint64_t{input.columns} * 4, "rms_norm",
                  "weight is short") ||
         !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
-                 "indices are short"))
+                 "indices are short") ||
+        !require(recorder, !watched || operation.watch->stages.bytes >= input.range.bytes / input.stride,
+                 "rms_norm", "stages are short"))
         return;
     const vk::Range indices = operation.indices.value_or(vk::Range{});
+    const vk::Range stages = watched ? operation.watch->stages : vk::Range{};
     const shaders::RmsNormArguments arguments{
         .x = input.range.address,
         .y = operation.output.range.address,
         .weight = operation.weight.address,
         .indices = indices.address,
+        .stages = stages.address,
         .columns = input.columns,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,
@@ -33,7 +38,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .use_indices = indexed ? 1U : 0U,
         .epsilon = operation.epsilon,
         .add = operation.store == Store::add ? 1U : 0U,
-        .unused = 0,
+        .stage = watched ? operation.watch->stage : no_stage,
     };
     const ReducePlan plan = reduce_plan(library.target());
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
@@ -42,7 +47,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},
             .reads = {read, operation.weight, indices},
-            .writes = {operation.output.rows(operation.output_first, operation.count)}},
+            .writes = {operation.output.rows(operation.output_first, operation.count), stages}},
            arguments);
 }
 

@@ -10,7 +10,6 @@ static_assert(sizeof(shaders::RotaryStoreArguments) == 112);
 
 bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
     const LayerCache& cache = operation.cache;
-    const uint64_t needed = layer_cache_bytes(cache.format, cache.pages, cache.kv_heads, cache.head_dim);
     const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
     return require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
                    "rotary_store", "head size is odd or too large") &&
@@ -21,16 +20,27 @@ bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
                        operation.k.columns == cache.kv_heads * cache.head_dim &&
                        operation.v.columns == operation.k.columns && operation.k.stride == operation.v.stride,
                    "rotary_store", "q, k, v do not have the heads that are named") &&
-           require(recorder, cache.keys.bytes >= needed && cache.values.bytes >= needed, "rotary_store",
-                   "cache is shorter than its shape") &&
+           require(recorder, cache_fits(cache), "rotary_store", "cache is shorter than its shape") &&
            require(recorder, operation.angles.bytes >= angles, "rotary_store", "angles are short");
 }
 
 } // namespace
 
 uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim) {
-    const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : 2;
-    return uint64_t{pages} * kv_heads * page_tokens * round_up(head_dim, 8) * element_bytes;
+    const uint64_t elements = round_up(head_dim, 8);
+    uint64_t place_bytes = elements * (format == CacheFormat::f32 ? 4 : 2);
+    if (format == CacheFormat::q8_0) {
+        constexpr uint64_t elements_per_scale_word = 64; // a scale for each 32, two in a word
+        place_bytes = elements + divide_up(elements, elements_per_scale_word) * 4;
+    }
+    return uint64_t{pages} * kv_heads * page_tokens * place_bytes;
+}
+
+bool cache_fits(const LayerCache& cache) {
+    const auto holds = [&](vk::Range range, CacheFormat format) {
+        return range.bytes >= layer_cache_bytes(format, cache.pages, cache.kv_heads, cache.head_dim);
+    };
+    return holds(cache.keys, cache.formats.keys) && holds(cache.values, cache.formats.values);
 }
 
 void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation) {
@@ -70,8 +80,10 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
     const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
     const uint32_t norms = operation.q_norm && operation.k_norm ? 1 : 0;
     launch(library, recorder,
-           {.variant = shaders::rotary_store(static_cast<shaders::Cache>(cache.format), plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms},
+           {.variant = shaders::rotary_store(plan.reduce),
+            .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms,
+                               static_cast<uint32_t>(cache.formats.keys),
+                               static_cast<uint32_t>(cache.formats.values)},
             .groups = {operation.q_heads + 2 * cache.kv_heads, rows.count, 1},
             .reads = {rows.infos, k, v, angles, operation.tables.range, q_norm, k_norm},
             .writes = {q, cache.keys, cache.values}},

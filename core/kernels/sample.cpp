@@ -6,7 +6,7 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::SampleArguments) == 64);
+static_assert(sizeof(shaders::SampleArguments) == 72);
 
 /// As in shaders/sample/sample_info.glsl.
 constexpr uint32_t chunk_logits = 1024;
@@ -39,12 +39,13 @@ shaders::SampleArguments arguments_of(const Sample& operation) {
         .slots = operation.slots.address,
         .partials = operation.partials.address,
         .results = operation.results.address,
+        .stages = operation.stages.address,
         .vocabulary = operation.logits.columns,
         .logits_stride = operation.logits.stride,
         .chunks = divide_up(operation.logits.columns, chunk_logits),
         .candidates = operation.candidates,
         .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
-        .unused = 0,
+        .stage_rows = static_cast<uint32_t>(operation.stages.bytes / 4),
     };
 }
 
@@ -75,7 +76,7 @@ void sample_finish(Library& library, vk::Recorder& recorder, const Sample& opera
            {.variant = shaders::sample_finish(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},
-            .reads = {operation.partials, operation.infos},
+            .reads = {operation.partials, operation.infos, operation.stages},
             .writes = {operation.slots, operation.results}},
            arguments_of(operation));
 }

@@ -1,5 +1,7 @@
 #include "core/model/forward.hpp"
 
+#include "core/model/stage.hpp"
+
 #include <fmt/format.h>
 
 namespace etna::model {
@@ -33,7 +35,9 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                                  .infos = step.sample_infos,
                                  .slots = activations.slots,
                                  .partials = activations.sample_partials,
-                                 .results = step.sample_results};
+                                 .results = step.sample_results,
+                                 .stages = activations.stages.part(0, step.rows * sizeof(uint32_t))};
+    const auto layers = static_cast<uint32_t>(decoder.layers.size());
 
     recorder.begin_region("head");
     kernels::rms_norm(library, recorder,
@@ -42,7 +46,8 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                        .weight = decoder.output_norm,
                        .count = step.wanted,
                        .indices = step.wanted_indices,
-                       .epsilon = decoder.epsilon});
+                       .epsilon = decoder.epsilon,
+                       .watch = watch(recording, head_stage(layers))});
     recorder.barrier();
     kernels::linear(library, recorder,
                     {.weight = decoder.head,

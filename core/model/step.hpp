@@ -52,7 +52,8 @@ struct Activations {
     kernels::Activations logits;   ///< [wanted, vocabulary]
     vk::Range attention_partials;  ///< bounds how many generation rows attend at once
     vk::Range sample_partials;
-    vk::Range slots; ///< u32 [slots]: sampled ids
+    vk::Range slots;  ///< u32 [slots]: sampled ids
+    vk::Range stages; ///< u32 [rows_max]: kernels::Watch
 
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
@@ -70,6 +71,11 @@ struct Recording {
     std::span<const kernels::LayerCache> caches; ///< [layers]
     const Step& step;
 };
+
+/// A norm at the given stage (stage.hpp) watches all rows of the step.
+inline kernels::Watch watch(const Recording& recording, uint32_t stage) {
+    return {.stages = recording.activations.stages, .stage = stage};
+}
 
 /// The rows of a run as the kernels take them.
 inline kernels::Rows rows_of(const GroupInputs& inputs, uint32_t first, uint32_t count) {

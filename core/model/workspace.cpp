@@ -66,6 +66,7 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
     std::vector<ScratchSize> sizes{
         {&Activations::attention_partials, "attention partials", std::max(least, round_up(attention, 16))},
         {&Activations::sample_partials, "sample partials", std::max(least, round_up(sample, 16))},
+        {&Activations::stages, "stages", std::max(least, uint64_t{options.rows_max} * sizeof(uint32_t))},
         {&Activations::slots, "slots", std::max(least, uint64_t{options.slots} * sizeof(uint32_t))},
     };
     const uint32_t used = config.experts.used;

@@ -109,6 +109,7 @@ DeviceProfile without_optional_features(DeviceProfile profile) {
     profile.subgroup_arithmetic = false;
     profile.subgroup_size_control = false;
     profile.cooperative_matrix = false;
+    profile.matrix_shape = {};
     profile.memory_budget = false;
     profile.pipeline_statistics = false;
     profile.unified_memory = false;

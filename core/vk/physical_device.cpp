@@ -58,6 +58,36 @@ void read_limits(const VkPhysicalDeviceProperties& properties, DeviceProfile& pr
 }
 
 /// What is known of a device of Vulkan 1.2 or later; structures are linked only where the device knows them.
+#ifdef VK_KHR_cooperative_matrix
+/// The largest shape of f16 factors and f32 sums. The function is younger than the volk of some
+/// distributions.
+MatrixShape find_matrix_shape(VkPhysicalDevice handle) {
+    const auto read = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+        vkGetInstanceProcAddr(volkGetLoadedInstance(), "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+    uint32_t count = 0;
+    if (read == nullptr || read(handle, &count, nullptr) != VK_SUCCESS)
+        return {};
+    VkCooperativeMatrixPropertiesKHR empty{};
+    empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+    std::vector<VkCooperativeMatrixPropertiesKHR> all(count, empty);
+    if (read(handle, &count, all.data()) < VK_SUCCESS)
+        return {};
+    MatrixShape best;
+    for (const auto& one : all) {
+        const bool fits = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+                          one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+                          one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+                          one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+                          one.scope == VK_SCOPE_SUBGROUP_KHR && one.saturatingAccumulation == VK_FALSE;
+        if (fits && uint64_t{one.MSize} * one.NSize * one.KSize >
+                        uint64_t{best.rows} * best.columns * best.depth) {
+            best = {.rows = one.MSize, .columns = one.NSize, .depth = one.KSize};
+        }
+    }
+    return best;
+}
+#endif
+
 void read_properties(VkPhysicalDevice handle, const FeatureSources& sources, const FeatureChain& features,
                      DeviceProfile& profile) {
     VkPhysicalDeviceProperties2 properties{};
@@ -109,7 +139,9 @@ void read_properties(VkPhysicalDevice handle, const FeatureSources& sources, con
     profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE &&
                                   dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
 #ifdef VK_KHR_cooperative_matrix
+    profile.matrix_shape = sources.cooperative_matrix ? find_matrix_shape(handle) : MatrixShape{};
     profile.cooperative_matrix = features.cooperative_matrix.cooperativeMatrix == VK_TRUE &&
+                                 profile.matrix_shape != MatrixShape{} &&
                                  features.vulkan12.vulkanMemoryModel == VK_TRUE &&
                                  features.vulkan12.vulkanMemoryModelDeviceScope == VK_TRUE &&
                                  (cooperative_matrix.cooperativeMatrixSupportedStages & compute) != 0;

@@ -9,6 +9,16 @@ namespace etna::vk {
 enum class DeviceType : uint8_t { discrete, integrated, virtual_gpu, cpu, other };
 enum class Vendor : uint8_t { nvidia, amd, intel, lavapipe, other };
 
+/// A subgroup multiplies f16 matrices [rows, depth] x [depth, columns] and adds the product to f32; zeros
+/// where it cannot.
+struct MatrixShape {
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    uint32_t depth = 0;
+
+    bool operator==(const MatrixShape&) const = default;
+};
+
 /// Everything that policy may know of a device: read once, then a plain value, so that kernel choice is a
 /// pure function that is tested without a device. Feature flags are true only where the feature is usable and
 /// enabled.
@@ -29,11 +39,12 @@ struct DeviceProfile {
     bool integer_dot_product = false;   ///< 4x8 bit signed, and accelerated
     bool subgroup_arithmetic = false;   ///< in compute shaders
     bool subgroup_size_control = false; ///< with full subgroups
-    bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix
+    bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix, of a MatrixShape
     bool memory_budget = false;
     bool pipeline_statistics = false; ///< VK_KHR_pipeline_executable_properties
     bool unified_memory = false;      ///< all device-local memory is host-visible
 
+    MatrixShape matrix_shape;
     uint32_t subgroup_size = 1;
     uint32_t subgroup_size_min = 1;
     uint32_t subgroup_size_max = 1;

@@ -7,7 +7,7 @@ struct AttentionArguments {
     ADDRESS(Floats) q; // q, y: of the first row of this dispatch
     ADDRESS(Floats) y;
     ADDRESS(Quads) keys;
-    ADDRESS(CachePairs) values; // two elements at a time: Pairs of an f32 cache, Words of an f16 one
+    ADDRESS(Words) values;
     ADDRESS(Words) tables;
     ADDRESS(Floats) partials; // [row][q_head][run][head_stride + 2]: sums, then largest score, then sum of weights
     uint q_stride;

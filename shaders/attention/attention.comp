@@ -7,20 +7,16 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
-#include "shaders/include/cache.glsl"
 #include "shaders/include/soft_cap.glsl"
-#if CACHE == CACHE_f32
-#define CachePairs Pairs
-#else
-#define CachePairs Words
-#endif
 #include "shaders/attention/arguments.h"
 
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 layout(constant_id = 0) const uint WORKGROUP = 64;
 layout(constant_id = 1) const uint HEAD_DIM = 64;
 layout(constant_id = 2) const uint HEADS = 1;
-const uint head_stride = (HEAD_DIM + 7) / 8 * 8;
+layout(constant_id = 3) const uint KEYS_FORMAT = 1;
+layout(constant_id = 4) const uint VALUES_FORMAT = 1;
+#include "shaders/include/cache.glsl"
 const uint head_pairs = head_stride / 2;
 const uint own_pairs = (HEADS * head_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
 layout(push_constant, std430) uniform Push { AttentionArguments a; };
@@ -33,31 +29,18 @@ shared float total[HEADS];
 shared float shrink[HEADS]; // exp(old largest - new largest)
 
 // q . K at a place, eight elements at a time.
-float score(uint head, uint place) {
+float score(uint head, uint piece, uint place) {
     float sum = 0;
     for (uint d = 0; d < head_stride; d += 8) {
-#if CACHE == CACHE_f32
-        vec4 k0 = uintBitsToFloat(a.keys.v[(place + d) / 4]);
-        vec4 k1 = uintBitsToFloat(a.keys.v[(place + d) / 4 + 1]);
-#else
-        uvec4 quad = a.keys.v[(place + d) / 8];
-        vec4 k0 = vec4(unpackHalf2x16(quad.x), unpackHalf2x16(quad.y));
-        vec4 k1 = vec4(unpackHalf2x16(quad.z), unpackHalf2x16(quad.w));
-#endif
+        vec4 low;
+        vec4 high;
+        load_eight(a.keys, KEYS_FORMAT, piece, place, d, low, high);
         for (uint e = 0; e < 4; ++e)
-            sum = fma(q_heads[head * head_stride + d + e], k0[e], sum);
+            sum = fma(q_heads[head * head_stride + d + e], low[e], sum);
         for (uint e = 0; e < 4; ++e)
-            sum = fma(q_heads[head * head_stride + d + 4 + e], k1[e], sum);
+            sum = fma(q_heads[head * head_stride + d + 4 + e], high[e], sum);
     }
     return a.softcap != 0 ? soft_cap(sum * a.scale, a.softcap) : sum * a.scale;
-}
-
-vec2 value_pair(uint place, uint pair) {
-#if CACHE == CACHE_f32
-    return a.values.v[place / 2 + pair];
-#else
-    return unpackHalf2x16(a.values.v[place / 2 + pair]);
-#endif
 }
 
 void main() {
@@ -88,13 +71,15 @@ void main() {
     if (run < last_run(row.index))
         end = (run + 1) * a.run_tokens;
     for (uint tile = begin / PAGE_TOKENS * PAGE_TOKENS; tile < end; tile += PAGE_TOKENS) {
-        uint first = cache_place(page_of(row, a.tables, tile, a.pages), a.kv_heads, kv_head, 0, head_stride);
+        uint page = page_of(row, a.tables, tile, a.pages);
+        uint keys_piece = piece_at(KEYS_FORMAT, page, a.kv_heads, kv_head);
+        uint values_piece = piece_at(VALUES_FORMAT, page, a.kv_heads, kv_head);
         uint from = max(begin, tile) - tile; // keys [from, to) of the tile count
         uint to = min(end - tile, PAGE_TOKENS);
         barrier();
         for (uint i = t; i < HEADS * PAGE_TOKENS; i += WORKGROUP) {
             uint j = i % PAGE_TOKENS;
-            weights[i] = j >= from && j < to ? score(i / PAGE_TOKENS, first + j * head_stride) : uintBitsToFloat(0xFF800000u);
+            weights[i] = j >= from && j < to ? score(i / PAGE_TOKENS, keys_piece, j) : uintBitsToFloat(0xFF800000u);
         }
         barrier();
         for (uint h = t; h < HEADS; h += WORKGROUP) {
@@ -120,7 +105,7 @@ void main() {
                 uint h = pair / head_pairs;
                 vec2 sum = sums[i] * shrink[h];
                 for (uint j = from; j < to; ++j) {
-                    vec2 value = value_pair(first + j * head_stride, pair % head_pairs);
+                    vec2 value = load_pair(a.values, VALUES_FORMAT, values_piece, j, pair % head_pairs);
                     sum = fma(vec2(weights[h * PAGE_TOKENS + j]), value, sum);
                 }
                 sums[i] = sum;

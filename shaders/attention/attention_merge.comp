@@ -5,7 +5,6 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
-#define CachePairs Words // the merge does not read the cache
 #include "shaders/attention/arguments.h"
 
 layout(local_size_x = 64) in;

@@ -7,13 +7,15 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/reduce.glsl"
 #include "shaders/include/rows.h"
-#include "shaders/include/cache.glsl"
+#include "shaders/include/stage.glsl"
 #include "shaders/rotary/arguments.h"
 
 layout(constant_id = 2) const uint HEAD_DIM = 64;
 layout(constant_id = 3) const uint HALVES = 0;    // 1: pairs (i, i + rotated / 2), 0: (2i, 2i + 1)
 layout(constant_id = 4) const uint USE_NORMS = 0;
-const uint head_stride = (HEAD_DIM + 7) / 8 * 8;
+layout(constant_id = 5) const uint KEYS_FORMAT = 1;
+layout(constant_id = 6) const uint VALUES_FORMAT = 1;
+#include "shaders/include/cache.glsl"
 layout(push_constant, std430) uniform Push { RotaryStoreArguments a; };
 
 shared float head[512];
@@ -45,14 +47,52 @@ void rotate(uint row) {
     }
 }
 
-void store_cache(Words cache, uint first) {
-#if CACHE == CACHE_f32
-    for (uint d = gl_LocalInvocationID.x; d < head_stride; d += WORKGROUP)
-        cache.v[first + d] = floatBitsToUint(head[d]);
-#else
-    for (uint w = gl_LocalInvocationID.x; w < head_stride / 2; w += WORKGROUP)
-        cache.v[first / 2 + w] = packHalf2x16(clamp(vec2(head[2 * w], head[2 * w + 1]), -65504.0, 65504.0));
-#endif
+const float half_max = 65504.0;
+
+// What is not finite becomes no number at all, so that it shows in the logits.
+float within_half(float x) { return is_finite(x) ? clamp(x, -half_max, half_max) : uintBitsToFloat(0x7FC00000u); }
+
+// The scale of 32 elements of head[] as the cache keeps it: the largest magnitude is code 127.
+float block_scale(uint block) {
+    float largest = 0;
+    bool finite = true;
+    for (uint d = block * 32; d < min(block * 32 + 32, head_stride); ++d) {
+        largest = max(largest, abs(head[d]));
+        finite = finite && is_finite(head[d]);
+    }
+    return finite ? unpackHalf2x16(packHalf2x16(vec2(min(largest / 127.0, half_max), 0))).x : uintBitsToFloat(0x7FC00000u);
+}
+
+uint code_of(float x, float scale) {
+    float code = scale > 0 ? clamp(roundEven(x / scale), -127.0, 127.0) : 0.0;
+    return uint(int(code)) & 0xFFu;
+}
+
+void store_q8_0(Words cache, uint piece, uint place) {
+    for (uint w = gl_LocalInvocationID.x; w < head_stride / 4; w += WORKGROUP) {
+        float scale = block_scale(w / 8);
+        uint word = 0;
+        for (uint e = 0; e < 4; ++e)
+            word |= code_of(head[4 * w + e], scale) << 8 * e;
+        cache.v[piece + place * (head_stride / 4) + w] = word;
+    }
+    for (uint w = gl_LocalInvocationID.x; w < scale_words; w += WORKGROUP)
+        cache.v[scales_at(piece, place) + w] = packHalf2x16(vec2(block_scale(2 * w), block_scale(2 * w + 1)));
+}
+
+void store_cache(Words cache, uint format, uint page, uint kv_head, uint index) {
+    uint piece = piece_at(format, page, a.kv_heads, kv_head);
+    uint place = index % PAGE_TOKENS;
+    uint first = piece + place * place_words(format);
+    if (format == CACHE_F32) {
+        for (uint d = gl_LocalInvocationID.x; d < head_stride; d += WORKGROUP)
+            cache.v[first + d] = floatBitsToUint(head[d]);
+    } else if (format == CACHE_F16) {
+        for (uint w = gl_LocalInvocationID.x; w < head_stride / 2; w += WORKGROUP)
+            cache.v[first + w] = packHalf2x16(vec2(within_half(head[2 * w]), within_half(head[2 * w + 1])));
+    } else {
+        store_q8_0(cache, piece, place);
+    }
 }
 
 void main() {
@@ -76,7 +116,6 @@ void main() {
     uint kv_head = (h - a.q_heads) % a.kv_heads;
     uint from = r * a.kv_stride + kv_head * HEAD_DIM;
     uint page = page_of(row, a.tables, row.index, a.pages);
-    uint first = cache_place(page, a.kv_heads, kv_head, row.index, head_stride);
     if (is_key) {
         load_head(a.k, from);
         barrier();
@@ -85,10 +124,10 @@ void main() {
         barrier();
         rotate(r);
         barrier();
-        store_cache(a.keys, first);
+        store_cache(a.keys, KEYS_FORMAT, page, kv_head, row.index);
     } else {
         load_head(a.v, from);
         barrier();
-        store_cache(a.values, first);
+        store_cache(a.values, VALUES_FORMAT, page, kv_head, row.index);
     }
 }

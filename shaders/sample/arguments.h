@@ -8,12 +8,13 @@ struct SampleArguments {
     ADDRESS(Words) slots;
     ADDRESS(Words) partials;   // [row][chunk][4 + 2 candidates]: largest, sum, nan, unused, then pairs (id, logit)
     ADDRESS(Words) results;    // [row][4 + 2 x 64]: kernels::SampleResult
+    ADDRESS(Words) stages;     // [stage_rows]: what rms_norm left
     uint vocabulary;
     uint logits_stride;
     uint chunks;
     uint candidates;
     uint slot_count;
-    uint unused;
+    uint stage_rows;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

@@ -5,6 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/reduce.glsl"
+#include "shaders/include/stage.glsl"
 #include "shaders/sample/sample_info.glsl"
 #include "shaders/sample/arguments.h"
 #include "shaders/sample/philox.glsl"
@@ -72,6 +73,14 @@ void merge_candidates(uint from, uint list_words) {
     }
 }
 
+// The first stage at which any row of the step was no number: what one row holds, later rows attend to.
+uint first_stage() {
+    uint stage = NO_STAGE;
+    for (uint r = 0; r < a.stage_rows; ++r)
+        stage = min(stage, a.stages.v[r]);
+    return stage;
+}
+
 void main() {
     uint t = gl_LocalInvocationID.x;
     uint row = gl_WorkGroupID.x;
@@ -105,7 +114,7 @@ void main() {
     a.results.v[to] = token;
     a.results.v[to + 1] = floatBitsToUint(logits[chosen]);
     a.results.v[to + 2] = floatBitsToUint(largest + log(sum));
-    a.results.v[to + 3] = uint(bad);
+    a.results.v[to + 3] = bad > 0 ? 1 + first_stage() : 0;
     for (uint n = 0; n < a.candidates; ++n) {
         a.results.v[to + 4 + 2 * n] = ids[n];
         a.results.v[to + 5 + 2 * n] = floatBitsToUint(logits[n]);

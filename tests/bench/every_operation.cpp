@@ -3,6 +3,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/policy.hpp"
 
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -129,8 +130,17 @@ struct HeadShape {
     static constexpr uint32_t kv_heads = 8;
 };
 
-LayerCache layer_cache(Space& space, CacheFormat format, const HeadShape& heads) {
-    return {.format = format,
+std::string_view name_of(CacheFormat format) {
+    constexpr std::string_view names[] = {"f32", "f16", "q8_0"};
+    return names[static_cast<size_t>(format)];
+}
+
+std::string name_of(CacheFormats formats) {
+    return fmt::format("{} {}", name_of(formats.keys), name_of(formats.values));
+}
+
+LayerCache layer_cache(Space& space, CacheFormats formats, const HeadShape& heads) {
+    return {.formats = formats,
             .kv_heads = HeadShape::kv_heads,
             .head_dim = heads.head_dim,
             .pages = context_tokens / page_tokens,
@@ -138,59 +148,63 @@ LayerCache layer_cache(Space& space, CacheFormat format, const HeadShape& heads)
             .values = space.take()};
 }
 
-void add_rotary_store(Cases& cases, CacheFormat format, const HeadShape& heads, RotaryPairs pairs,
+void add_rotary_store(Cases& cases, CacheFormats formats, const HeadShape& heads, RotaryPairs pairs,
                       bool norms) {
-    cases.push_back(
-        {fmt::format("rotary_store {}, heads of {}{}{}", format == CacheFormat::f16 ? "f16" : "f32",
-                     heads.head_dim, pairs == RotaryPairs::halves ? ", halves" : "", norms ? ", norms" : ""),
-         [=](Library& library, vk::Recorder& recorder) {
-             Space space;
-             RotaryStore operation{.rows = rows_of(space),
-                                   .q = activations(space, heads.q_heads * heads.head_dim),
-                                   .k = activations(space, HeadShape::kv_heads * heads.head_dim),
-                                   .v = activations(space, HeadShape::kv_heads * heads.head_dim),
-                                   .angles = space.take(),
-                                   .cache = layer_cache(space, format, heads),
-                                   .tables = {space.take()},
-                                   .q_heads = heads.q_heads,
-                                   .rotated = heads.head_dim,
-                                   .pairs = pairs};
-             if (norms) {
-                 operation.q_norm = space.take();
-                 operation.k_norm = space.take();
-             }
-             rotary_store(library, recorder, operation);
-         }});
+    cases.push_back({fmt::format("rotary_store {}, heads of {}{}{}", name_of(formats), heads.head_dim,
+                                 pairs == RotaryPairs::halves ? ", halves" : "", norms ? ", norms" : ""),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         RotaryStore operation{.rows = rows_of(space),
+                                               .q = activations(space, heads.q_heads * heads.head_dim),
+                                               .k = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                               .v = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                               .angles = space.take(),
+                                               .cache = layer_cache(space, formats, heads),
+                                               .tables = {space.take()},
+                                               .q_heads = heads.q_heads,
+                                               .rotated = heads.head_dim,
+                                               .pairs = pairs};
+                         if (norms) {
+                             operation.q_norm = space.take();
+                             operation.k_norm = space.take();
+                         }
+                         rotary_store(library, recorder, operation);
+                     }});
 }
 
-void add_attention(Cases& cases, CacheFormat format, const HeadShape& heads) {
-    cases.push_back(
-        {fmt::format("attention {}, heads of {}, {} to {}", format == CacheFormat::f16 ? "f16" : "f32",
-                     heads.head_dim, heads.q_heads, HeadShape::kv_heads),
-         [=](Library& library, vk::Recorder& recorder) {
-             Space space;
-             const Attention operation{.rows = rows_of(space),
-                                       .q = activations(space, heads.q_heads * heads.head_dim),
-                                       .output = activations(space, heads.q_heads * heads.head_dim),
-                                       .cache = layer_cache(space, format, heads),
-                                       .tables = {space.take()},
-                                       .q_heads = heads.q_heads,
-                                       .longest = context_tokens,
-                                       .partials = space.take()};
-             attention(library, recorder, operation);
-             recorder.barrier();
-             attention_merge(library, recorder, operation);
-         }});
+void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
+    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}", name_of(formats), heads.head_dim,
+                                 heads.q_heads, HeadShape::kv_heads),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const Attention operation{.rows = rows_of(space),
+                                                   .q = activations(space, heads.q_heads * heads.head_dim),
+                                                   .output =
+                                                       activations(space, heads.q_heads * heads.head_dim),
+                                                   .cache = layer_cache(space, formats, heads),
+                                                   .tables = {space.take()},
+                                                   .q_heads = heads.q_heads,
+                                                   .longest = context_tokens,
+                                                   .partials = space.take()};
+                         attention(library, recorder, operation);
+                         recorder.barrier();
+                         attention_merge(library, recorder, operation);
+                     }});
 }
 
 void add_heads(Cases& cases) {
-    for (const CacheFormat format : {CacheFormat::f32, CacheFormat::f16}) {
+    constexpr CacheFormats all[] = {{CacheFormat::f32, CacheFormat::f32},
+                                    {CacheFormat::f16, CacheFormat::f16},
+                                    {CacheFormat::q8_0, CacheFormat::q8_0},
+                                    {CacheFormat::q8_0, CacheFormat::f16},
+                                    {CacheFormat::f16, CacheFormat::q8_0}};
+    for (const CacheFormats& formats : all) {
         for (const uint32_t head_dim : {64U, 128U, 256U}) {
             for (const uint32_t group : {1U, 4U, 8U})
-                add_attention(cases, format, {.head_dim = head_dim, .q_heads = group * HeadShape::kv_heads});
+                add_attention(cases, formats, {.head_dim = head_dim, .q_heads = group * HeadShape::kv_heads});
             for (const RotaryPairs pairs : {RotaryPairs::adjacent, RotaryPairs::halves}) {
                 for (const bool norms : {false, true})
-                    add_rotary_store(cases, format, {.head_dim = head_dim, .q_heads = 32}, pairs, norms);
+                    add_rotary_store(cases, formats, {.head_dim = head_dim, .q_heads = 32}, pairs, norms);
             }
         }
     }

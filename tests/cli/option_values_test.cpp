@@ -111,10 +111,20 @@ TEST_CASE("sizes are bytes or powers of 1024") {
     }
 }
 
+TEST_CASE("keys and values have the type that is named for both, or one of their own") {
+    using generate::KvType;
+    const auto types = [](std::vector<std::string> words) {
+        const auto options = validated(std::move(words));
+        return std::pair(options->executor.key_type, options->executor.value_type);
+    };
+    REQUIRE(types({}) == std::pair(KvType::f16, KvType::f16));
+    REQUIRE(types({"--kv-type", "f32"}) == std::pair(KvType::f32, KvType::f32));
+    REQUIRE(types({"--key-type", "q8_0"}) == std::pair(KvType::q8_0, KvType::f16));
+    REQUIRE(types({"--kv-type", "q8_0", "--value-type", "f32"}) == std::pair(KvType::q8_0, KvType::f32));
+}
+
 TEST_CASE("choices and flags") {
-    REQUIRE(validated({"--kv-type", "f32"})->executor.kv_type == generate::KvType::f32);
-    REQUIRE(validated({})->executor.kv_type == generate::KvType::f16);
-    REQUIRE(error_of({"--kv-type", "q8"}) == "--kv-type: `q8` is not one of f16, f32");
+    REQUIRE(error_of({"--kv-type", "q8"}) == "--kv-type: `q8` is not one of f16, f32, q8_0");
     REQUIRE(validated({"--plan-as", "amd"})->executor.plan_as == "amd");
     REQUIRE(error_of({"--plan-as", "acme"}) ==
             "--plan-as: `acme` is not one of nvidia, amd, intel, lavapipe");

@@ -78,6 +78,33 @@ TEST_CASE("log-probabilities of greedy tokens are those of the largest logit") {
     CHECK(token.log_sum_exp == Approx(60));
 }
 
+TEST_CASE("a request whose logits are not numbers fails alone, and its pages serve nobody") {
+    FakeOptions options;
+    options.bad_token = 63;
+    const auto engine = make_engine(options);
+    engine::Request good{.prompt = {}, .sampling = {.temperature = 0}, .max_tokens = 5, .end_tokens = {}};
+    for (uint32_t i = 0; i < 40; ++i)
+        good.prompt.push_back(i % 60);
+    engine::Request bad = good;
+    bad.prompt.push_back(63);
+
+    auto bystander = engine->submit(request(2, 20));
+    auto failing = engine->submit(bad);
+    const Answer failed = read_all(*failing);
+    CHECK(failed.tokens.empty());
+    CHECK(failed.finished.reason == FinishReason::error);
+    REQUIRE(failed.finished.error.has_value());
+    CHECK(failed.finished.error->message == "fake model: the logits are not numbers");
+    CHECK(read_all(*bystander).tokens == simulate(options, request(2, 20)).tokens);
+
+    auto next = engine->submit(good); // shares all but the last token
+    const Answer answer = read_all(*next);
+    CHECK(answer.finished.cached_tokens == 0);
+    CHECK(answer.tokens == simulate(options, good).tokens);
+    auto again = engine->submit(good);
+    CHECK(read_all(*again).finished.cached_tokens > 0);
+}
+
 TEST_CASE("many clients at once each get their own answer") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 60}};

@@ -1,3 +1,4 @@
+#include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/attention.hpp"
 #include "tests/reference/decode.hpp"
@@ -17,19 +18,32 @@ struct Shape {
     uint32_t head_dim;
     uint32_t rotated;
     kernels::RotaryPairs pairs;
-    kernels::CacheFormat format;
+    kernels::CacheFormats formats;
     bool norms = false;
     uint32_t window = 0;
     float softcap = 0;
 };
 
+std::string_view to_string(kernels::CacheFormat format) {
+    switch (format) {
+    case kernels::CacheFormat::f32:
+        return "f32";
+    case kernels::CacheFormat::f16:
+        return "f16";
+    case kernels::CacheFormat::q8_0:
+        break;
+    }
+    return "q8_0";
+}
+
 std::string describe(kernels::PlanFamily family, const Shape& shape) {
     return std::string(to_string(family)) + " heads " + std::to_string(shape.q_heads) + "/" +
            std::to_string(shape.kv_heads) + " x " + std::to_string(shape.head_dim) + " rotated " +
            std::to_string(shape.rotated) +
-           (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") +
-           (shape.format == kernels::CacheFormat::f16 ? " f16" : " f32") + (shape.norms ? " norms" : "") +
-           " window " + std::to_string(shape.window) + " softcap " + std::to_string(shape.softcap);
+           (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") + " " +
+           std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
+           (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
+           std::to_string(shape.softcap);
 }
 
 constexpr float epsilon = 1e-5F;
@@ -48,16 +62,17 @@ public:
         if (scattered)
             std::shuffle(table_.begin(), table_.end(), random_);
         first_page_ = scattered ? kernels::RowInfo::no_page : 2;
-        const uint64_t bytes =
-            kernels::layer_cache_bytes(shape.format, pages_, shape.kv_heads, shape.head_dim);
         // every place begins as NaN, so that reading one that was never written shows
-        const std::vector<uint32_t> nan(bytes / 4, 0xFFFFFFFFU);
-        cache_ = {.format = shape.format,
+        const auto nan = [&](kernels::CacheFormat format) {
+            return std::vector<uint32_t>(
+                kernels::layer_cache_bytes(format, pages_, shape.kv_heads, shape.head_dim) / 4, 0xFFFFFFFFU);
+        };
+        cache_ = {.formats = shape.formats,
                   .kv_heads = shape.kv_heads,
                   .head_dim = shape.head_dim,
                   .pages = pages_,
-                  .keys = device_.upload(nan),
-                  .values = device_.upload(nan)};
+                  .keys = device_.upload(nan(shape.formats.keys)),
+                  .values = device_.upload(nan(shape.formats.values))};
         std::vector<uint32_t> words{7, 7, 7}; // tables start somewhere
         words.insert(words.end(), table_.begin(), table_.end());
         tables_ = device_.upload(words);
@@ -107,6 +122,8 @@ public:
             });
         }
         compare_q(device_.download_rows(q));
+        compare_cache(cache_.keys, shape_.formats.keys, keys_, stored_keys_);
+        compare_cache(cache_.values, shape_.formats.values, values_, stored_values_);
         const auto output =
             device_.upload_rows(std::vector<float>(std::size_t{tokens_} * q_width), tokens_, q_width);
         kernels::Attention operation{.rows = rows_of(info_range, tokens_ - rows, rows),
@@ -176,18 +193,15 @@ private:
                                        all.begin() + static_cast<std::ptrdiff_t>((token + 1) * width));
         };
         const std::size_t kv_width = std::size_t{shape_.kv_heads} * shape_.head_dim;
-        const auto stored = [&](double value) {
-            return shape_.format == kernels::CacheFormat::f16 ? reference::round_to_half(value) : value;
-        };
         for (uint32_t token = 0; token < tokens_; ++token) {
             std::vector<double> query = row(q_, token, std::size_t{shape_.q_heads} * shape_.head_dim);
             std::vector<double> key = row(k_, token, kv_width);
-            std::vector<double> value = row(v_, token, kv_width);
+            const std::vector<double> value = row(v_, token, kv_width);
             turn(query, token, q_norm_);
             turn(key, token, k_norm_);
             queries_.insert(queries_.end(), query.begin(), query.end());
-            std::transform(key.begin(), key.end(), std::back_inserter(keys_), stored);
-            std::transform(value.begin(), value.end(), std::back_inserter(values_), stored);
+            keys_.insert(keys_.end(), key.begin(), key.end());
+            values_.insert(values_.end(), value.begin(), value.end());
         }
     }
 
@@ -198,6 +212,60 @@ private:
                      << ": q[" << i << "] = " << q[i] << ", expected " << queries_[i]);
             }
         }
+    }
+
+    /// Elements are stored as near as their format allows, with zeros behind each head. `stored` becomes what
+    /// the device holds: attention is compared for that, so that its tolerance need not hide a rounding.
+    void compare_cache(vk::Range range, kernels::CacheFormat format, const std::vector<double>& exact,
+                       std::vector<double>& stored) {
+        const auto bytes = device_.download_bytes(range);
+        stored.clear();
+        for (uint32_t token = 0; token < tokens_; ++token) {
+            for (uint32_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+                const CacheContent content = read_cache(bytes, {.format = format,
+                                                                .kv_heads = shape_.kv_heads,
+                                                                .head_dim = shape_.head_dim,
+                                                                .page = table_[token / kernels::page_tokens],
+                                                                .kv_head = kv_head,
+                                                                .place = token % kernels::page_tokens});
+                const auto head = std::span(exact).subspan(
+                    (std::size_t{token} * shape_.kv_heads + kv_head) * shape_.head_dim, shape_.head_dim);
+                compare_head(content, head, format, token);
+                stored.insert(stored.end(), content.values.begin(), content.values.begin() + shape_.head_dim);
+            }
+        }
+    }
+
+    /// 1e-5: of a rotation in float.
+    void compare_head(const CacheContent& content, std::span<const double> exact, kernels::CacheFormat format,
+                      uint32_t token) {
+        for (std::size_t d = 0; d < content.values.size(); ++d) {
+            double expected = 0;
+            double tolerance = 0;
+            if (d < exact.size()) {
+                expected = exact[d];
+                tolerance = 1e-5;
+                if (format == kernels::CacheFormat::f16)
+                    tolerance += std::abs(expected) * 0x1p-11 + 0x1p-25;
+                if (format == kernels::CacheFormat::q8_0) {
+                    const double scale = scale_of_block(exact, d);
+                    REQUIRE(std::abs(content.scales[d] - scale) <= scale * 0x1p-10 + 1e-6);
+                    tolerance += scale * (0.5 + 127 * 0x1p-10);
+                }
+            }
+            if (!(std::abs(content.values[d] - expected) <= tolerance)) {
+                FAIL(describe(device_.library().target().family, shape_)
+                     << ": cache of token " << token << ", element " << d << " = " << content.values[d]
+                     << ", expected " << expected << " +- " << tolerance);
+            }
+        }
+    }
+
+    static double scale_of_block(std::span<const double> head, std::size_t element) {
+        double largest = 0;
+        for (std::size_t d = element / 32 * 32; d < std::min(element / 32 * 32 + 32, head.size()); ++d)
+            largest = std::max(largest, std::abs(head[d]));
+        return largest / 127;
     }
 
     void compare_output(uint32_t rows) {
@@ -213,12 +281,10 @@ private:
                                                  .head_length = shape_.head_dim,
                                                  .window = window,
                                                  .soft_cap = shape_.softcap},
-                                                std::span(queries_).subspan(token * width, width), keys_,
-                                                values_, token);
+                                                std::span(queries_).subspan(token * width, width),
+                                                stored_keys_, stored_values_, token);
             }
-            // An f16 key may round to its neighbour where device and twin differ in the last bit: 2^-11 of a
-            // score
-            const double tolerance = shape_.format == kernels::CacheFormat::f16 ? 2e-3 : 2e-5;
+            constexpr double tolerance = 2e-5;
             for (std::size_t i = 0; i < width; ++i) {
                 if (!(std::abs(result_[token * width + i] - expected[i]) <= tolerance)) {
                     FAIL(describe(device_.library().target().family, shape_)
@@ -240,21 +306,33 @@ private:
     vk::Range tables_;
     std::vector<float> q_, k_, v_, q_norm_, k_norm_, result_;
     std::vector<double> queries_, keys_, values_;
+    std::vector<double> stored_keys_, stored_values_; ///< as the device holds them
     reference::Rotary rotary_;
 };
 
 using kernels::CacheFormat;
 using kernels::RotaryPairs;
 
+constexpr kernels::CacheFormats f32{CacheFormat::f32, CacheFormat::f32};
+constexpr kernels::CacheFormats f16{CacheFormat::f16, CacheFormat::f16};
+constexpr kernels::CacheFormats q8_0{CacheFormat::q8_0, CacheFormat::q8_0};
+constexpr kernels::CacheFormats q8_0_f16{CacheFormat::q8_0, CacheFormat::f16};
+constexpr kernels::CacheFormats f32_q8_0{CacheFormat::f32, CacheFormat::q8_0};
+
 const std::vector<Shape> shapes{
-    {4, 2, 16, 16, RotaryPairs::adjacent, CacheFormat::f32},
-    {4, 2, 16, 16, RotaryPairs::halves, CacheFormat::f16, true},
-    {3, 3, 10, 6, RotaryPairs::halves, CacheFormat::f16},
-    {6, 1, 34, 34, RotaryPairs::adjacent, CacheFormat::f32, true},
-    {8, 2, 64, 32, RotaryPairs::adjacent, CacheFormat::f16, false, 33},
-    {7, 1, 128, 128, RotaryPairs::halves, CacheFormat::f16, false, 5},
-    {2, 1, 512, 512, RotaryPairs::halves, CacheFormat::f32, true},
-    {6, 2, 18, 18, RotaryPairs::halves, CacheFormat::f32, true, 40, 0.5F},
+    {4, 2, 16, 16, RotaryPairs::adjacent, f32},
+    {4, 2, 16, 16, RotaryPairs::halves, f16, true},
+    {3, 3, 10, 6, RotaryPairs::halves, f16},
+    {6, 1, 34, 34, RotaryPairs::adjacent, f32, true},
+    {8, 2, 64, 32, RotaryPairs::adjacent, f16, false, 33},
+    {7, 1, 128, 128, RotaryPairs::halves, f16, false, 5},
+    {2, 1, 512, 512, RotaryPairs::halves, f32, true},
+    {6, 2, 18, 18, RotaryPairs::halves, f32, true, 40, 0.5F},
+    {4, 2, 64, 64, RotaryPairs::halves, q8_0},
+    {3, 1, 10, 10, RotaryPairs::adjacent, q8_0, true},
+    {6, 2, 80, 40, RotaryPairs::halves, q8_0, false, 33},
+    {2, 1, 512, 512, RotaryPairs::halves, q8_0_f16, true},
+    {4, 4, 104, 104, RotaryPairs::adjacent, f32_q8_0},
 };
 
 } // namespace
@@ -275,13 +353,11 @@ TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths,
 
 TEST_CASE("generation rows whose keys span several runs are merged") {
     for (const auto family : all_families()) {
-        PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, CacheFormat::f32}, 2100, true, 50);
+        PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, f32}, 2100, true, 50);
         plain.check(700, 3, kernels::RowPath::generation);
-        PagedSequence window(family, {2, 1, 8, 8, RotaryPairs::halves, CacheFormat::f16, false, 600}, 1100,
-                             false, 51);
+        PagedSequence window(family, {2, 1, 8, 8, RotaryPairs::halves, f16, false, 600}, 1100, false, 51);
         window.check(1100, 2, kernels::RowPath::generation);
-        PagedSequence capped(family, {2, 2, 6, 6, RotaryPairs::halves, CacheFormat::f32, false, 0, 1.0F}, 700,
-                             true, 52);
+        PagedSequence capped(family, {2, 2, 6, 6, RotaryPairs::halves, f32, false, 0, 1.0F}, 700, true, 52);
         capped.check(700, 2, kernels::RowPath::generation);
     }
 }
@@ -289,7 +365,7 @@ TEST_CASE("generation rows whose keys span several runs are merged") {
 TEST_CASE("a row's attention has the same bits alone and among others, in scattered and consecutive pages") {
     for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
-            const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, CacheFormat::f16};
+            const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16};
             PagedSequence sequence(family, shape, 1050, false, 60);
             sequence.check(1050, 1, path);
             const auto alone = sequence.last_row();

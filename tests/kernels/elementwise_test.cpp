@@ -56,6 +56,39 @@ TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
     }
 }
 
+TEST_CASE("rms_norm tells the first stage at which a row is not finite") {
+    constexpr uint32_t columns = 70;
+    constexpr uint32_t rows = 5;
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        const vk::Range weights = device.upload(std::vector<float>(columns, 1.0F));
+        const vk::Range stages = device.upload(std::vector<uint32_t>(rows, 77));
+        const auto watch = [&](uint32_t stage, const std::vector<std::pair<uint32_t, float>>& bad_rows) {
+            std::vector<float> x(std::size_t{rows} * columns, 0.5F);
+            for (const auto& [row, value] : bad_rows)
+                x[std::size_t{row} * columns + columns - 1] = value;
+            const auto input = device.upload_rows(x, rows, columns);
+            const auto output =
+                device.upload_rows(std::vector<float>(std::size_t{rows} * columns), rows, columns);
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                rms_norm(library, recorder,
+                         {.input = input,
+                          .output = output,
+                          .weight = weights,
+                          .count = rows,
+                          .watch = kernels::Watch{.stages = stages, .stage = stage}});
+            });
+            return device.download<uint32_t>(stages);
+        };
+        constexpr uint32_t none = kernels::no_stage;
+        INFO(to_string(family));
+        CHECK(watch(0, {{1, NAN}}) == std::vector<uint32_t>{none, 0, none, none, none});
+        CHECK(watch(3, {{1, NAN}, {2, INFINITY}, {4, 1e30F}}) == std::vector<uint32_t>{none, 0, 3, none, 3});
+        CHECK(watch(4, {{0, -NAN}, {4, NAN}}) == std::vector<uint32_t>{4, 0, 3, none, 3});
+        CHECK(watch(0, {}) == std::vector<uint32_t>(rows, none));
+    }
+}
+
 TEST_CASE("gate_multiply agrees with the twin, large values included") {
     std::mt19937 random(10);
     for (const auto family : all_families()) {

@@ -1,3 +1,4 @@
+#include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"
 
@@ -18,6 +19,7 @@ struct Case {
     kernels::Store store = kernels::Store::replace;
     bool bias = false;
     uint32_t first = 0;
+    float input_scale = 1;
 };
 
 std::string describe(const Case& one) {
@@ -25,15 +27,37 @@ std::string describe(const Case& one) {
            (one.path == kernels::RowPath::prompt ? " prompt" : " generation") + " W[" +
            std::to_string(one.rows) + "," + std::to_string(one.columns) + "] x[" + std::to_string(one.count) +
            "] first " + std::to_string(one.first) + (one.store == kernels::Store::add ? " add" : "") +
-           (one.bias ? " bias" : "");
+           (one.bias ? " bias" : "") + " inputs x " + std::to_string(one.input_scale);
 }
 
-/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products|.
-double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+bool rounds_to_half(kernels::Library& library, const Case& one, kernels::Layout layout) {
+    const auto plan = kernels::linear_plan(library.target(), layout, one.rows, one.path, one.count);
+    return plan && plan->kernel == kernels::LinearKernel::matrix;
+}
+
+/// What rounding to f16 may add to a sum of products: 2^-11 of each factor, or 2^-25 where it is small, for
+/// inputs as a part of the largest.
+double half_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+    double largest = 0;
+    for (const double value : x)
+        largest = std::max(largest, std::abs(value));
+    double sum = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k) {
+        const double w = std::abs(weight.row(row)[k]);
+        const double w_error = w * 0x1p-11 + 0x1p-25;
+        const double x_error = std::abs(x[k]) * 0x1p-11 + largest * 0x1p-25;
+        sum += w * x_error + w_error * (std::abs(x[k]) + x_error);
+    }
+    return sum;
+}
+
+/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products|, and of
+/// what is added to it.
+double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x, double added) {
     double magnitudes = 0;
     for (std::size_t k = 0; k < weight.columns; ++k)
         magnitudes += std::abs(weight.row(row)[k] * x[k]);
-    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
+    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + added);
 }
 
 void check(const Case& one, uint32_t seed) {
@@ -43,7 +67,9 @@ void check(const Case& one, uint32_t seed) {
     const WeightSource source = random_weight(random, one.format, one.rows, one.columns);
     const kernels::Layout layout{one.format, kernels::preferred_arrangement(device.library().target())};
     const kernels::Matrix weight = upload_weight(device, source, layout);
-    const std::vector<float> x = random_floats(random, std::size_t{all} * one.columns);
+    std::vector<float> x = random_floats(random, std::size_t{all} * one.columns);
+    for (float& value : x)
+        value *= one.input_scale;
     const std::vector<float> before = random_floats(random, std::size_t{all} * one.rows);
     const std::vector<float> bias = random_floats(random, one.rows);
     const auto input = device.upload_rows(x, all, one.columns);
@@ -60,6 +86,7 @@ void check(const Case& one, uint32_t seed) {
     device.run(
         [&](kernels::Library& library, vk::Recorder& recorder) { linear(library, recorder, operation); });
 
+    const bool to_half = rounds_to_half(device.library(), one, layout);
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t c = 0; c < all; ++c) {
         const std::vector<double> column(x.begin() + std::size_t{c} * one.columns,
@@ -72,7 +99,10 @@ void check(const Case& one, uint32_t seed) {
             if (c >= one.first) {
                 expected =
                     exact[m] + (one.bias ? bias[m] : 0) + (one.store == kernels::Store::add ? before[at] : 0);
-                tolerance = bound(source.values, m, column);
+                const bool adds = one.bias || one.store == kernels::Store::add;
+                tolerance = bound(source.values, m, column, adds ? 2 : 0);
+                if (to_half)
+                    tolerance += half_bound(source.values, m, column);
             }
             if (!(std::abs(y[at] - expected) <= tolerance)) {
                 FAIL(describe(one) << ": y[" << c << "][" << m << "] = " << y[at] << ", expected " << expected
@@ -107,6 +137,16 @@ TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone"
             check({family, kernels::Format::q8_0, path, 40, 64, 5, kernels::Store::add, false, 3}, 77);
             check({family, kernels::Format::f16, path, 40, 70, 5, kernels::Store::replace, true, 1}, 78);
             check({family, kernels::Format::f32, path, 41, 33, 2, kernels::Store::add, true, 0}, 79);
+        }
+    }
+}
+
+TEST_CASE("linear takes inputs that no f16 holds, large and small") {
+    for (const auto family : all_families()) {
+        for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
+            Case one{family, kernels::Format::q8_0, kernels::RowPath::prompt, 40, 64, 35};
+            one.input_scale = scale;
+            check(one, 81);
         }
     }
 }

@@ -72,7 +72,7 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
                     const kernels::SampleResult& result = answer.results[row];
                     REQUIRE(result.log_sum_exp ==
                             Approx(reference::log_sum_exp(exact)).epsilon(1e-5).margin(1e-5));
-                    REQUIRE(result.not_a_number == 0);
+                    REQUIRE(result.bad == 0);
                     REQUIRE(result.token == expected[0].token);
                     REQUIRE(result.logit == static_cast<float>(expected[0].logit));
                     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -156,8 +156,8 @@ TEST_CASE("NaN anywhere is told, and infinities are no harm") {
             logits[3000 + place] = -infinity;
             const Answer answer = sample(family, logits, 3000, std::vector<kernels::SampleInfo>(2), 1);
             INFO(to_string(family) << " place " << place);
-            REQUIRE(answer.results[0].not_a_number == 1);
-            REQUIRE(answer.results[1].not_a_number == 0);
+            REQUIRE(answer.results[0].bad == 1 + kernels::no_stage);
+            REQUIRE(answer.results[1].bad == 0);
             REQUIRE(answer.results[1].log_sum_exp == Approx(1 + std::log(2999.0)).epsilon(1e-5));
             REQUIRE(answer.results[1].token == (place == 0 ? 1U : 0U));
         }

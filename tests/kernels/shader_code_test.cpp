@@ -52,7 +52,10 @@ TEST_CASE("no variant casts one buffer reference to another: SwiftShader dies of
 TEST_CASE("every variant is SPIR-V and asks for nothing that the poorest device lacks unless it says so") {
     // Shader; GroupNonUniform, its Arithmetic and Ballot; PhysicalStorageBufferAddresses
     constexpr std::array poor{1U, 61U, 63U, 64U, 5347U};
+    constexpr std::array matrix{9U, 5345U, 6022U}; // Float16, VulkanMemoryModel, CooperativeMatrixKHR
     constexpr uint32_t int64 = 11;
+    constexpr uint32_t needs_matrix = static_cast<uint32_t>(shaders::Feature::cooperative_matrix) |
+                                      static_cast<uint32_t>(shaders::Feature::shader_float16);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));
         INFO(code.name);
@@ -67,7 +70,10 @@ TEST_CASE("every variant is SPIR-V and asks for nothing that the poorest device 
         for (const uint32_t capability : asked) {
             INFO("capability " << capability);
             const bool subgroup = capability >= 61 && capability <= 68;
-            REQUIRE(std::find(poor.begin(), poor.end(), capability) != poor.end());
+            const bool for_matrix = std::find(matrix.begin(), matrix.end(), capability) != matrix.end();
+            REQUIRE((for_matrix || std::find(poor.begin(), poor.end(), capability) != poor.end()));
+            if (for_matrix)
+                REQUIRE((code.required & needs_matrix) == needs_matrix);
             if (subgroup)
                 REQUIRE(code.required != 0);
         }

@@ -31,8 +31,7 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     const auto plan = engine::plan_device("test model", blueprint->config, library->target(),
                                           {.rows_max = 16}, blueprint->weight_bytes, device.memory());
     REQUIRE(plan);
-    auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan,
-                                           kernels::CacheFormat::f16, {});
+    auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan, {}, {});
     REQUIRE(model);
     auto transfer = engine::Transfer::create(device, *plan, (*model)->rotary_dims());
     REQUIRE(transfer);

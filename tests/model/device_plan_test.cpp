@@ -96,10 +96,18 @@ TEST_CASE("memory for keys and values can be set, and bounds the context") {
     CHECK(!plan({.kv_memory_bytes = 8 * gibibyte}, 4 * gibibyte));
 }
 
-TEST_CASE("an F32 cache takes twice the memory") {
-    const auto made = plan({.cache_format = kernels::CacheFormat::f32}, 4 * gibibyte);
-    REQUIRE(made);
-    CHECK(made->cache_bytes == 2 * 128 * page_bytes);
+TEST_CASE("an F32 cache takes twice the memory of F16, Q8_0 seventeen halves of a byte instead of two") {
+    using enum kernels::CacheFormat;
+    const auto cache_bytes = [](kernels::CacheFormat keys, kernels::CacheFormat values) {
+        const auto made = plan({.cache_formats = {keys, values}}, 4 * gibibyte);
+        REQUIRE(made);
+        return made->cache_bytes;
+    };
+    constexpr uint64_t halves = 128 * page_bytes / 2;
+    CHECK(cache_bytes(f32, f32) == 4 * halves);
+    CHECK(cache_bytes(f32, f16) == 3 * halves);
+    CHECK(cache_bytes(q8_0, f16) == halves + halves * 17 / 32);
+    CHECK(cache_bytes(f16, q8_0) == halves + halves * 17 / 32);
 }
 
 TEST_CASE("sizes out of range are refused") {

@@ -14,12 +14,14 @@
 namespace etna::test {
 namespace {
 
-uint64_t page_bytes(const gguf::File& file, kernels::CacheFormat format) {
+uint64_t page_bytes(const gguf::File& file, kernels::CacheFormats formats) {
     const auto model = reference::read_config(file);
     REQUIRE(model);
-    return 2 * model->layers *
-           kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(model->kv_heads),
-                                      static_cast<uint32_t>(model->head_length));
+    const auto page = [&](kernels::CacheFormat format) {
+        return kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(model->kv_heads),
+                                          static_cast<uint32_t>(model->head_length));
+    };
+    return model->layers * (page(formats.keys) + page(formats.values));
 }
 
 /// Pages for each script, every page used at most once.
@@ -135,7 +137,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
     file_.emplace(std::move(*file));
     auto executor =
         engine::create_device_executor(gpu().device, *file_,
-                                       {.cache_format = options.cache,
+                                       {.cache_formats = options.cache,
                                         .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
                                         .rows_max = options.rows_max,
                                         .sequences_max = 8,
@@ -238,7 +240,15 @@ void set_integer(Bytes& file, std::string_view key, uint32_t value) {
 }
 
 std::string_view to_string(kernels::CacheFormat format) {
-    return format == kernels::CacheFormat::f32 ? "F32" : "F16";
+    switch (format) {
+    case kernels::CacheFormat::f32:
+        return "F32";
+    case kernels::CacheFormat::f16:
+        return "F16";
+    case kernels::CacheFormat::q8_0:
+        break;
+    }
+    return "Q8_0";
 }
 
 } // namespace etna::test

@@ -18,7 +18,7 @@ namespace etna::test {
 
 struct ModelCaseOptions {
     std::optional<kernels::PlanFamily> family;
-    kernels::CacheFormat cache = kernels::CacheFormat::f16;
+    kernels::CacheFormats cache = {};
     uint32_t pages = 64;
     uint32_t rows_max = 64;
     uint64_t matrix_part_bytes = 0;

@@ -226,7 +226,7 @@ std::vector<Script> mixed_scripts(uint32_t vocabulary) {
 
 void check_model(const NamedModel& model, kernels::PlanFamily family) {
     INFO(model.name << ", " << to_string(model.cache) << " cache, planned as " << kernels::to_string(family));
-    ModelCase tested(model.bytes, {.family = family, .cache = model.cache});
+    ModelCase tested(model.bytes, {.family = family, .cache = {model.cache, model.cache}});
     const auto scripts = mixed_scripts(static_cast<uint32_t>(tested.twin().vocabulary()));
 
     const auto mixed = run_together(tested.executor(), scripts);
@@ -274,7 +274,9 @@ TEST_CASE("attention over more places than one run agrees with the twin", "[devi
         const Bytes bytes = random_model(options);
         for (const kernels::PlanFamily family : families) {
             INFO(to_string(options.architecture) << ", planned as " << kernels::to_string(family));
-            ModelCase tested(bytes, {.family = family, .cache = kernels::CacheFormat::f32, .pages = 160});
+            ModelCase tested(bytes, {.family = family,
+                                     .cache = {kernels::CacheFormat::f32, kernels::CacheFormat::f32},
+                                     .pages = 160});
             const uint32_t vocabulary = options.vocabulary;
             // The runs of the GPU families end every 512 places, those of the CPU every 2048.
             const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;

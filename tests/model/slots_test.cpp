@@ -18,6 +18,17 @@ Bytes model_bytes() {
     return random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none, .head_scale = 2.0F});
 }
 
+/// The first number of an F32 tensor becomes a NaN.
+void spoil_first_number(Bytes& bytes, const std::string& name) {
+    const auto file = gguf::File::parse(bytes, "random");
+    REQUIRE(file);
+    const gguf::Tensor* tensor = file->find_tensor(name);
+    REQUIRE(tensor != nullptr);
+    REQUIRE(tensor->type == gguf::TensorType::f32);
+    const float nan = NAN;
+    std::memcpy(bytes.data() + (tensor->bytes.data() - bytes.data()), &nan, sizeof nan);
+}
+
 engine::Row row_at(uint32_t index, engine::RowInput input, uint32_t value,
                    const sampling::Parameters& parameters, uint32_t slot) {
     engine::Row row;
@@ -140,22 +151,58 @@ TEST_CASE("submissions and tickets are refused out of order", "[device]") {
     CHECK(executor.wait({.value = 1}).error().kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("logits that are not numbers are an error with the row", "[device]") {
-    const GgufWriter writer =
-        random_model_writer({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
-    Bytes bytes = writer.bytes();
-    // The last tensor is the head, F32: its last value becomes a NaN.
-    const float nan = NAN;
-    std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);
-    ModelCase tested(std::move(bytes), {});
-    const std::vector<engine::PageId> pages{0};
-    const auto ticket =
-        tested.executor().submit({.copies = {},
-                                  .sequences = {{.pages = {pages}}},
-                                  .rows = {row_at(0, engine::RowInput::token, 1, {.temperature = 0}, 0)}});
-    REQUIRE(ticket);
-    const auto outputs = tested.executor().wait(*ticket);
-    REQUIRE(!outputs);
-    CHECK(outputs.error().kind == ErrorKind::internal);
-    CHECK(outputs.error().message == "test model: the logits of row 0 are not numbers");
+TEST_CASE("a number that is none is an error that names model and layer, and harms no other row",
+          "[device]") {
+    struct Place {
+        std::string tensor;
+        std::string part;
+    };
+    const std::vector<Place> places{
+        {"token_embd.weight", "the token embedding"},
+        {"blk.0.attn_output.weight", "the attention of layer 0"},
+        {"blk.0.ffn_down.weight", "the feed-forward part of layer 0"},
+        {"blk.1.attn_v.weight", "the attention of layer 1"},
+        {"blk.1.ffn_norm.weight", "the feed-forward part of layer 1"},
+        {"output.weight", "the head"},
+    };
+    for (const Place& place : places) {
+        INFO(place.tensor);
+        Bytes bytes = random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+        spoil_first_number(bytes, place.tensor);
+        ModelCase tested(std::move(bytes), {});
+        const std::vector<engine::PageId> first{0};
+        const std::vector<engine::PageId> second{1};
+        auto bad = row_at(0, engine::RowInput::token, 0, {.temperature = 0}, 0);
+        auto other = row_at(0, engine::RowInput::token, 1, {.temperature = 0}, 1);
+        other.sequence = 1;
+        const auto outputs = run_batch(
+            tested.executor(),
+            {.copies = {}, .sequences = {{.pages = {first}}, {.pages = {second}}}, .rows = {bad, other}});
+        REQUIRE(outputs.rows[0].error.has_value());
+        CHECK(outputs.rows[0].error->kind == ErrorKind::internal);
+        CHECK(outputs.rows[0].error->message ==
+              "test model: the logits are not numbers; " + place.part + " made the first that is none");
+        // Only the embedding's first row belongs to one token alone.
+        CHECK(outputs.rows[1].error.has_value() == (place.tensor != "token_embd.weight"));
+    }
+}
+
+TEST_CASE("an earlier row that is no number spoils those that attend to it, in every cache format",
+          "[device]") {
+    using enum kernels::CacheFormat;
+    for (const auto format : {f32, f16, q8_0}) {
+        Bytes bytes = random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+        spoil_first_number(bytes, "token_embd.weight");
+        ModelCase tested(std::move(bytes), {.family = std::nullopt, .cache = {format, format}});
+        const std::vector<engine::PageId> pages{0};
+        engine::Row first = row_at(0, engine::RowInput::token, 0, {}, 0);
+        first.want = engine::Want::none;
+        const engine::Row second = row_at(1, engine::RowInput::token, 1, {.temperature = 0}, 0);
+        run_batch(tested.executor(), {.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {first}});
+        const auto outputs =
+            run_batch(tested.executor(), {.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {second}});
+        INFO("cache format " << to_string(format));
+        REQUIRE(outputs.rows[0].error.has_value());
+        CHECK(outputs.rows[0].error->message.find("the attention of layer 0") != std::string::npos);
+    }
 }

@@ -25,21 +25,8 @@ Vector normalise_heads(Vector heads, View weight, double epsilon) {
     return normalised;
 }
 
-double stored_value(double value, CacheElement element) {
-    switch (element) {
-    case CacheElement::f32:
-        return round_to_float(value);
-    case CacheElement::f16:
-        return round_to_half(value);
-    case CacheElement::exact:
-        break;
-    }
-    return value;
-}
-
-void store(View entry, CacheElement element, Vector& entries) {
-    for (const double value : entry)
-        entries.push_back(stored_value(value, element));
+void append(const Vector& entry, Vector& entries) {
+    entries.insert(entries.end(), entry.begin(), entry.end());
 }
 
 Vector gated(GateKind kind, View gate, View up) {
@@ -81,8 +68,8 @@ ReferenceModel::ReferenceModel(Config config, Weights weights)
     : config_(std::move(config)), weights_(std::move(weights)), rotary_(make_rotary(config_.rotary)),
       window_rotary_(make_rotary(config_.window_rotary.value_or(config_.rotary))) {}
 
-Cache ReferenceModel::make_cache(CacheElement element) const {
-    Cache cache{.element = element, .entry_length = config_.kv_heads * config_.head_length};
+Cache ReferenceModel::make_cache(CacheElements elements) const {
+    Cache cache{.elements = elements, .entry_length = config_.kv_heads * config_.head_length};
     cache.layers.resize(config_.layers);
     return cache;
 }
@@ -114,8 +101,8 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
     rotate_heads(query, config_.head_length, position, config_.pairing, rotary);
     rotate_heads(key, config_.head_length, position, config_.pairing, rotary);
-    store(key, cache.element, stored.keys);
-    store(value, cache.element, stored.values);
+    append(reference::stored(key, cache.elements.keys, config_.head_length), stored.keys);
+    append(reference::stored(value, cache.elements.values, config_.head_length), stored.values);
 
     AttentionShape shape{.heads = config_.heads,
                          .kv_heads = config_.kv_heads,
@@ -154,8 +141,8 @@ Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t positi
     return logits;
 }
 
-std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElement element) const {
-    Cache cache = make_cache(element);
+std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheElements elements) const {
+    Cache cache = make_cache(elements);
     std::vector<Vector> logits;
     logits.reserve(tokens.size());
     for (std::size_t i = 0; i < tokens.size(); ++i)
@@ -164,9 +151,9 @@ std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheEl
 }
 
 std::vector<TokenId> ReferenceModel::continue_greedily(std::span<const TokenId> prompt, std::size_t count,
-                                                       CacheElement element) const {
+                                                       CacheElements elements) const {
     assert(!prompt.empty());
-    Cache cache = make_cache(element);
+    Cache cache = make_cache(elements);
     std::vector<TokenId> tokens(prompt.begin(), prompt.end());
     for (std::size_t i = 0; i + 1 < prompt.size() + count; ++i) {
         const Vector logits = forward(tokens[i], i, static_cast<uint32_t>(i), cache);

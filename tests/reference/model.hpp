@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
+#include "tests/reference/cache_element.hpp"
 #include "tests/reference/config.hpp"
 #include "tests/reference/weights.hpp"
 
@@ -13,20 +14,13 @@
 
 namespace etna::reference {
 
-/// How keys and values are rounded when they are stored. All arithmetic stays in double.
-enum class CacheElement {
-    exact, ///< not at all
-    f32,
-    f16,
-};
-
 /// Keys and values of one sequence. A copy is a fork: neither sees what the other appends.
 struct Cache {
     struct Layer {
         Vector keys;   ///< [entries, kv heads, head length], after rotation
         Vector values; ///< [entries, kv heads, head length]
     };
-    CacheElement element = CacheElement::exact;
+    CacheElements elements = {};
     std::size_t entry_length = 0; ///< kv heads * head length
     std::vector<Layer> layers = {};
 
@@ -56,7 +50,7 @@ public:
     [[nodiscard]] const Weights& weights() const { return weights_; }
     [[nodiscard]] std::size_t vocabulary() const { return weights_.embedding.rows; }
 
-    [[nodiscard]] Cache make_cache(CacheElement element = CacheElement::exact) const;
+    [[nodiscard]] Cache make_cache(CacheElements elements = {}) const;
 
     /// Stores the token's keys and values as entry `index` (entries from there on are dropped first), rotated
     /// for `position`, and attends to entries 0 to index. Gives the final norm's output [width].
@@ -67,13 +61,12 @@ public:
     Vector forward(TokenId token, std::size_t index, uint32_t position, Cache& cache) const;
 
     /// Logits [tokens, vocabulary] of a sequence at positions 0, 1, 2, ...
-    [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens,
-                                          CacheElement element = CacheElement::exact) const;
+    [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {}) const;
 
     /// The `count` tokens that greedy choice puts behind the prompt. Precondition (asserted): a prompt of
     /// >= 1.
     [[nodiscard]] std::vector<TokenId> continue_greedily(std::span<const TokenId> prompt, std::size_t count,
-                                                         CacheElement element = CacheElement::exact) const;
+                                                         CacheElements elements = {}) const;
 
 private:
     ReferenceModel(Config config, Weights weights);

@@ -141,8 +141,15 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
         for (uint32_t i = first_visible(options_.limits.groups[group], row.index); i <= row.index; ++i)
             visible[group].push_back(place(group, tables, i));
     }
-    std::vector<float> logits = model_.logits(visible);
     engine::RowOutput output;
+    const auto is_bad = [&](const FakePlace& one) { return one.token == options_.bad_token; };
+    for (const auto& places : visible) {
+        if (std::any_of(places.begin(), places.end(), is_bad)) {
+            output.error = Error{ErrorKind::internal, "fake model: the logits are not numbers"};
+            return output;
+        }
+    }
+    std::vector<float> logits = model_.logits(visible);
     output.log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits));
     if (row.want == engine::Want::sampled) {
         ETNA_TRY(const sampling::Choice choice, sampling::choose(row.sampling, logits, row.index));

@@ -18,6 +18,7 @@ engine::Limits fake_limits();
 struct FakeOptions {
     engine::Limits limits = fake_limits();
     std::vector<FakeScript> scripts = {};
+    std::optional<TokenId> bad_token = {};     ///< whoever attends to it gets no numbers
     std::optional<uint64_t> lost_at_step = {}; ///< the device is lost in this step; the first is 1
     std::chrono::microseconds step_delay{0};   ///< how long the device works on one step
     std::function<void(const engine::Batch&)> on_submit = {}; ///< sees every batch that was accepted

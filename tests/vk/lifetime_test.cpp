@@ -76,6 +76,7 @@ TEST_CASE("blocks are shared, recovered, and large buffers get allocations of th
     CHECK(f.allocator().block_count() == 0);
     {
         std::vector<vk::Buffer> many;
+        many.reserve(100);
         for (int i = 0; i < 100; ++i)
             many.push_back(f.buffer(100000));
         CHECK(f.allocator().block_count() == 1);
@@ -86,6 +87,7 @@ TEST_CASE("blocks are shared, recovered, and large buffers get allocations of th
     CHECK(f.allocator().block_count() == 1); // one empty block is kept
     CHECK(f.allocator().device_local_bytes() == 16 * mebibyte);
     std::vector<vk::Buffer> several;
+    several.reserve(8);
     for (int i = 0; i < 8; ++i)
         several.push_back(f.buffer(7 * mebibyte));
     CHECK(f.allocator().block_count() >= 3);

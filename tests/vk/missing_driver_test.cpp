@@ -20,11 +20,12 @@ TEST_CASE("child: opens Vulkan", "[.child]") {
     const auto validation =
         std::getenv("ETNA_CHILD_VALIDATION") == nullptr ? vk::Validation::off : vk::Validation::on;
     const auto instance = vk::Instance::create(validation);
-    if (instance)
+    if (instance) {
         std::printf("opened %zu devices\n", (*instance)->devices().size());
-    else
+    } else {
         std::printf("%s: %s (%s)\n", std::string(to_string(instance.error().kind)).c_str(),
                     instance.error().message.c_str(), instance.error().hint.c_str());
+    }
     SUCCEED();
 }
 
@@ -67,9 +68,10 @@ TEST_CASE("no loader is an error that says what to install") {
     const auto folder =
         std::filesystem::temp_directory_path() / ("etna-no-loader-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
-    for (const char* name : {"libvulkan.so.1", "libvulkan.so"})
+    for (const char* name : {"libvulkan.so.1", "libvulkan.so"}) {
         std::ofstream(folder / name) << "this is not a library, and long enough to hold the header of one"
                                      << std::string(64, ' ');
+    }
     const std::string output = output_of_child("LD_LIBRARY_PATH='" + folder.string() + "'");
     std::filesystem::remove_all(folder);
     CAPTURE(output);

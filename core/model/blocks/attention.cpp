@@ -1,5 +1,7 @@
 #include "core/model/blocks/attention.hpp"
 
+#include "core/model/stage.hpp"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -123,6 +125,7 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .softcap = config.attention_softcap,
             .window = cache.window_tokens,
             .group = group,
+            .stage = attention_stage(layer),
             .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};
 }
 
@@ -140,7 +143,8 @@ void record_attention(const Recording& recording, const AttentionBlock& block,
                        .weight = block.norm,
                        .count = step.rows,
                        .indices = std::nullopt,
-                       .epsilon = block.epsilon});
+                       .epsilon = block.epsilon,
+                       .watch = watch(recording, block.stage)});
     recorder.barrier();
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);

@@ -29,6 +29,7 @@ struct AttentionBlock {
     float softcap = 0;   ///< of the scores; 0: none
     uint32_t window = 0; ///< 0: all earlier places
     uint32_t group = 0;  ///< cache group
+    uint32_t stage = 0;  ///< of its norm
     std::optional<vk::Range> post_norm;
 };
 

@@ -1,5 +1,7 @@
 #include "core/model/blocks/experts.hpp"
 
+#include "core/model/stage.hpp"
+
 #include <fmt/format.h>
 
 namespace etna::model {
@@ -58,7 +60,8 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .down = weights.stack(name("ffn_down_exps")),
             .gate_kind = config.gate,
             .used = config.experts.used,
-            .epsilon = config.rms_epsilon};
+            .epsilon = config.rms_epsilon,
+            .stage = feed_forward_stage(layer)};
 }
 
 void record_experts(const Recording& recording, const ExpertsBlock& block) {
@@ -77,7 +80,8 @@ void record_experts(const Recording& recording, const ExpertsBlock& block) {
                        .weight = block.norm,
                        .count = choice.rows,
                        .indices = std::nullopt,
-                       .epsilon = block.epsilon});
+                       .epsilon = block.epsilon,
+                       .watch = watch(recording, block.stage)});
     recorder.barrier();
     record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
     recorder.barrier();

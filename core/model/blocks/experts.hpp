@@ -22,6 +22,7 @@ struct ExpertsBlock {
     kernels::Gate gate_kind = kernels::Gate::silu;
     uint32_t used = 0; ///< by each row
     float epsilon = 0;
+    uint32_t stage = 0; ///< of its norm
 };
 
 /// Declares blk.<layer>.ffn_norm, ffn_gate_inp and ffn_*_exps.

@@ -1,5 +1,7 @@
 #include "core/model/blocks/feed_forward.hpp"
 
+#include "core/model/stage.hpp"
+
 #include <fmt/format.h>
 
 namespace etna::model {
@@ -27,7 +29,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
             .down = linear("ffn_down"),
             .post_norm = weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
             .gate_kind = config.gate,
-            .epsilon = config.rms_epsilon};
+            .epsilon = config.rms_epsilon,
+            .stage = feed_forward_stage(layer)};
 }
 
 void record_feed_forward(const Recording& recording, const FeedForwardBlock& block) {
@@ -42,7 +45,8 @@ void record_feed_forward(const Recording& recording, const FeedForwardBlock& blo
                        .weight = block.norm,
                        .count = rows,
                        .indices = std::nullopt,
-                       .epsilon = block.epsilon});
+                       .epsilon = block.epsilon,
+                       .watch = watch(recording, block.stage)});
     recorder.barrier();
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);

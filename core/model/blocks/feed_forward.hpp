@@ -21,6 +21,7 @@ struct FeedForwardBlock {
     std::optional<vk::Range> post_norm;
     kernels::Gate gate_kind = kernels::Gate::silu;
     float epsilon = 0;
+    uint32_t stage = 0; ///< of its norm
 };
 
 /// What an architecture's feed-forward block has besides norm, gate, up and down.

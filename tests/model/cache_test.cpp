@@ -1,0 +1,103 @@
+#include "tests/model/model_case.hpp"
+#include "tests/support/catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+// Caches that round keys and values further than arithmetic does.
+namespace {
+
+using kernels::CacheFormat;
+
+struct CacheCase {
+    RandomModelOptions model;
+    kernels::CacheFormats formats;
+};
+
+RandomModelOptions small(RandomArchitecture architecture, uint32_t head_dim) {
+    return {.architecture = architecture,
+            .layers = 2,
+            .embedding = 64,
+            .heads = 4,
+            .kv_heads = 2,
+            .head_dim = head_dim,
+            .feed_forward = 96,
+            .vocabulary = 263,
+            .tokenizer = RandomTokenizer::none};
+}
+
+reference::CacheElement element_of(CacheFormat format) {
+    switch (format) {
+    case CacheFormat::f32:
+        return reference::CacheElement::f32;
+    case CacheFormat::f16:
+        return reference::CacheElement::f16;
+    case CacheFormat::q8_0:
+        break;
+    }
+    return reference::CacheElement::q8_0;
+}
+
+std::vector<double> probabilities(const auto& logits) {
+    double largest = -INFINITY;
+    for (const double logit : logits)
+        largest = std::max(largest, logit);
+    std::vector<double> result;
+    double sum = 0;
+    for (const double logit : logits) {
+        result.push_back(std::exp(logit - largest));
+        sum += result.back();
+    }
+    for (double& value : result)
+        value /= sum;
+    return result;
+}
+
+/// Mean over the places of sum p log(p / q), p the plain twin's probabilities.
+double mean_divergence(const Logits& logits, const std::vector<reference::Vector>& plain) {
+    double sum = 0;
+    for (std::size_t place = 0; place < logits.size(); ++place) {
+        const auto p = probabilities(plain[place]);
+        const auto q = probabilities(logits[place]);
+        for (std::size_t token = 0; token < p.size(); ++token)
+            sum += p[token] * std::log(p[token] / q[token]);
+    }
+    return sum / static_cast<double>(logits.size());
+}
+
+} // namespace
+
+TEST_CASE("a Q8_0 cache agrees with a twin that quantises alike, and is near the plain one", "[device]") {
+    const std::vector<CacheCase> cases{
+        {small(RandomArchitecture::llama, 10), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small(RandomArchitecture::qwen3, 64), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small(RandomArchitecture::gemma3, 40), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small(RandomArchitecture::qwen2, 32), {CacheFormat::q8_0, CacheFormat::f16}},
+        {small(RandomArchitecture::llama, 72), {CacheFormat::f32, CacheFormat::q8_0}},
+    };
+    for (const CacheCase& one : cases) {
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                                  kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+            INFO(to_string(one.model.architecture)
+                 << ", keys " << to_string(one.formats.keys) << ", values " << to_string(one.formats.values)
+                 << ", planned as " << kernels::to_string(family));
+            ModelCase tested(random_model(one.model), {.family = family, .cache = one.formats});
+            const std::vector<Script> scripts{
+                {.tokens = random_tokens(75, one.model.vocabulary, 1), .prompt = 60, .chunk = 33},
+                {.tokens = random_tokens(20, one.model.vocabulary, 2), .prompt = 1, .chunk = 16},
+            };
+            const auto logits = run_together(tested.executor(), scripts);
+            for (std::size_t i = 0; i < scripts.size(); ++i) {
+                const auto quantised = tested.twin().run(
+                    scripts[i].tokens, {element_of(one.formats.keys), element_of(one.formats.values)});
+                check_against_twin(scripts[i], logits[i], quantised, 2e-2);
+                CHECK(mean_divergence(logits[i], tested.twin().run(scripts[i].tokens)) <= 1e-2);
+            }
+        }
+    }
+}
