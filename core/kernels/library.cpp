@@ -24,23 +24,26 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
     return false;
 }
 
-/// Why a variant cannot run here; success when it can.
-Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
+} // namespace
+
+Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
+    using shaders::Feature;
+    const shaders::Code& code = shaders::code(variant);
     if (code.words.empty()) {
         return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
                      "build with a newer glslang"};
     }
-    for (const auto feature : {shaders::Feature::subgroup_arithmetic, shaders::Feature::cooperative_matrix,
-                               shaders::Feature::shader_float16, shaders::Feature::storage_16bit}) {
+    for (const auto& [feature, name] : {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
+                                        std::pair{Feature::cooperative_matrix, "cooperative matrices"},
+                                        std::pair{Feature::shader_float16, "16-bit floats in shaders"},
+                                        std::pair{Feature::storage_16bit, "16-bit storage"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
-                         fmt::format("kernel {} needs a feature that {} lacks", code.name, profile.name)};
+                         fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};
         }
     }
     return {};
 }
-
-} // namespace
 
 struct Library::Content {
     using Key = std::pair<shaders::Variant, std::vector<uint32_t>>;
@@ -76,13 +79,21 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
     if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
         return &found->second;
     const shaders::Code& code = shaders::code(variant);
-    ETNA_CHECK(usable(code, content_->target.profile));
+    ETNA_CHECK(usable(variant, content_->target.profile));
     ETNA_TRY(vk::Pipeline created,
              vk::Pipeline::create(content_->device, {.label = code.name,
                                                      .code = code.words,
                                                      .specialization = specialization,
                                                      .push_constant_bytes = push_constant_bytes}));
     return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
+}
+
+std::vector<CreatedPipeline> Library::created() const {
+    const std::scoped_lock lock(content_->mutex);
+    std::vector<CreatedPipeline> all;
+    for (const auto& [key, pipeline] : content_->pipelines)
+        all.push_back({.variant = key.first, .specialization = key.second, .pipeline = &pipeline});
+    return all;
 }
 
 } // namespace etna::kernels

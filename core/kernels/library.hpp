@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace etna::kernels {
 
@@ -36,6 +37,16 @@ PlanFamily natural_family(const vk::DeviceProfile& profile);
 /// The arrangement in which weights are loaded for a target.
 Arrangement preferred_arrangement(const PlanTarget& target);
 
+/// Success when a variant can run on a device; else unsupported, with the feature that it needs. Pure.
+Status usable(shaders::Variant variant, const vk::DeviceProfile& profile);
+
+/// A pipeline of a library; `pipeline` lives as long as the library.
+struct CreatedPipeline {
+    shaders::Variant variant{};
+    std::vector<uint32_t> specialization;
+    const vk::Pipeline* pipeline = nullptr;
+};
+
 /// The compiled kernels of one device. A pipeline is created when it is first asked for: a model asks for all
 /// it needs while it loads. Thread-safe.
 class Library {
@@ -54,6 +65,9 @@ public:
     /// out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
+
+    /// All that have been asked for so far, by variant.
+    [[nodiscard]] std::vector<CreatedPipeline> created() const;
 
 private:
     struct Content;

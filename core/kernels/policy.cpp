@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint32_t lanes_subgroup = 8;
 constexpr uint32_t columns_each_max = 8;
+/// Sums that an invocation of `rows` keeps at most: sixteen spill on RDNA 3 (scripts/shader-stats).
+constexpr uint32_t invocation_sums_max = 8;
 /// A shared-memory bound that every Vulkan device keeps is 16 KiB; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
 /// Keys in one run of the generation path: long enough that merging is cheap, short enough to fill a GPU.
@@ -139,11 +141,12 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
     ReducePlan reduce = reduce_plan(target);
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
+    const uint32_t columns = columns_for(count);
     return LinearPlan{.kernel = LinearKernel::rows,
                       .reduce = reduce,
                       .shape = {},
-                      .rows_each = rows_for(target.family, rows),
-                      .columns_each = columns_for(count)};
+                      .rows_each = std::min(rows_for(target.family, rows), invocation_sums_max / columns),
+                      .columns_each = columns};
 }
 
 shaders::Variant linear_variant(const LinearPlan& plan, Format format) {

@@ -4,6 +4,7 @@
 #include "core/vk/device_content.hpp"
 #include "core/vk/error.hpp"
 #include "core/vk/features.hpp"
+#include "core/vk/inspection.hpp"
 #include "core/vk/physical_device.hpp"
 
 #include <string>
@@ -114,6 +115,9 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
     content->physical_profile = physical.profile;
     content->profile =
         options.mask_optional_features ? without_optional_features(physical.profile) : physical.profile;
+    // Not one that kernels may depend on: whatever is masked.
+    content->profile.pipeline_statistics =
+        physical.profile.pipeline_statistics && options.use == DeviceUse::inspection;
     const std::optional<uint32_t> family = find_compute_family(content->physical);
     if (!family) {
         return Error{ErrorKind::unsupported,
@@ -122,6 +126,8 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
 
     const FeatureSources sources = find_feature_sources(content->physical, instance.content().version);
     ETNA_CHECK(create_handle(*content, sources, *family));
+    if (options.use == DeviceUse::inspection)
+        leave_out_commands(content->device.functions);
     if (content->profile.subgroup_size_control)
         content->workgroup_subgroups_max = find_workgroup_subgroups_max(content->physical);
     ETNA_CHECK(content->timeline.open(content->device.handle, content->device.functions));

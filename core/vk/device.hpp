@@ -16,6 +16,14 @@ namespace etna::vk {
 class Instance;
 struct PhysicalDevice;
 
+/// What a device is opened for.
+enum class DeviceUse : uint8_t {
+    work,
+    /// Pipelines are compiled, with Pipeline::statistics() where the driver can tell them. What is recorded
+    /// is checked, but goes nowhere, and cannot be submitted: for drivers whose hardware is not there.
+    inspection,
+};
+
 /// Optional features to leave off although the device has them, by DeviceProfile's names; tests mask each.
 struct DeviceOptions {
     bool mask_optional_features =
@@ -23,6 +31,7 @@ struct DeviceOptions {
     /// What pipeline_cache() of a device with the same driver gave; borrowed during create(). The driver
     /// refuses what is not its own, but need not survive damage.
     ByteView pipeline_cache = {};
+    DeviceUse use = DeviceUse::work;
 };
 
 struct MemoryState {
@@ -60,7 +69,7 @@ public:
     [[nodiscard]] MemoryState memory() const;
 
     /// Starts recorded work; returns the timeline value that marks its completion. Does not block.
-    /// Errors: device_lost, out_of_memory.
+    /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
     Result<uint64_t> submit(Commands commands);
 
     /// Blocks until the timeline reached `value`. Errors: device_lost.

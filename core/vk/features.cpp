@@ -27,6 +27,7 @@ FeatureSources find_feature_sources(VkPhysicalDevice device, uint32_t instance_v
     sources.integer_dot_product = is_1_3 || has(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     sources.maintenance4 = is_1_3 || has(VK_KHR_MAINTENANCE_4_EXTENSION_NAME);
     sources.memory_budget = has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    sources.pipeline_statistics = has(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
 #ifdef VK_KHR_cooperative_matrix
     sources.cooperative_matrix = has(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
 #endif
@@ -39,6 +40,7 @@ FeatureChain::FeatureChain(const FeatureSources& sources) {
     vulkan12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
     size_control.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES;
     dot_product.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES;
+    pipeline_statistics.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
     const auto link = [this](auto& structure) {
         structure.pNext = core.pNext;
         core.pNext = &structure;
@@ -49,6 +51,8 @@ FeatureChain::FeatureChain(const FeatureSources& sources) {
         link(size_control);
     if (sources.integer_dot_product)
         link(dot_product);
+    if (sources.pipeline_statistics)
+        link(pipeline_statistics);
 #ifdef VK_KHR_cooperative_matrix
     cooperative_matrix.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR;
     if (sources.cooperative_matrix)
@@ -67,6 +71,7 @@ void enable_features(FeatureChain& chain, const DeviceProfile& profile) {
     chain.size_control.subgroupSizeControl = profile.subgroup_size_control ? VK_TRUE : VK_FALSE;
     chain.size_control.computeFullSubgroups = profile.subgroup_size_control ? VK_TRUE : VK_FALSE;
     chain.dot_product.shaderIntegerDotProduct = profile.integer_dot_product ? VK_TRUE : VK_FALSE;
+    chain.pipeline_statistics.pipelineExecutableInfo = profile.pipeline_statistics ? VK_TRUE : VK_FALSE;
 #ifdef VK_KHR_cooperative_matrix
     chain.cooperative_matrix.cooperativeMatrix = profile.cooperative_matrix ? VK_TRUE : VK_FALSE;
     // Cooperative matrix shaders are written against the Vulkan memory model (SPV_KHR_cooperative_matrix).
@@ -85,6 +90,8 @@ std::vector<const char*> needed_extensions(const FeatureSources& sources, const 
         names.push_back(VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
     if (profile.memory_budget)
         names.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    if (profile.pipeline_statistics)
+        names.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
 #ifdef VK_KHR_cooperative_matrix
     if (profile.cooperative_matrix)
         names.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
@@ -104,6 +111,7 @@ DeviceProfile without_optional_features(DeviceProfile profile) {
     profile.cooperative_matrix = false;
     profile.matrix_shape = {};
     profile.memory_budget = false;
+    profile.pipeline_statistics = false;
     profile.unified_memory = false;
     profile.subgroup_size_min = profile.subgroup_size;
     profile.subgroup_size_max = profile.subgroup_size;

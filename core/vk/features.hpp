@@ -17,6 +17,7 @@ struct FeatureSources {
     bool maintenance4 = false;
     bool memory_budget = false;
     bool cooperative_matrix = false;
+    bool pipeline_statistics = false;
 };
 
 /// Asks the driver for its extensions.
@@ -34,6 +35,7 @@ struct FeatureChain {
     VkPhysicalDeviceVulkan12Features vulkan12{};
     VkPhysicalDeviceSubgroupSizeControlFeatures size_control{};
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product{};
+    VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR pipeline_statistics{};
 #ifdef VK_KHR_cooperative_matrix
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR cooperative_matrix{};
 #endif

@@ -74,13 +74,12 @@ MatrixShape find_matrix_shape(VkPhysicalDevice handle) {
         return {};
     MatrixShape best;
     for (const auto& one : all) {
-        const bool fits = one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
-                          one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
-                          one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
-                          one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
-                          one.scope == VK_SCOPE_SUBGROUP_KHR && one.saturatingAccumulation == VK_FALSE;
-        if (fits && uint64_t{one.MSize} * one.NSize * one.KSize >
-                        uint64_t{best.rows} * best.columns * best.depth) {
+        const bool fits =
+            one.AType == VK_COMPONENT_TYPE_FLOAT16_KHR && one.BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+            one.CType == VK_COMPONENT_TYPE_FLOAT32_KHR && one.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+            one.scope == VK_SCOPE_SUBGROUP_KHR && one.saturatingAccumulation == VK_FALSE;
+        if (fits &&
+            uint64_t{one.MSize} * one.NSize * one.KSize > uint64_t{best.rows} * best.columns * best.depth) {
             best = {.rows = one.MSize, .columns = one.NSize, .depth = one.KSize};
         }
     }
@@ -241,6 +240,7 @@ PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uin
     profile.shader_float16 = features.vulkan12.shaderFloat16 == VK_TRUE;
     profile.shader_int8 = features.vulkan12.shaderInt8 == VK_TRUE;
     profile.memory_budget = sources.memory_budget;
+    profile.pipeline_statistics = features.pipeline_statistics.pipelineExecutableInfo == VK_TRUE;
     read_properties(handle, sources, features, profile);
     return device;
 }

@@ -140,6 +140,8 @@ Status compile(Pipeline::Content& content, const PipelineOptions& options, bool 
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
     info.layout = content.layout;
+    if (content.device->profile.pipeline_statistics)
+        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     const VkResult created = device.functions.vkCreateComputePipelines(
         device.handle, content.device->pipeline_cache, 1, &info, nullptr, &content.handle);
     if (created != VK_SUCCESS)

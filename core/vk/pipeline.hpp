@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::vk {
 
@@ -21,6 +22,13 @@ struct PipelineOptions {
     uint32_t required_subgroup_size = 0;
 };
 
+/// One number that the driver's compiler tells of a pipeline: registers, spills, cycles. Names and meanings
+/// are the driver's own.
+struct PipelineStatistic {
+    std::string name;
+    double value = 0;
+};
+
 /// A compute pipeline. Move-only; creation blocks while the driver compiles and may run on any thread.
 class Pipeline {
 public:
@@ -32,6 +40,9 @@ public:
     ~Pipeline();
 
     [[nodiscard]] const std::string& label() const;
+
+    /// Empty unless DeviceProfile::pipeline_statistics. Errors: out_of_memory.
+    [[nodiscard]] Result<std::vector<PipelineStatistic>> statistics() const;
 
     struct Content; ///< for core/vk itself
 

@@ -41,7 +41,8 @@ struct DeviceProfile {
     bool subgroup_size_control = false; ///< with full subgroups
     bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix, of a MatrixShape
     bool memory_budget = false;
-    bool unified_memory = false; ///< all device-local memory is host-visible
+    bool pipeline_statistics = false; ///< VK_KHR_pipeline_executable_properties
+    bool unified_memory = false;      ///< all device-local memory is host-visible
 
     MatrixShape matrix_shape;
     uint32_t subgroup_size = 1;

@@ -240,7 +240,7 @@ void Recorder::begin_region(std::string_view label) {
         return;
     content_->regions.emplace_back(label);
     const auto begin_label = content_->device->instance->debug.begin_label;
-    if (begin_label == nullptr)
+    if (begin_label == nullptr || content_->buffer() == VK_NULL_HANDLE) // for inspection there is no buffer
         return;
     VkDebugUtilsLabelEXT info{};
     info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
@@ -254,7 +254,8 @@ void Recorder::end_region() {
     if (content_->regions.empty())
         return fail({ErrorKind::internal, "a region is closed that was not opened"});
     content_->regions.pop_back();
-    if (const auto end_label = content_->device->instance->debug.end_label; end_label != nullptr)
+    const auto end_label = content_->device->instance->debug.end_label;
+    if (end_label != nullptr && content_->buffer() != VK_NULL_HANDLE)
         end_label(content_->buffer());
 }
 

@@ -1,0 +1,267 @@
+#include "tests/bench/every_operation.hpp"
+
+#include "core/kernels/experts.hpp"
+#include "core/kernels/policy.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::bench {
+namespace {
+
+using namespace kernels;
+using Cases = std::vector<OperationCase>;
+
+constexpr uint32_t width = 4096;
+constexpr uint32_t rows_max = 64;
+constexpr uint32_t context_tokens = 8192; // more than one run of keys: attention_merge follows
+
+/// Address space where nothing is: recording looks at addresses and sizes alone.
+class Space {
+public:
+    vk::Range take() {
+        constexpr uint64_t bytes = uint64_t{1} << 32U; // more than any case here touches
+        next_ += bytes;
+        return {.address = next_, .bytes = bytes};
+    }
+
+private:
+    uint64_t next_ = 0;
+};
+
+Activations activations(Space& space, uint32_t columns) {
+    return {.range = space.take(), .columns = columns, .stride = padded_columns(columns)};
+}
+
+Matrix matrix(Space& space, Layout layout, uint32_t rows) {
+    return {
+        .layout = layout, .rows = rows, .columns = width, .weights = space.take(), .scales = space.take()};
+}
+
+Rows rows_of(Space& space) {
+    return {.infos = space.take(), .first = 0, .count = 1};
+}
+
+void add_embed(Cases& cases, Layout layout) {
+    cases.push_back({fmt::format("embed {} {}", to_string(layout.format), to_string(layout.arrangement)),
+                     [layout](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         embed(library, recorder,
+                               {.rows = rows_of(space),
+                                .slots = space.take(),
+                                .table = matrix(space, layout, width),
+                                .output = activations(space, width)});
+                     }});
+}
+
+void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32_t count) {
+    cases.push_back({fmt::format("linear {} {}, {} rows, {} {} columns", to_string(layout.format),
+                                 to_string(layout.arrangement), rows, count,
+                                 path == RowPath::prompt ? "prompt" : "generation"),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         linear(library, recorder,
+                                {.weight = matrix(space, layout, rows),
+                                 .input = activations(space, width),
+                                 .output = activations(space, rows),
+                                 .count = count,
+                                 .path = path});
+                     }});
+}
+
+ExpertChoice expert_choice(Space& space, uint32_t rows) {
+    return {.experts = space.take(), .shares = space.take(), .count = 8, .used = 2, .rows = rows};
+}
+
+void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
+    cases.push_back({fmt::format("expert_linear {} {}, {} rows", to_string(layout.format),
+                                 to_string(layout.arrangement), rows),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const ExpertChoice choice = expert_choice(space, rows);
+                         expert_linear(
+                             library, recorder,
+                             {.weights = {.matrices = matrix(space, layout, width), .count = choice.count},
+                              .input = activations(space, width),
+                              .output = activations(space, width),
+                              .choice = choice,
+                              .groups = {space.take()}});
+                     }});
+}
+
+/// Both arrangements, whichever the target prefers: --plan-as may ask for the other.
+void add_weights(Cases& cases, const PlanTarget& target) {
+    for (uint32_t index = 0; index < format_count; ++index) {
+        for (const Arrangement arrangement : {Arrangement::rows, Arrangement::lanes}) {
+            const Layout layout{.format = static_cast<Format>(index), .arrangement = arrangement};
+            add_embed(cases, layout);
+            if (arrangement == Arrangement::lanes && !lanes_usable(target.profile))
+                continue;
+            for (const uint32_t rows : {1024U, width}) { // few and many, as linear_plan sees them
+                for (const uint32_t count : {1U, 2U, 4U, 8U})
+                    add_linear(cases, layout, rows, RowPath::generation, count);
+                add_linear(cases, layout, rows, RowPath::prompt, rows_max);
+            }
+            for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
+                add_expert_linear(cases, layout, rows);
+        }
+    }
+}
+
+void add_experts(Cases& cases) {
+    cases.push_back(
+        {"experts", [](Library& library, vk::Recorder& recorder) {
+             Space space;
+             const ExpertChoice choice = expert_choice(space, 1);
+             expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
+             recorder.barrier();
+             expert_group(library, recorder, choice, {space.take()});
+             expert_sum(
+                 library, recorder,
+                 {.input = activations(space, width), .output = activations(space, width), .choice = choice});
+         }});
+}
+
+struct HeadShape {
+    uint32_t head_dim = 0;
+    uint32_t q_heads = 0;
+    static constexpr uint32_t kv_heads = 8;
+};
+
+std::string_view name_of(CacheFormat format) {
+    constexpr std::string_view names[] = {"f32", "f16", "q8_0"};
+    return names[static_cast<size_t>(format)];
+}
+
+std::string name_of(CacheFormats formats) {
+    return fmt::format("{} {}", name_of(formats.keys), name_of(formats.values));
+}
+
+LayerCache layer_cache(Space& space, CacheFormats formats, const HeadShape& heads) {
+    return {.formats = formats,
+            .kv_heads = HeadShape::kv_heads,
+            .head_dim = heads.head_dim,
+            .pages = context_tokens / page_tokens,
+            .keys = space.take(),
+            .values = space.take()};
+}
+
+void add_rotary_store(Cases& cases, CacheFormats formats, const HeadShape& heads, RotaryPairs pairs,
+                      bool norms) {
+    cases.push_back({fmt::format("rotary_store {}, heads of {}{}{}", name_of(formats), heads.head_dim,
+                                 pairs == RotaryPairs::halves ? ", halves" : "", norms ? ", norms" : ""),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         RotaryStore operation{.rows = rows_of(space),
+                                               .q = activations(space, heads.q_heads * heads.head_dim),
+                                               .k = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                               .v = activations(space, HeadShape::kv_heads * heads.head_dim),
+                                               .angles = space.take(),
+                                               .cache = layer_cache(space, formats, heads),
+                                               .tables = {space.take()},
+                                               .q_heads = heads.q_heads,
+                                               .rotated = heads.head_dim,
+                                               .pairs = pairs};
+                         if (norms) {
+                             operation.q_norm = space.take();
+                             operation.k_norm = space.take();
+                         }
+                         rotary_store(library, recorder, operation);
+                     }});
+}
+
+void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
+    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}", name_of(formats), heads.head_dim,
+                                 heads.q_heads, HeadShape::kv_heads),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const Attention operation{.rows = rows_of(space),
+                                                   .q = activations(space, heads.q_heads * heads.head_dim),
+                                                   .output =
+                                                       activations(space, heads.q_heads * heads.head_dim),
+                                                   .cache = layer_cache(space, formats, heads),
+                                                   .tables = {space.take()},
+                                                   .q_heads = heads.q_heads,
+                                                   .longest = context_tokens,
+                                                   .partials = space.take()};
+                         attention(library, recorder, operation);
+                         recorder.barrier();
+                         attention_merge(library, recorder, operation);
+                     }});
+}
+
+void add_heads(Cases& cases) {
+    constexpr CacheFormats all[] = {{CacheFormat::f32, CacheFormat::f32},
+                                    {CacheFormat::f16, CacheFormat::f16},
+                                    {CacheFormat::q8_0, CacheFormat::q8_0},
+                                    {CacheFormat::q8_0, CacheFormat::f16},
+                                    {CacheFormat::f16, CacheFormat::q8_0}};
+    for (const CacheFormats& formats : all) {
+        for (const uint32_t head_dim : {64U, 128U, 256U}) {
+            for (const uint32_t group : {1U, 4U, 8U})
+                add_attention(cases, formats, {.head_dim = head_dim, .q_heads = group * HeadShape::kv_heads});
+            for (const RotaryPairs pairs : {RotaryPairs::adjacent, RotaryPairs::halves}) {
+                for (const bool norms : {false, true})
+                    add_rotary_store(cases, formats, {.head_dim = head_dim, .q_heads = 32}, pairs, norms);
+            }
+        }
+    }
+}
+
+void add_elementwise(Cases& cases) {
+    cases.push_back({"rms_norm", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         rms_norm(library, recorder,
+                                  {.input = activations(space, width),
+                                   .output = activations(space, width),
+                                   .weight = space.take(),
+                                   .count = 1});
+                     }});
+    for (const Gate gate : {Gate::silu, Gate::gelu}) {
+        cases.push_back({gate == Gate::silu ? "gate_multiply silu" : "gate_multiply gelu",
+                         [=](Library& library, vk::Recorder& recorder) {
+                             Space space;
+                             gate_multiply(library, recorder,
+                                           {.gate = activations(space, width),
+                                            .up = activations(space, width),
+                                            .count = 1,
+                                            .kind = gate});
+                         }});
+    }
+    cases.push_back({"soft_cap", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         soft_cap(library, recorder,
+                                  {.values = activations(space, width), .count = 1, .cap = 30});
+                     }});
+}
+
+void add_sample(Cases& cases) {
+    cases.push_back({"sample", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const Sample operation{.logits = activations(space, 32000),
+                                                .count = 1,
+                                                .infos = space.take(),
+                                                .slots = space.take(),
+                                                .partials = space.take(),
+                                                .results = space.take()};
+                         sample_partial(library, recorder, operation);
+                         recorder.barrier();
+                         sample_finish(library, recorder, operation);
+                     }});
+}
+
+} // namespace
+
+std::vector<OperationCase> every_operation(const PlanTarget& target) {
+    Cases cases;
+    add_weights(cases, target);
+    add_experts(cases);
+    add_heads(cases);
+    add_elementwise(cases);
+    add_sample(cases);
+    return cases;
+}
+
+} // namespace etna::bench
