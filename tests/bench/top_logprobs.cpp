@@ -71,7 +71,7 @@ int main(int count, char** arguments) {
     if (!file)
         return fail(file.error());
     generate::ExecutorOptions options;
-    options.kv_type = cache == "f32" ? generate::KvType::f32 : generate::KvType::f16;
+    options.key_type = options.value_type = cache == "f32" ? generate::KvType::f32 : generate::KvType::f16;
     auto loaded = generate::device_executor(*file, options);
     if (!loaded)
         return fail(loaded.error());
