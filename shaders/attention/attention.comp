@@ -5,6 +5,7 @@
 // heads that share a kv head, so that each key and value is read once for all of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
 #include "shaders/include/soft_cap.glsl"
@@ -63,7 +64,7 @@ void main() {
         total[h] = 0;
     }
     vec2 sums[own_pairs];
-    for (uint i = 0; i < own_pairs; ++i)
+    [[unroll]] for (uint i = 0; i < own_pairs; ++i)
         sums[i] = vec2(0);
 
     uint begin = max(first_key(row.index), run * a.run_tokens);
@@ -99,7 +100,7 @@ void main() {
                 sum += weights[h * PAGE_TOKENS + j];
             total[h] = sum;
         }
-        for (uint i = 0; i < own_pairs; ++i) {
+        [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
             uint pair = t + i * WORKGROUP;
             if (pair < HEADS * head_pairs) {
                 uint h = pair / head_pairs;
@@ -115,7 +116,7 @@ void main() {
     barrier();
 
     bool whole = first_run(row.index) == last_run(row.index);
-    for (uint i = 0; i < own_pairs; ++i) {
+    [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
         uint pair = t + i * WORKGROUP;
         if (pair >= HEADS * head_pairs)
             continue;

@@ -4,6 +4,7 @@
 // Grid: x = ceil(columns / 512), y = rows; 64 invocations, eight elements each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/formats.glsl"
 #include "shaders/include/rows.h"
@@ -28,6 +29,7 @@ void main() {
     vec4 codes[2];
     load_eight(a.weights, row_start(token, weight_words(blocks)), row_stride, blocks, eight / 4, eight % 4, codes);
     vec2 scale = load_scale(a.scales, row_start(token, scale_words(blocks)), row_stride, eight * 8 / SUB_ELEMENTS);
-    for (uint e = 0; e < 8 && eight * 8 + e < a.columns; ++e)
-        a.y.v[r * a.y_stride + eight * 8 + e] = a.scale * fma(scale.x, codes[e / 4][e % 4], scale.y);
+    [[unroll]] for (uint e = 0; e < 8; ++e)
+        if (eight * 8 + e < a.columns)
+            a.y.v[r * a.y_stride + eight * 8 + e] = a.scale * fma(scale.x, codes[e / 4][e % 4], scale.y);
 }

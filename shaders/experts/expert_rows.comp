@@ -4,6 +4,7 @@
 // (formats.glsl); every sum runs in the same order whatever the tile holds.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
 #define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
@@ -23,7 +24,7 @@ const uint sub_vectors = min(SUB_ELEMENTS / 4, unit_vectors); // of a unit, that
 void load_weights(uint row, uint unit, out vec4 w[unit_vectors]) {
     uint blocks = a.columns / 32;
     load_unit(a.quads, a.weights, row_start(row, weight_words(blocks)), blocks, unit, w);
-    for (uint i = 0; i < unit_vectors; ++i) {
+    [[unroll]] for (uint i = 0; i < unit_vectors; ++i) {
         uint sub = (unit * unit_vectors + i / sub_vectors * sub_vectors) * 4 / SUB_ELEMENTS;
         vec2 scale = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride, sub);
         w[i] = fma(vec4(scale.x), w[i], vec4(scale.y));
@@ -35,27 +36,27 @@ void main() {
     if (first_row >= a.rows || !find_tile())
         return;
     uint x_at[COLUMNS];
-    for (uint c = 0; c < COLUMNS; ++c)
+    [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
         x_at[c] = pair_of(c) / a.pairs_each * a.x_stride;
 
     float sums[ROWS * COLUMNS];
-    for (uint i = 0; i < ROWS * COLUMNS; ++i)
+    [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i)
         sums[i] = 0;
     for (uint unit = gl_LocalInvocationID.x; unit < a.columns / (4 * unit_vectors); unit += WORKGROUP) {
         vec4 w[ROWS][unit_vectors];
-        for (uint r = 0; r < ROWS; ++r)
+        [[unroll]] for (uint r = 0; r < ROWS; ++r)
             load_weights(stack_row(first_row + r), unit, w[r]);
-        for (uint c = 0; c < COLUMNS; ++c)
-            for (uint i = 0; i < unit_vectors; ++i) {
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
+            [[unroll]] for (uint i = 0; i < unit_vectors; ++i) {
                 vec4 x = a.x.v[x_at[c] + unit * unit_vectors + i];
-                for (uint r = 0; r < ROWS; ++r)
+                [[unroll]] for (uint r = 0; r < ROWS; ++r)
                     for (uint e = 0; e < 4; ++e)
                         sums[r * COLUMNS + c] = fma(w[r][i][e], x[e], sums[r * COLUMNS + c]);
             }
     }
 
-    for (uint r = 0; r < ROWS; ++r)
-        for (uint c = 0; c < COLUMNS; ++c) {
+    [[unroll]] for (uint r = 0; r < ROWS; ++r)
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
             float sum = workgroup_sum(sums[r * COLUMNS + c]);
             if (gl_LocalInvocationID.x == 0 && first_row + r < a.rows && c < tile_count)
                 a.y.v[pair_of(c) * a.y_stride + first_row + r] = sum;

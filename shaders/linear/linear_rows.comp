@@ -4,6 +4,7 @@
 // a unit each (formats.glsl), neighbours side by side; every sum runs in the same order whatever COLUMNS is.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
 #define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
@@ -26,33 +27,33 @@ void main() {
     const uint subs = unit_vectors / sub_vectors;
 
     float sums[ROWS * COLUMNS];
-    for (uint i = 0; i < ROWS * COLUMNS; ++i)
+    [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i)
         sums[i] = 0;
 
     for (uint unit = gl_LocalInvocationID.x; unit < a.columns / (4 * unit_vectors); unit += WORKGROUP) {
         vec4 w[ROWS][unit_vectors];
         vec2 scale[ROWS][subs];
-        for (uint r = 0; r < ROWS; ++r) {
+        [[unroll]] for (uint r = 0; r < ROWS; ++r) {
             uint row = min(first_row + r, a.rows - 1);
             load_unit(a.quads, a.weights, row_start(row, weight_words(blocks)), blocks, unit, w[r]);
-            for (uint s = 0; s < subs; ++s)
+            [[unroll]] for (uint s = 0; s < subs; ++s)
                 scale[r][s] = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
                                          (unit * unit_vectors + s * sub_vectors) * 4 / SUB_ELEMENTS);
 #ifdef HAS_OFFSET
-            for (uint i = 0; i < unit_vectors; ++i)
+            [[unroll]] for (uint i = 0; i < unit_vectors; ++i)
                 w[r][i] = fma(vec4(scale[r][i / sub_vectors].x), w[r][i], vec4(scale[r][i / sub_vectors].y));
 #endif
         }
-        for (uint c = 0; c < COLUMNS; ++c) {
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
             uint column = min(first_column + c, a.count - 1);
             vec4 x[unit_vectors];
-            for (uint i = 0; i < unit_vectors; ++i)
+            [[unroll]] for (uint i = 0; i < unit_vectors; ++i)
                 x[i] = a.x.v[column * a.x_stride + unit * unit_vectors + i];
-            for (uint r = 0; r < ROWS; ++r) {
+            [[unroll]] for (uint r = 0; r < ROWS; ++r) {
                 float sum = sums[r * COLUMNS + c];
-                for (uint s = 0; s < subs; ++s) {
+                [[unroll]] for (uint s = 0; s < subs; ++s) {
                     float part = 0;
-                    for (uint i = s * sub_vectors; i < (s + 1) * sub_vectors; ++i)
+                    [[unroll]] for (uint i = s * sub_vectors; i < (s + 1) * sub_vectors; ++i)
                         for (uint e = 0; e < 4; ++e)
                             part = fma(w[r][i][e], x[i][e], part);
 #ifdef HAS_OFFSET
@@ -66,8 +67,8 @@ void main() {
         }
     }
 
-    for (uint r = 0; r < ROWS; ++r)
-        for (uint c = 0; c < COLUMNS; ++c) {
+    [[unroll]] for (uint r = 0; r < ROWS; ++r)
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
             float sum = workgroup_sum(sums[r * COLUMNS + c]);
             if (gl_LocalInvocationID.x == 0 && first_row + r < a.rows && first_column + c < a.count)
                 store_sum(first_column + c, first_row + r, sum);
