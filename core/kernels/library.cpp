@@ -47,16 +47,21 @@ struct Library::Content {
 
     vk::Device& device; // borrowed
     PlanTarget target;
+    CodeSource code;
     std::mutex mutex;
-    std::map<Key, vk::Pipeline> pipelines;
+    std::map<Key, vk::Pipeline> pipelines; // that stay where they are
 
-    Content(vk::Device& used, PlanTarget plan) : device(used), target(std::move(plan)) {}
+    Content(vk::Device& used, PlanTarget plan, CodeSource source)
+        : device(used), target(std::move(plan)), code(std::move(source)) {}
 };
 
-Library::Library(vk::Device& device, std::optional<PlanFamily> family)
+Library::Library(vk::Device& device, LibraryOptions options)
     : content_(std::make_unique<Content>(
-          device, PlanTarget{.family = family.value_or(natural_family(device.profile())),
-                             .profile = device.profile()})) {}
+          device,
+          PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
+                     .profile = device.profile(),
+                     .untrusted = options.untrusted},
+          std::move(options.code))) {}
 
 Library::~Library() = default;
 
@@ -71,18 +76,21 @@ vk::Device& Library::device() const {
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
                                               uint32_t push_constant_bytes) {
-    const std::scoped_lock lock(content_->mutex);
     Content::Key key(variant, {specialization.begin(), specialization.end()});
-    if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
-        return &found->second;
-    const shaders::Code& code = shaders::code(variant);
+    {
+        const std::scoped_lock lock(content_->mutex);
+        if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
+            return &found->second;
+    }
+    const shaders::Code& code = content_->code(variant);
     ETNA_CHECK(usable(code, content_->target.profile));
     ETNA_TRY(vk::Pipeline created,
              vk::Pipeline::create(content_->device, {.label = code.name,
                                                      .code = code.words,
                                                      .specialization = specialization,
                                                      .push_constant_bytes = push_constant_bytes}));
-    return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
+    const std::scoped_lock lock(content_->mutex); // whoever was first stays
+    return &content_->pipelines.try_emplace(std::move(key), std::move(created)).first->second;
 }
 
 } // namespace etna::kernels

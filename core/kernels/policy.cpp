@@ -24,6 +24,16 @@ uint32_t columns_for(uint32_t count) {
     return columns_each_max;
 }
 
+/// Prompts are for the tile kernel, generation for the rows kernel, unless only the other one is trusted.
+bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
+    const auto trusted = [&](shaders::Variant variant) { return !target.untrusted.contains(variant); };
+    const bool rows = trusted(shaders::linear_rows(format, shaders::Reduce::shared)) ||
+                      (target.profile.subgroup_arithmetic &&
+                       trusted(shaders::linear_rows(format, shaders::Reduce::subgroup)));
+    const bool tile = trusted(shaders::linear_tile(format));
+    return path == RowPath::prompt ? tile || !rows : tile && !rows;
+}
+
 /// Weight rows of one workgroup, by family: wider registers want more rows, small matrices want more
 /// workgroups.
 uint32_t rows_for(PlanFamily family, uint32_t rows) {
@@ -75,13 +85,18 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
            profile.subgroup_size_min >= lanes_subgroup;
 }
 
-Arrangement preferred_arrangement(const PlanTarget& target) {
-    return target.family == PlanFamily::lavapipe && lanes_usable(target.profile) ? Arrangement::lanes
-                                                                                 : Arrangement::rows;
+Arrangement preferred_arrangement(const PlanTarget& target, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    // One matrix may serve as table and as weights, so that all of a format step aside together.
+    const bool trusted = !target.untrusted.contains(shaders::linear_lanes(axis)) &&
+                         !target.untrusted.contains(shaders::expert_lanes(axis)) &&
+                         !target.untrusted.contains(shaders::embed(axis, shaders::Arrangement::lanes));
+    const bool lanes = target.family == PlanFamily::lavapipe && lanes_usable(target.profile) && trusted;
+    return lanes ? Arrangement::lanes : Arrangement::rows;
 }
 
-ReducePlan reduce_plan(const PlanTarget& target) {
-    if (!target.profile.subgroup_arithmetic)
+ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
+    if (!target.profile.subgroup_arithmetic || target.untrusted.contains(subgroup))
         return {.reduce = shaders::Reduce::shared, .workgroup = 64, .one_subgroup = 0};
     const vk::DeviceProfile& profile = target.profile;
     const bool fixed = profile.subgroup_size_min == profile.subgroup_size_max;
@@ -104,9 +119,10 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .rows_each = columns > 2 ? 2U : 4U, // sums of a lane stay within the registers
                           .columns_each = columns};
     }
-    if (path == RowPath::prompt)
+    const auto axis = static_cast<shaders::Format>(layout.format);
+    if (uses_tile(target, axis, path))
         return LinearPlan{.kernel = LinearKernel::tile, .reduce = {}, .rows_each = 64, .columns_each = 32};
-    ReducePlan reduce = reduce_plan(target);
+    ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
     return LinearPlan{.kernel = LinearKernel::rows,

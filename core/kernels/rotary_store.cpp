@@ -66,11 +66,13 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
         .epsilon = operation.epsilon,
         .unused = 0,
     };
-    const ReducePlan plan = reduce_plan(library.target());
+    const auto cache_axis = static_cast<shaders::Cache>(cache.format);
+    const ReducePlan plan =
+        reduce_plan(library.target(), shaders::rotary_store(cache_axis, shaders::Reduce::subgroup));
     const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
     const uint32_t norms = operation.q_norm && operation.k_norm ? 1 : 0;
     launch(library, recorder,
-           {.variant = shaders::rotary_store(static_cast<shaders::Cache>(cache.format), plan.reduce),
+           {.variant = shaders::rotary_store(cache_axis, plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms},
             .groups = {operation.q_heads + 2 * cache.kv_heads, rows.count, 1},
             .reads = {rows.infos, k, v, angles, operation.tables.range, q_norm, k_norm},

@@ -22,7 +22,7 @@ void must(const Status& status) {
 
 } // namespace
 
-DeviceCase::DeviceCase(kernels::PlanFamily family) : library_(gpu().device, family) {}
+DeviceCase::DeviceCase(kernels::PlanFamily family) : library_(gpu().device, {.family = family}) {}
 
 vk::Range DeviceCase::upload_bytes(ByteView content) {
     const uint64_t bytes = round_up(std::max<uint64_t>(content.size(), 1), 16);

@@ -31,12 +31,12 @@ TEST_CASE("lavapipe kernels need subgroups of eight; a poorer CPU device gets th
     REQUIRE(natural_family(profile) == PlanFamily::lavapipe);
     profile.subgroup_size = profile.subgroup_size_min = 4;
     REQUIRE(natural_family(profile) == PlanFamily::nvidia);
-    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}) == Arrangement::rows);
+    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}, Format::f16) == Arrangement::rows);
 }
 
 TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under every family") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
-        const ReducePlan plan = reduce_plan(target(family, 32, false));
+        const ReducePlan plan = reduce_plan(target(family, 32, false), shaders::rms_norm(shaders::Reduce::subgroup));
         REQUIRE(plan.reduce == shaders::Reduce::shared);
         REQUIRE((plan.workgroup & (plan.workgroup - 1)) == 0); // the tree halves it
         REQUIRE(plan.one_subgroup == 0);
@@ -46,7 +46,7 @@ TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under 
 TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of rows") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         const PlanTarget plan_target = target(family, 8);
-        const Layout layout{Format::q8_0, preferred_arrangement(plan_target)};
+        const Layout layout{Format::q8_0, preferred_arrangement(plan_target, Format::q8_0)};
         for (const auto path : {RowPath::prompt, RowPath::generation}) {
             const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
             for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {
