@@ -43,30 +43,67 @@ std::string_view name_of(Operation operation) {
     return "unknown";
 }
 
+/// The variant that a shader's plan picks of its two ways to reduce.
+template <class Shader>
+shaders::Variant reduced(const PlanTarget& target, Shader shader) {
+    return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
+}
+
 /// Kernels that read weights of one format.
 void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
                 std::vector<KernelUse>& uses) {
     const auto axis = static_cast<shaders::Format>(format);
+    const auto index = static_cast<std::size_t>(format);
     const Layout layout{.format = format, .arrangement = preferred_arrangement(target, format)};
-    uses.push_back({.operation = Operation::embed,
-                    .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
-                    .format = format});
+    if (scope.tables.test(index)) {
+        uses.push_back({.operation = Operation::embed,
+                        .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
+                        .format = format});
+    }
     for (const auto path : {RowPath::prompt, RowPath::generation}) {
-        if (const auto plan = linear_plan(target, layout, usual_rows, path, 1)) {
+        const auto plan = linear_plan(target, layout, usual_rows, path, 1);
+        if (plan && scope.matrices.test(index)) {
             uses.push_back({.operation = Operation::linear,
                             .variant = linear_variant(*plan, format),
                             .format = format,
                             .path = path});
         }
     }
-    if (!scope.has_experts)
-        return;
-    const ReducePlan reduce = reduce_plan(target, shaders::expert_rows(axis, shaders::Reduce::subgroup));
-    uses.push_back({.operation = Operation::expert_linear,
-                    .variant = layout.arrangement == Arrangement::lanes
-                                   ? shaders::expert_lanes(axis)
-                                   : shaders::expert_rows(axis, reduce.reduce),
-                    .format = format});
+    if (scope.stacks.test(index)) {
+        const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
+        uses.push_back({.operation = Operation::expert_linear,
+                        .variant = layout.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis)
+                                                                            : reduced(target, rows),
+                        .format = format});
+    }
+}
+
+/// Kernels that know no weights.
+void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<KernelUse>& uses) {
+    const auto add = [&](Operation operation, shaders::Variant variant) {
+        uses.push_back({.operation = operation, .variant = variant});
+    };
+    add(Operation::rms_norm, reduced(target, shaders::rms_norm));
+    for (uint32_t index = 0; index < cache_format_count; ++index) {
+        if (!scope.caches.test(index))
+            continue;
+        const auto axis = static_cast<shaders::Cache>(index);
+        const auto store = [axis](shaders::Reduce reduce) { return shaders::rotary_store(axis, reduce); };
+        add(Operation::rotary_store, reduced(target, store));
+        uses.back().cache = static_cast<CacheFormat>(index);
+        add(Operation::attention, shaders::attention(axis));
+        uses.back().cache = static_cast<CacheFormat>(index);
+    }
+    add(Operation::attention_merge, shaders::attention_merge());
+    add(Operation::gate_multiply, shaders::gate_multiply());
+    add(Operation::soft_cap, shaders::soft_cap());
+    if (scope.stacks.any()) {
+        add(Operation::expert_route, reduced(target, shaders::expert_route));
+        add(Operation::expert_group, shaders::expert_group());
+        add(Operation::expert_sum, shaders::expert_sum());
+    }
+    add(Operation::sample_partial, reduced(target, shaders::sample_partial));
+    add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
 
 } // namespace
@@ -87,35 +124,19 @@ std::string describe(const KernelUse& use) {
     }
 }
 
+KernelScope KernelScope::everything() {
+    KernelScope scope;
+    for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
+        formats->set();
+    scope.caches.set();
+    return scope;
+}
+
 std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope) {
     std::vector<KernelUse> uses;
-    /// The variant that a shader's plan picks of its two ways to reduce.
-    const auto reduced = [&](auto shader) {
-        return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
-    };
-    for (uint32_t index = 0; index < format_count; ++index) {
-        if (scope.formats.test(index))
-            add_format(target, scope, static_cast<Format>(index), uses);
-    }
-    uses.push_back({.operation = Operation::rms_norm, .variant = reduced(shaders::rms_norm)});
-    for (const auto cache : {CacheFormat::f32, CacheFormat::f16}) {
-        const auto axis = static_cast<shaders::Cache>(cache);
-        uses.push_back(
-            {.operation = Operation::rotary_store,
-             .variant = reduced([&](shaders::Reduce reduce) { return shaders::rotary_store(axis, reduce); }),
-             .cache = cache});
-        uses.push_back({.operation = Operation::attention, .variant = shaders::attention(axis), .cache = cache});
-    }
-    uses.push_back({.operation = Operation::attention_merge, .variant = shaders::attention_merge()});
-    uses.push_back({.operation = Operation::gate_multiply, .variant = shaders::gate_multiply()});
-    uses.push_back({.operation = Operation::soft_cap, .variant = shaders::soft_cap()});
-    if (scope.has_experts) {
-        uses.push_back({.operation = Operation::expert_route, .variant = reduced(shaders::expert_route)});
-        uses.push_back({.operation = Operation::expert_group, .variant = shaders::expert_group()});
-        uses.push_back({.operation = Operation::expert_sum, .variant = shaders::expert_sum()});
-    }
-    uses.push_back({.operation = Operation::sample_partial, .variant = reduced(shaders::sample_partial)});
-    uses.push_back({.operation = Operation::sample_finish, .variant = reduced(shaders::sample_finish)});
+    for (uint32_t index = 0; index < format_count; ++index)
+        add_format(target, scope, static_cast<Format>(index), uses);
+    add_others(target, scope, uses);
     return uses;
 }
 

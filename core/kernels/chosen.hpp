@@ -41,12 +41,14 @@ struct KernelUse {
 /// "linear q4_k, prompt", for people.
 std::string describe(const KernelUse& use);
 
-/// Part of the kernels: what a model needs.
+/// Part of the kernels, such as those that a model needs. Bits are numbered by Format and CacheFormat.
 struct KernelScope {
-    std::bitset<format_count> formats = {}; ///< of its matrices, by Format
-    bool has_experts = false;
+    std::bitset<format_count> tables = {};   ///< of embeddings
+    std::bitset<format_count> matrices = {}; ///< of layers and head
+    std::bitset<format_count> stacks = {};   ///< of experts' matrices; none: no mixture of experts
+    std::bitset<cache_format_count> caches = {};
 
-    static KernelScope everything() { return {.formats = std::bitset<format_count>().set(), .has_experts = true}; }
+    static KernelScope everything();
 };
 
 /// Every kernel that the plans for a target choose within a scope; a variant that serves twice is there twice.

@@ -39,7 +39,7 @@ PlanFamily natural_family(const vk::DeviceProfile& profile);
 /// The arrangement in which weights of a format are loaded for a target.
 Arrangement preferred_arrangement(const PlanTarget& target, Format format);
 
-/// Where a library gets its shaders from: what it returns must outlive the library.
+/// Where a library gets its shaders from; called from any thread. What it returns must outlive the library.
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;
 
 struct LibraryOptions {

@@ -80,6 +80,7 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
 
 /// How elements of the key/value cache are stored.
 enum class CacheFormat : uint8_t { f32, f16 };
+constexpr uint32_t cache_format_count = 2;
 
 /// Places in a page, fixed: also the attention kernel's tile.
 constexpr uint32_t page_tokens = 32;

@@ -3,6 +3,10 @@
 #include "core/kernels/self_check/problems.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -57,16 +61,60 @@ std::vector<KernelUse> unknown_uses(const PlanTarget& target, const KernelScope&
     return uses;
 }
 
-/// Whether the kernel computes rightly. A driver that refuses it is as good as one that computes wrongly.
-Result<bool> is_right(Library& library, const KernelUse& use) {
-    ETNA_TRY(Trial trial, Trial::create(library));
-    pose_of(use.operation)(trial, use);
-    if (Status started = trial.start(); !started) {
-        if (started.error().kind == ErrorKind::unsupported)
-            return false;
-        return std::move(started).error().while_doing("while checking the device's kernels");
+/// Drivers compile on the threads that ask them to; more than a few do not pay for problems this small.
+constexpr uint32_t threads_max = 8;
+
+/// Poses problems on several threads, since that is when kernels compile; hands them out in order meanwhile.
+class Posing {
+public:
+    /// Borrows both.
+    Posing(Library& library, const std::vector<KernelUse>& uses) : library_(library), uses_(uses), posed_(uses.size()) {
+        const uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
+        const auto count = std::min({cores, threads_max, static_cast<uint32_t>(uses.size())});
+        for (uint32_t i = 0; i < count; ++i)
+            threads_.emplace_back([this] { pose_all(); });
     }
-    return trial.is_right();
+
+    /// Waits for the trial of a use; once each.
+    Result<Trial> take(std::size_t index) { return posed_[index].get_future().get(); }
+
+private:
+    void pose_all() {
+        for (std::size_t i = next_++; i < uses_.size(); i = next_++) {
+            Result<Trial> trial = Trial::create(library_);
+            if (trial)
+                pose_of(uses_[i].operation)(*trial, uses_[i]);
+            posed_[i].set_value(std::move(trial));
+        }
+    }
+
+    Library& library_;
+    const std::vector<KernelUse>& uses_;
+    std::vector<std::promise<Result<Trial>>> posed_;
+    std::atomic<std::size_t> next_ = 0;
+    std::vector<std::jthread> threads_; // first to go: they use the rest
+};
+
+/// Adds to the verdict whether each kernel computes rightly. A driver that refuses one is as good as one that
+/// computes wrongly.
+Status check(Library& library, const std::vector<KernelUse>& uses, SelfCheckVerdict& verdict) {
+    Posing posing(library, uses);
+    std::vector<std::optional<Trial>> trials;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        ETNA_TRY(Trial trial, posing.take(i));
+        const Status started = trial.start();
+        if (!started && started.error().kind != ErrorKind::unsupported)
+            return started.error().while_doing("while checking the device's kernels");
+        trials.push_back(started ? std::optional(std::move(trial)) : std::nullopt);
+    }
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        bool right = false;
+        if (trials[i]) {
+            ETNA_TRY(right, trials[i]->is_right());
+        }
+        (right ? verdict.right : verdict.wrong).add(uses[i].variant);
+    }
+    return {};
 }
 
 } // namespace
@@ -79,10 +127,7 @@ Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& 
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
         if (uses.empty())
             return verdict;
-        for (const KernelUse& use : uses) {
-            ETNA_TRY(const bool right, is_right(library, use));
-            (right ? verdict.right : verdict.wrong).add(use.variant);
-        }
+        ETNA_CHECK(check(library, uses, verdict));
     }
 }
 
