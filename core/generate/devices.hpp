@@ -45,8 +45,8 @@ struct DeviceReport {
 
 using DeviceReports = std::vector<DeviceReport>;
 /// `wish`, `cache_folder`: as for ExecutorOptions.
-using DeviceLister = std::function<Result<DeviceReports>(std::string_view wish,
-                                                         const std::filesystem::path& cache_folder)>;
+using DeviceLister =
+    std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
 
 /// Opens the Vulkan loader and asks every device. Blocking. Errors: no_device and unsupported (loader or
 /// driver; the hint says what to install), not_found and invalid_argument (the wish).

@@ -53,10 +53,10 @@ SelfCheckVerdict verdict_of(std::string_view text) {
 /// What a check found beyond what was known.
 void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, const SelfCheckVerdict& verdict,
             std::chrono::steady_clock::duration took) {
-    const std::size_t checked = verdict.right.size() + verdict.wrong.size() - known.right.size() - known.wrong.size();
-    log(LogLevel::info,
-        fmt::format("checked {} kernels on {} in {} ms", checked, profile.name,
-                    std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+    const std::size_t checked =
+        verdict.right.size() + verdict.wrong.size() - known.right.size() - known.wrong.size();
+    log(LogLevel::info, fmt::format("checked {} kernels on {} in {} ms", checked, profile.name,
+                                    std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
     for (const std::string_view name : verdict.wrong.names()) {
         if (!known.wrong.contains(*kernels::variant_named(name))) {
             log(LogLevel::warning, fmt::format("kernel {} computes wrongly on {} ({}) and is set aside", name,
@@ -70,7 +70,8 @@ void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, con
 KeptVerdict::KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
                          kernels::PlanFamily family)
     // The version, because how kernels are used, and checked, is no part of the shaders.
-    : file_(folder, profile, "self-check", fmt::format("{} etna {}", kernels::to_string(family), ETNA_VERSION)) {}
+    : file_(folder, profile, "self-check",
+            fmt::format("{} etna {}", kernels::to_string(family), ETNA_VERSION)) {}
 
 SelfCheckVerdict KeptVerdict::read() const {
     const std::vector<std::byte> content = file_.read();

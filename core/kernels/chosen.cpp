@@ -56,9 +56,10 @@ void add_format(const PlanTarget& target, const KernelScope& scope, Format forma
     const auto index = static_cast<std::size_t>(format);
     const Layout layout{.format = format, .arrangement = preferred_arrangement(target, format)};
     if (scope.tables.test(index)) {
-        uses.push_back({.operation = Operation::embed,
-                        .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
-                        .format = format});
+        uses.push_back(
+            {.operation = Operation::embed,
+             .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
+             .format = format});
     }
     for (const auto path : {RowPath::prompt, RowPath::generation}) {
         const auto plan = linear_plan(target, layout, usual_rows, path, 1);

@@ -51,8 +51,8 @@ struct KernelScope {
     static KernelScope everything();
 };
 
-/// Every kernel that the plans for a target choose within a scope; a variant that serves twice is there twice.
-/// Pure.
+/// Every kernel that the plans for a target choose within a scope; a variant that serves twice is there
+/// twice. Pure.
 std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope);
 
 /// Whether every kernel that the plans choose is trusted: the plans name a wrong one only where there is no

@@ -30,7 +30,8 @@ std::optional<PlanFamily> plan_family_named(std::string_view name);
 struct PlanTarget {
     PlanFamily family = PlanFamily::nvidia;
     vk::DeviceProfile profile;
-    VariantSet untrusted = {}; ///< that compute wrongly here: they step aside wherever another can do the work
+    VariantSet untrusted =
+        {}; ///< that compute wrongly here: they step aside wherever another can do the work
 };
 
 /// The family that suits a device.
@@ -62,8 +63,8 @@ public:
     [[nodiscard]] vk::Device& device() const;
 
     /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
-    /// first time; others compile meanwhile. Errors: unsupported (variant left out of this build or refused by the driver),
-    /// out_of_memory, device_lost.
+    /// first time; others compile meanwhile. Errors: unsupported (variant left out of this build or refused
+    /// by the driver), out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 

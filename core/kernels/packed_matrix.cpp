@@ -28,22 +28,22 @@ struct Meaning {
 };
 
 constexpr std::array<Meaning, format_count> meanings = {{
-    {Coding::plain, 0, Scales::none},             // f32
-    {Coding::plain, 0, Scales::none},             // f16
-    {Coding::plain, 0, Scales::none},             // bf16
-    {Coding::signed_byte, 0, Scales::half},       // q8_0
-    {Coding::unsigned_bits, 8, Scales::half},     // q4_0
-    {Coding::unsigned_bits, 0, Scales::pair},     // q4_1
-    {Coding::unsigned_bits, 16, Scales::half},    // q5_0
-    {Coding::unsigned_bits, 0, Scales::pair},     // q5_1
-    {Coding::unsigned_bits, 0, Scales::k_nibbles}, // q2_k
-    {Coding::unsigned_bits, 4, Scales::k_signed16}, // q3_k
-    {Coding::unsigned_bits, 0, Scales::k_pairs},  // q4_k
-    {Coding::unsigned_bits, 0, Scales::k_pairs},  // q5_k
+    {Coding::plain, 0, Scales::none},                // f32
+    {Coding::plain, 0, Scales::none},                // f16
+    {Coding::plain, 0, Scales::none},                // bf16
+    {Coding::signed_byte, 0, Scales::half},          // q8_0
+    {Coding::unsigned_bits, 8, Scales::half},        // q4_0
+    {Coding::unsigned_bits, 0, Scales::pair},        // q4_1
+    {Coding::unsigned_bits, 16, Scales::half},       // q5_0
+    {Coding::unsigned_bits, 0, Scales::pair},        // q5_1
+    {Coding::unsigned_bits, 0, Scales::k_nibbles},   // q2_k
+    {Coding::unsigned_bits, 4, Scales::k_signed16},  // q3_k
+    {Coding::unsigned_bits, 0, Scales::k_pairs},     // q4_k
+    {Coding::unsigned_bits, 0, Scales::k_pairs},     // q5_k
     {Coding::unsigned_bits, 32, Scales::k_signed16}, // q6_k
-    {Coding::iq4_levels, 0, Scales::half},        // iq4_nl
-    {Coding::iq4_levels, 0, Scales::k_signed32},  // iq4_xs
-    {Coding::e2m1_levels, 0, Scales::bfloat},     // mxfp4
+    {Coding::iq4_levels, 0, Scales::half},           // iq4_nl
+    {Coding::iq4_levels, 0, Scales::k_signed32},     // iq4_xs
+    {Coding::e2m1_levels, 0, Scales::bfloat},        // mxfp4
 }};
 
 /// kvalues_iq4nl of ggml-common.h, and twice the numbers of E2M1 (OCP Microscaling Formats 1.0).

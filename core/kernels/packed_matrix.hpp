@@ -29,7 +29,8 @@ public:
 private:
     [[nodiscard]] uint32_t weight_word(uint32_t row, uint32_t word) const;
     [[nodiscard]] uint32_t scale_word(uint32_t row, uint32_t word) const;
-    [[nodiscard]] uint32_t plane_bits(uint32_t row, uint32_t first_word, uint32_t bits, uint32_t column) const;
+    [[nodiscard]] uint32_t plane_bits(uint32_t row, uint32_t first_word, uint32_t bits,
+                                      uint32_t column) const;
     void read_scale(uint32_t row, uint32_t column, PackedWeight& weight) const;
 
     Layout layout_;

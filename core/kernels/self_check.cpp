@@ -68,7 +68,8 @@ constexpr uint32_t threads_max = 8;
 class Posing {
 public:
     /// Borrows both.
-    Posing(Library& library, const std::vector<KernelUse>& uses) : library_(library), uses_(uses), posed_(uses.size()) {
+    Posing(Library& library, const std::vector<KernelUse>& uses)
+        : library_(library), uses_(uses), posed_(uses.size()) {
         const uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
         const auto count = std::min({cores, threads_max, static_cast<uint32_t>(uses.size())});
         for (uint32_t i = 0; i < count; ++i)
@@ -122,8 +123,7 @@ Status check(Library& library, const std::vector<KernelUse>& uses, SelfCheckVerd
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options) {
     SelfCheckVerdict verdict = options.known;
     while (true) { // each round adds variants to the verdict, of which there are so many
-        Library library(device,
-                        {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
+        Library library(device, {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
         if (uses.empty())
             return verdict;

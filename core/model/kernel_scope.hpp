@@ -5,8 +5,8 @@
 
 namespace etna::model {
 
-/// The kernels that a model of this file may run, or some more, told from the shapes and types of its tensors.
-/// Pure.
+/// The kernels that a model of this file may run, or some more, told from the shapes and types of its
+/// tensors. Pure.
 kernels::KernelScope kernel_scope(const gguf::File& file, kernels::CacheFormat cache);
 
 } // namespace etna::model

@@ -81,9 +81,8 @@ TEST_CASE("devices --json is one object, also where there is no device") {
     CHECK(json["devices"][0]["kernels"]["rms_norm"] == "rms_norm_shared");
     CHECK(json["devices"][0]["memory_free_bytes"] == 6ULL << 30);
     CHECK(json["devices"][0]["self_check"] ==
-          nlohmann::json{{"state", "set_aside"},
-                         {"checked", 30},
-                         {"wrong", {"linear_tile_q4_0", "rms_norm_subgroup"}}});
+          nlohmann::json{
+              {"state", "set_aside"}, {"checked", 30}, {"wrong", {"linear_tile_q4_0", "rms_norm_subgroup"}}});
     CHECK(json["devices"][1]["self_check"]["state"] == "not_run");
     CHECK(json["devices"][1]["usable"] == false);
     CHECK(json["devices"][1]["lacks"] == "bufferDeviceAddress");

@@ -17,8 +17,8 @@ using kernels::SelfCheckVerdict;
 namespace {
 
 struct Folder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                 ("etna-self-check-" + std::to_string(::getpid()));
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("etna-self-check-" + std::to_string(::getpid()));
     Folder() { std::filesystem::remove_all(path); }
     ~Folder() { std::filesystem::remove_all(path); }
     Folder(const Folder&) = delete;

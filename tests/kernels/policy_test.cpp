@@ -36,7 +36,8 @@ TEST_CASE("lavapipe kernels need subgroups of eight; a poorer CPU device gets th
 
 TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under every family") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
-        const ReducePlan plan = reduce_plan(target(family, 32, false), shaders::rms_norm(shaders::Reduce::subgroup));
+        const ReducePlan plan =
+            reduce_plan(target(family, 32, false), shaders::rms_norm(shaders::Reduce::subgroup));
         REQUIRE(plan.reduce == shaders::Reduce::shared);
         REQUIRE((plan.workgroup & (plan.workgroup - 1)) == 0); // the tree halves it
         REQUIRE(plan.one_subgroup == 0);
@@ -138,8 +139,9 @@ TEST_CASE("a device is refused only where a wrong kernel that the model needs ha
     const Status refused = require_trusted(gpu, scope);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().kind == ErrorKind::unsupported);
-    CHECK(refused.error().message == "kernel embed_f16_rows computes wrongly on Example GPU (example 1.2), and no "
-                                     "other can take its place");
+    CHECK(refused.error().message ==
+          "kernel embed_f16_rows computes wrongly on Example GPU (example 1.2), and no "
+          "other can take its place");
     CHECK(refused.error().hint.find("driver") != std::string::npos);
 }
 

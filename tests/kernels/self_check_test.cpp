@@ -42,7 +42,7 @@ kernels::CodeSource swapped(Variant wrong, Variant in_its_place) {
     };
 }
 
-/// SPIR-V in which the last sum, difference, product or quotient of floats, or fma, is another operation;
+/// SPIR-V in which the first sum, difference, product or quotient of floats, or fma, is another operation;
 /// empty where there is none. SPIR-V specification, 3.52.13 and 3.52.2, and GLSL.std.450: fma becomes mix.
 std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
     const std::map<uint32_t, uint32_t> other_operation{{129, 131}, {131, 129}, {133, 129}, {136, 133}};
@@ -50,18 +50,19 @@ std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
     constexpr uint32_t extended = 12;
     constexpr uint32_t fma = 50;
     constexpr uint32_t mix = 46;
-    std::vector<uint32_t> changed;
+    std::vector<uint32_t> changed(words.begin(), words.end());
     for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16) {
         const uint32_t operation = words[at] & 0xFFFF;
         if (other_operation.contains(operation)) {
-            changed.assign(words.begin(), words.end());
             changed[at] = (words[at] & 0xFFFF0000U) | other_operation.at(operation);
-        } else if (operation == extended && words[at + 4] == fma) {
-            changed.assign(words.begin(), words.end());
+            return changed;
+        }
+        if (operation == extended && words[at + 4] == fma) {
             changed[at + 4] = mix;
+            return changed;
         }
     }
-    return changed;
+    return {};
 }
 
 /// Every shader with a mistake.
@@ -162,10 +163,11 @@ TEST_CASE("a mistake in any kernel is found, and in all that take its place") {
 }
 
 TEST_CASE("a wrong tile kernel alone is named, and prompts take the rows kernel") {
-    const SelfCheckVerdict verdict = must_check(
-        {.family = PlanFamily::nvidia,
-         .scope = scope_of({Format::q4_0}),
-         .code = swapped(shaders::linear_tile(shaders::Format::q4_0), shaders::linear_tile(shaders::Format::iq4_nl))});
+    const SelfCheckVerdict verdict =
+        must_check({.family = PlanFamily::nvidia,
+                    .scope = scope_of({Format::q4_0}),
+                    .code = swapped(shaders::linear_tile(shaders::Format::q4_0),
+                                    shaders::linear_tile(shaders::Format::iq4_nl))});
     REQUIRE(verdict.wrong.names() == Names{"linear_tile_q4_0"});
     for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
         require_right_linear({.family = PlanFamily::nvidia, .untrusted = verdict.wrong}, path);
@@ -174,10 +176,11 @@ TEST_CASE("a wrong tile kernel alone is named, and prompts take the rows kernel"
 TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in rows") {
     if (kernels::natural_family(gpu().device.profile()) != PlanFamily::lavapipe)
         return; // this device cannot do lanes
-    const SelfCheckVerdict verdict = must_check(
-        {.family = PlanFamily::lavapipe,
-         .scope = scope_of({Format::q4_0}),
-         .code = swapped(shaders::linear_lanes(shaders::Format::q4_0), shaders::linear_lanes(shaders::Format::iq4_nl))});
+    const SelfCheckVerdict verdict =
+        must_check({.family = PlanFamily::lavapipe,
+                    .scope = scope_of({Format::q4_0}),
+                    .code = swapped(shaders::linear_lanes(shaders::Format::q4_0),
+                                    shaders::linear_lanes(shaders::Format::iq4_nl))});
     REQUIRE(verdict.wrong.names() == Names{"linear_lanes_q4_0"});
     CHECK(verdict.right.contains(shaders::embed(shaders::Format::q4_0, shaders::Arrangement::rows)));
     for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})

@@ -19,10 +19,10 @@ constexpr float scale = 0.3F;
 /// A softmax over keys [first, end) of one head and the values under it.
 struct Softmax {
     double largest = 0;
-    double total = 0;         ///< of exp(score - largest)
+    double total = 0;              ///< of exp(score - largest)
     std::vector<double> mean = {}; ///< [head_dim], of the values
-    double score_error = 0;   ///< of a score
-    double weight_error = 0;  ///< of a weight, relative; of a mean, to the largest value twice that
+    double score_error = 0;        ///< of a score
+    double weight_error = 0;       ///< of a weight, relative; of a mean, to the largest value twice that
 };
 
 struct Problem {
@@ -36,7 +36,8 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     std::vector<double> scores;
     double size = 0;
     for (uint32_t place = first; place < end; ++place) {
-        const double* key = problem.content.keys.data() + std::size_t{place * kv_heads + problem.kv_head} * head_dim;
+        const double* key =
+            problem.content.keys.data() + std::size_t{place * kv_heads + problem.kv_head} * head_dim;
         double sum = 0;
         double own_size = 0;
         for (uint32_t d = 0; d < head_dim; ++d) {
@@ -51,15 +52,16 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     Softmax result{.largest = *largest, .mean = std::vector<double>(head_dim)};
     for (uint32_t i = 0; i < scores.size(); ++i) {
         const double weight = std::exp(scores[i] - result.largest);
-        const double* value = problem.content.values.data() +
-                              std::size_t{(first + i) * kv_heads + problem.kv_head} * head_dim;
+        const double* value =
+            problem.content.values.data() + std::size_t{(first + i) * kv_heads + problem.kv_head} * head_dim;
         result.total += weight;
         for (uint32_t d = 0; d < head_dim; ++d)
             result.mean[d] += weight * value[d];
     }
     for (double& one : result.mean)
         one /= result.total;
-    // Products and sums of a score; exp, good for 3 + 2 |x| units, once a key and once a page; sums over keys.
+    // Products and sums of a score; exp, good for 3 + 2 |x| units, once a key and once a page; sums over
+    // keys.
     const auto keys = static_cast<double>(scores.size());
     result.score_error = rounding * ((head_stride + 8) * size + 32 * problem.softcap);
     result.weight_error = 2 * result.score_error +
@@ -76,7 +78,8 @@ struct Setup {
     Attention operation; ///< all but window, softcap and path
 
     [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
-        return {.query = std::span(q).subspan(std::size_t{row} * width + std::size_t{head} * head_dim, head_dim),
+        return {.query =
+                    std::span(q).subspan(std::size_t{row} * width + std::size_t{head} * head_dim, head_dim),
                 .content = content,
                 .kv_head = head / (q_heads / kv_heads),
                 .softcap = softcap};
@@ -206,8 +209,8 @@ void pose_attention_merge(Trial& trial, const KernelUse& use) {
         const double total = one_weight * one[head_stride + 1] + other_weight * other[head_stride + 1];
         for (uint32_t d = 0; d < head_dim; ++d) {
             const double size = one_weight * std::abs(one[d]) + other_weight * std::abs(other[d]);
-            expected.push_back({(one_weight * one[d] + other_weight * other[d]) / total,
-                                64 * rounding * size / total});
+            expected.push_back(
+                {(one_weight * one[d] + other_weight * other[d]) / total, 64 * rounding * size / total});
         }
     }
     trial.expect_rows(output, 0, expected);

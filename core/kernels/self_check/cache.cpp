@@ -47,10 +47,8 @@ double storing_error(CacheFormat format, double number) {
 TrialCache shaped(const CacheShape& shape) {
     TrialCache cache;
     const uint32_t used = divide_up(shape.places, page_tokens);
-    cache.device = {.format = shape.format,
-                    .kv_heads = shape.kv_heads,
-                    .head_dim = shape.head_dim,
-                    .pages = used + 1};
+    cache.device = {
+        .format = shape.format, .kv_heads = shape.kv_heads, .head_dim = shape.head_dim, .pages = used + 1};
     cache.head_stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
     cache.table.assign(TrialCache::table_start, used); // a page that is not the sequence's
     for (uint32_t page = used; page > 0; --page)
@@ -101,8 +99,8 @@ void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_value
                   uint32_t kv_head, const std::vector<Bounded>& expected) {
     const CacheFormat format = cache.device.format;
     const uint64_t bytes_each = element_bytes(format);
-    const vk::Range range = keys_or_values.part(cache.element(place, kv_head, 0) * bytes_each,
-                                                expected.size() * bytes_each);
+    const vk::Range range =
+        keys_or_values.part(cache.element(place, kv_head, 0) * bytes_each, expected.size() * bytes_each);
     trial.expect(range, [=](ByteView content) {
         for (std::size_t d = 0; d < expected.size(); ++d) {
             const double stored = number_at(format, content.data() + d * bytes_each);

@@ -24,7 +24,8 @@ std::vector<uint32_t> words_of(ByteView content) {
 
 /// Whether groups (shaders/experts/groups.glsl) hold every pair once, in tiles of its expert of at most
 /// `tile_pairs`.
-bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t>& chosen, uint32_t tile_pairs) {
+bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t>& chosen,
+                 uint32_t tile_pairs) {
     if (groups[0] > pairs)
         return false;
     const uint32_t* order = groups.data() + 1 + std::size_t{3} * pairs;
@@ -72,13 +73,11 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
     }
     const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, experts));
     const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
-    expert_route(trial.library(), trial.recorder(),
-                 {.router = trial.put_rows(router, rows, experts),
-                  .choice = {.experts = chosen_range,
-                             .shares = shares_range,
-                             .count = experts,
-                             .used = used,
-                             .rows = rows}});
+    expert_route(
+        trial.library(), trial.recorder(),
+        {.router = trial.put_rows(router, rows, experts),
+         .choice = {
+             .experts = chosen_range, .shares = shares_range, .count = experts, .used = used, .rows = rows}});
     trial.expect_words(chosen_range, chosen);
     trial.expect_numbers(shares_range, shares);
 }
@@ -90,8 +89,7 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
         for (uint32_t choice = 0; choice < used; ++choice)
             chosen.push_back((row * row + choice) % few_experts);
     }
-    const vk::Range range =
-        trial.put(std::vector<uint32_t>(expert_group_bytes(rows, used) / 4, 0xFFFFFFFFU));
+    const vk::Range range = trial.put(std::vector<uint32_t>(expert_group_bytes(rows, used) / 4, 0xFFFFFFFFU));
     expert_group(trial.library(), trial.recorder(),
                  {.experts = trial.put(chosen),
                   .shares = trial.put(std::vector<float>(pairs)),

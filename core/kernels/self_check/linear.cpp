@@ -40,7 +40,8 @@ void pose(Trial& trial, const KernelUse& use, const Shape& shape) {
     std::vector<Bounded> expected;
     expected.reserve(before.size());
     for (uint32_t c = 0; c < shape.count; ++c) {
-        const std::span<const float> column = std::span(x).subspan(std::size_t{c} * shape.columns, shape.columns);
+        const std::span<const float> column =
+            std::span(x).subspan(std::size_t{c} * shape.columns, shape.columns);
         for (uint32_t m = 0; m < shape.rows; ++m) {
             Bounded y = product(weight, m, column);
             if (adds) {

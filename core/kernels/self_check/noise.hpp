@@ -5,8 +5,8 @@
 
 namespace etna::kernels {
 
-/// Pseudo-random numbers, the same everywhere: a linear congruential generator of 64 bits (Knuth's MMIX) whose
-/// upper half is used.
+/// Pseudo-random numbers, the same everywhere: a linear congruential generator of 64 bits (Knuth's MMIX)
+/// whose upper half is used.
 class Noise {
 public:
     explicit Noise(uint64_t seed) : state_(seed) {}

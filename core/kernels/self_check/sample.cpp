@@ -100,14 +100,14 @@ std::size_t place_of(const Summary& summary, double number) {
     return candidates - 1;
 }
 
-/// A seed whose number is not on a border and does not choose the first.
+/// A seed whose number is not on a border, and chooses neither the first nor the last.
 uint32_t certain_seed(const Summary& summary, uint32_t position) {
     constexpr double margin = 1e-3;
     uint32_t seed = 1;
     while (seed < 1000) {
         const double number = uniform_number(seed, position);
         const std::size_t place = place_of(summary, number);
-        if (place > 0 && place_of(summary, number - margin) == place &&
+        if (place > 0 && place + 1 < candidates && place_of(summary, number - margin) == place &&
             place_of(summary, number + margin) == place)
             break;
         ++seed;
@@ -159,11 +159,8 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         }
     }
     const uint32_t seed = certain_seed(whole[1], position);
-    const std::vector<SampleInfo> infos{{.slot = 1},
-                                        {.temperature = temperature,
-                                         .top_k = candidates,
-                                         .seed = seed,
-                                         .position = position}};
+    const std::vector<SampleInfo> infos{
+        {.slot = 1}, {.temperature = temperature, .top_k = candidates, .seed = seed, .position = position}};
     const vk::Range slots = trial.put(std::vector<uint32_t>{1234, 1234, 1234});
     const vk::Range results = trial.put(std::vector<SampleResult>(rows));
     sample_finish(trial.library(), trial.recorder(),
@@ -183,7 +180,8 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         std::vector<uint32_t> pairs;
         append_pairs(exact, pairs);
         trial.expect_words(words_at(results, at, 2), {drawn.token, word_of(drawn.logit)});
-        trial.expect_numbers(words_at(results, at + 2, 1), {{log_sum, 128 * rounding * (1 + std::abs(log_sum))}});
+        trial.expect_numbers(words_at(results, at + 2, 1),
+                             {{log_sum, 128 * rounding * (1 + std::abs(log_sum))}});
         trial.expect_words(words_at(results, at + 3, 1), {exact.not_a_number});
         trial.expect_words(words_at(results, at + 4, 2 * candidates), pairs);
     }

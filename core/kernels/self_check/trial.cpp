@@ -106,9 +106,8 @@ ByteView Trial::content(vk::Range range) const {
 
 Result<bool> Trial::is_right() {
     ETNA_CHECK(library_->device().wait(done_at_));
-    return std::all_of(expectations_.begin(), expectations_.end(), [&](const Expectation& one) {
-        return one.holds(content(one.range));
-    });
+    return std::all_of(expectations_.begin(), expectations_.end(),
+                       [&](const Expectation& one) { return one.holds(content(one.range)); });
 }
 
 } // namespace etna::kernels

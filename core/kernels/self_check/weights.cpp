@@ -93,7 +93,8 @@ NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape) {
         const auto source = random_rows(noise, shape.layout.format, shape.rows, shape.columns);
         const MutableByteView own_weights =
             MutableByteView(weights).subspan(index * packed.weights, packed.weights);
-        const MutableByteView own_scales = MutableByteView(scales).subspan(index * packed.scales, packed.scales);
+        const MutableByteView own_scales =
+            MutableByteView(scales).subspan(index * packed.scales, packed.scales);
         if (Status done = repack({.layout = shape.layout,
                                   .row_count = shape.rows,
                                   .columns = shape.columns,

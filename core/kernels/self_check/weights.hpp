@@ -11,7 +11,7 @@ namespace etna::kernels {
 
 /// Matrices of noise, packed one behind the other, and what their weights are worth.
 struct NoiseMatrices {
-    Matrix device;            ///< shape of each; ranges of all
+    Matrix device;                   ///< shape of each; ranges of all
     std::vector<double> values = {}; ///< [count][rows][columns]
     std::vector<double> sizes = {};  ///< likewise: |scale x code| + |offset|, whose roundings add up
 };
@@ -23,8 +23,8 @@ struct NoiseShape {
     uint32_t count = 1;
 };
 
-/// Random blocks as a file has them, whose scales are of the usual size, repacked into the trial's memory; the
-/// numbers are read from what was packed, so that they hold whatever repacking did.
+/// Random blocks as a file has them, whose scales are of the usual size, repacked into the trial's memory;
+/// the numbers are read from what was packed, so that they hold whatever repacking did.
 NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape);
 
 /// The number of columns nearest above that the format can have, odd where it may be.
