@@ -90,7 +90,7 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                                      .specialization = specialization,
                                                      .push_constant_bytes = push_constant_bytes}));
     const std::scoped_lock lock(content_->mutex); // whoever was first stays
-    return &content_->pipelines.try_emplace(std::move(key), std::move(created)).first->second;
+    return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
 }
 
 } // namespace etna::kernels

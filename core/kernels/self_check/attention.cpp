@@ -94,6 +94,7 @@ Setup set_up(Trial& trial, const KernelUse& use, std::vector<uint32_t> indices) 
     setup.cache = put_noise_cache(trial, noise, {use.cache, kv_heads, head_dim, longest}, setup.content);
     setup.q = noise.numbers(uint64_t{rows} * width);
     std::vector<RowInfo> infos;
+    infos.reserve(rows);
     for (const uint32_t index : indices)
         infos.push_back({.index = index, .table = TrialCache::table_start});
     setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
@@ -201,7 +202,7 @@ void pose_attention_merge(Trial& trial, const KernelUse& use) {
     // The first row's keys lie in one run: attention() has finished it.
     std::vector<Bounded> expected(width, {Trial::unset, 0});
     for (uint32_t head = 0; head < q_heads; ++head) {
-        const float* one = partials.data() + std::size_t{(q_heads + head) * runs} * (head_stride + 2);
+        const float* one = partials.data() + std::size_t{q_heads + head} * runs * (head_stride + 2);
         const float* other = one + head_stride + 2;
         const double largest = std::max(one[head_stride], other[head_stride]);
         const double one_weight = std::exp(one[head_stride] - largest);

@@ -34,13 +34,14 @@ std::vector<Bounded> turned(const Shape& shape, std::span<const float> head, std
         roundings = shape.head_dim + 16;
     }
     std::vector<Bounded> result;
+    result.reserve(x.size());
     for (const double one : x)
         result.push_back({one, roundings * rounding * std::abs(one)});
     for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
         const uint32_t i = shape.pairs == RotaryPairs::halves ? p : 2 * p;
         const uint32_t j = shape.pairs == RotaryPairs::halves ? p + shape.rotated / 2 : 2 * p + 1;
-        const double cosine = angles[2 * p];
-        const double sine = angles[2 * p + 1];
+        const double cosine = angles[std::size_t{2} * p];
+        const double sine = angles[std::size_t{2} * p + 1];
         const double size = std::abs(x[i]) + std::abs(x[j]);
         const double tolerance = (roundings + 4) * rounding * size;
         result[i] = {x[i] * cosine - x[j] * sine, tolerance};
@@ -51,6 +52,7 @@ std::vector<Bounded> turned(const Shape& shape, std::span<const float> head, std
 
 std::vector<Bounded> exactly(std::span<const float> head) {
     std::vector<Bounded> result;
+    result.reserve(head.size());
     for (const float one : head)
         result.push_back({one, 0});
     return result;

@@ -56,6 +56,10 @@ Summary summary_of(const std::vector<float>& logits, uint32_t row, uint32_t firs
     return summary;
 }
 
+Summary chunk_summary(const std::vector<float>& logits, uint32_t row, uint32_t index) {
+    return summary_of(logits, row, index * chunk, std::min((index + 1) * chunk, vocabulary));
+}
+
 uint32_t word_of(float number) {
     return std::bit_cast<uint32_t>(number);
 }
@@ -130,7 +134,7 @@ void pose_sample_partial(Trial& trial, const KernelUse&) {
                     .results = trial.put(std::vector<SampleResult>(rows))});
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t i = 0; i < chunks; ++i) {
-            const Summary exact = summary_of(logits, row, i * chunk, std::min((i + 1) * chunk, vocabulary));
+            const Summary exact = chunk_summary(logits, row, i);
             const uint64_t at = (uint64_t{row} * chunks + i) * list_words;
             std::vector<uint32_t> words;
             append_pairs(exact, words);
@@ -139,7 +143,7 @@ void pose_sample_partial(Trial& trial, const KernelUse&) {
             trial.expect_numbers(words_at(partials, at + 1, 1),
                                  {{exact.sum, (chunk + 80) * rounding * exact.sum}});
             trial.expect_words(words_at(partials, at + 2, 1), {exact.not_a_number});
-            trial.expect_words(words_at(partials, at + 4, 2 * candidates), words);
+            trial.expect_words(words_at(partials, at + 4, words.size()), words);
         }
     }
 }
@@ -152,7 +156,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
     for (uint32_t row = 0; row < rows; ++row) {
         whole.push_back(summary_of(logits, row, 0, vocabulary));
         for (uint32_t i = 0; i < chunks; ++i) {
-            const Summary exact = summary_of(logits, row, i * chunk, std::min((i + 1) * chunk, vocabulary));
+            const Summary exact = chunk_summary(logits, row, i);
             words.insert(words.end(), {word_of(exact.largest), word_of(static_cast<float>(exact.sum)),
                                        exact.not_a_number, 0});
             append_pairs(exact, words);
@@ -183,7 +187,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         trial.expect_numbers(words_at(results, at + 2, 1),
                              {{log_sum, 128 * rounding * (1 + std::abs(log_sum))}});
         trial.expect_words(words_at(results, at + 3, 1), {exact.not_a_number});
-        trial.expect_words(words_at(results, at + 4, 2 * candidates), pairs);
+        trial.expect_words(words_at(results, at + 4, pairs.size()), pairs);
     }
     trial.expect_words(slots, {1234, whole[0].best[0].token, 1234});
 }
