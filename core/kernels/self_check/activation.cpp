@@ -50,6 +50,7 @@ void pose_soft_cap(Trial& trial, const KernelUse&) {
     const Activations values = trial.put_rows(x, rows, columns);
     soft_cap(trial.library(), trial.recorder(), {.values = values, .count = rows, .cap = cap});
     std::vector<Bounded> expected;
+    expected.reserve(x.size());
     for (const float one : x) // 1 - exp(-2 |x| / cap) is good for a few units in the last place of 1
         expected.push_back({cap * std::tanh(double{one} / cap), 32 * rounding * cap});
     trial.expect_rows(values, 0, expected);

@@ -40,9 +40,9 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
     const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
     const NoiseMatrices stack =
         put_weights(trial, noise, {.layout = layout, .rows = height, .columns = columns, .count = experts});
-    std::vector<uint32_t> chosen;
+    std::vector<uint32_t> chosen(pairs);
     for (uint32_t pair = 0; pair < pairs; ++pair)
-        chosen.push_back((pair * pair + 1) % experts);
+        chosen[pair] = (pair * pair + 1) % experts;
     const uint32_t input_rows = reads == ExpertInput::row ? rows : pairs;
     const std::vector<float> x = noise.numbers(uint64_t{input_rows} * columns);
     const Activations output = trial.put_unset(pairs, height);
