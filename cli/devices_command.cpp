@@ -1,6 +1,7 @@
 #include "cli/devices_command.hpp"
 
 #include "cli/diagnostics.hpp"
+#include "cli/folders.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
@@ -34,6 +35,34 @@ std::string_view type_name(vk::DeviceType type) {
     return "other";
 }
 
+std::string_view state_name(generate::SelfCheckReport::State state) {
+    switch (state) {
+    case generate::SelfCheckReport::State::passed:
+        return "passed";
+    case generate::SelfCheckReport::State::set_aside:
+        return "set_aside";
+    case generate::SelfCheckReport::State::not_run:
+        break;
+    }
+    return "not_run";
+}
+
+nlohmann::json as_json(const generate::SelfCheckReport& report) {
+    return {{"state", state_name(report.state)}, {"checked", report.checked}, {"wrong", report.wrong}};
+}
+
+std::string as_text(const generate::SelfCheckReport& report) {
+    switch (report.state) {
+    case generate::SelfCheckReport::State::passed:
+        return fmt::format("passed ({} kernels so far)", report.checked);
+    case generate::SelfCheckReport::State::set_aside:
+        return fmt::format("wrong on this driver, and set aside: {}", fmt::join(report.wrong, ", "));
+    case generate::SelfCheckReport::State::not_run:
+        break;
+    }
+    return "not yet run; the first model to be loaded does it";
+}
+
 nlohmann::json as_json(const DeviceReport& report) {
     nlohmann::json shortfalls = nlohmann::json::array();
     for (const generate::Shortfall& one : report.shortfalls)
@@ -54,6 +83,7 @@ nlohmann::json as_json(const DeviceReport& report) {
             {"shortfalls", shortfalls},
             {"kernels_for", report.family},
             {"kernels", kernels},
+            {"self_check", as_json(report.self_check)},
             {"chosen", report.is_chosen},
             {"reason", report.reason}};
 }
@@ -78,6 +108,7 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
                      static_cast<double>(report.total_bytes) / gibibyte));
     line("features", report.features.empty() ? "none" : fmt::format("{}", fmt::join(report.features, ", ")));
     line("kernels", fmt::format("as for {}", report.family));
+    line("self-check", as_text(report.self_check));
     for (const generate::Shortfall& one : report.shortfalls) {
         line("missing",
              fmt::format("{}: {}{}{}", one.what, one.effect, one.remedy.empty() ? "" : "; ", one.remedy));
@@ -130,7 +161,7 @@ Result<DevicesOptions> validate_devices(const Command& command, const TypedArgum
 ExitCode devices_command(const DevicesOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
-    const auto reports = environment.device_lister(options.device);
+    const auto reports = environment.device_lister(options.device, cache_folder(environment.variables));
     if (!reports && !options.as_json) {
         diagnostics.error(reports.error());
         return ExitCode::failed;

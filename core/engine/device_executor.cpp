@@ -118,7 +118,8 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
 
 Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
                                                          const DeviceExecutorOptions& options) {
-    auto library = std::make_unique<kernels::Library>(device, options.plan_as);
+    auto library = std::make_unique<kernels::Library>(
+        device, kernels::LibraryOptions{.family = options.plan_as, .untrusted = options.untrusted});
     ETNA_TRY(const model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
     const DeviceSizes sizes{.context_tokens = options.context_tokens,

@@ -21,6 +21,7 @@ struct DeviceExecutorOptions {
     uint32_t sequences_max = 64;
     uint64_t matrix_part_bytes = 0; ///< most of a matrix in one buffer; 0: what shaders and device can hold
     std::optional<kernels::PlanFamily> plan_as; ///< choose kernels as for such a device
+    kernels::VariantSet untrusted = {};         ///< kernels that the self-check found wrong on this device
     /// Called once with where the memory will go, before weights are read.
     std::function<void(const DevicePlan& plan)> planned;
     /// Called from this thread while weights are read, with bytes of the file done and in all.

@@ -2,8 +2,10 @@
 
 #include "core/engine/device_executor.hpp"
 #include "core/generate/pipeline_cache.hpp"
+#include "core/generate/self_check.hpp"
 #include "core/generate/validated_executor.hpp"
 #include "core/kernels/library.hpp"
+#include "core/model/kernel_scope.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 
@@ -56,12 +58,15 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
 } // namespace
 
 Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOptions& options) {
-    ETNA_TRY(const auto wanted, executor_options(options));
+    ETNA_TRY(auto wanted, executor_options(options));
     auto open = std::make_shared<OpenDevice>();
     ETNA_TRY(open->instance, vk::Instance::create(validation));
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
     PipelineCache pipelines(options.cache_folder, chosen.profile);
     ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen, {.pipeline_cache = pipelines.kept()}));
+    ETNA_TRY(wanted.untrusted, check_kernels(*open->device, {.cache_folder = options.cache_folder,
+                                                             .plan_as = wanted.plan_as,
+                                                             .scope = model::kernel_scope(file)}));
     ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, wanted));
     pipelines.keep(open->device->pipeline_cache());
     if (validation == vk::Validation::on)

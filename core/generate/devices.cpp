@@ -1,5 +1,6 @@
 #include "core/generate/devices.hpp"
 
+#include "core/generate/self_check.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 
@@ -54,6 +55,15 @@ std::string reason_for(const vk::PhysicalDevice& device, const std::vector<vk::P
     return fmt::format("the first {} with the most memory", kind_of(device.profile.type));
 }
 
+SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
+    using State = SelfCheckReport::State;
+    SelfCheckReport report{.checked = verdict.right.size() + verdict.wrong.size(),
+                           .wrong = verdict.wrong.names()};
+    if (report.checked > 0)
+        report.state = report.wrong.empty() ? State::passed : State::set_aside;
+    return report;
+}
+
 /// Memory is asked of an open device; one that cannot be opened has none.
 void read_memory(vk::Instance& instance, const vk::PhysicalDevice& physical, DeviceReport& report) {
     const auto device = vk::Device::create(instance, physical);
@@ -91,7 +101,7 @@ std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
     return shortfalls;
 }
 
-Result<DeviceReports> list_devices(std::string_view wish) {
+Result<DeviceReports> list_devices(std::string_view wish, const std::filesystem::path& cache_folder) {
     ETNA_TRY(const auto instance, vk::Instance::create(vk::Validation::off));
     const std::vector<vk::PhysicalDevice>& devices = instance->devices();
     std::optional<uint32_t> chosen;
@@ -102,8 +112,10 @@ Result<DeviceReports> list_devices(std::string_view wish) {
     }
     DeviceReports reports;
     for (const vk::PhysicalDevice& device : devices) {
-        const kernels::PlanTarget target{.family = kernels::natural_family(device.profile),
-                                         .profile = device.profile};
+        const kernels::PlanFamily family = kernels::natural_family(device.profile);
+        const auto verdict = KeptVerdict(cache_folder, device.profile, family).read();
+        const kernels::PlanTarget target{
+            .family = family, .profile = device.profile, .untrusted = verdict.wrong};
         DeviceReport report{.index = device.index,
                             .profile = device.profile,
                             .missing = device.missing,
@@ -111,6 +123,7 @@ Result<DeviceReports> list_devices(std::string_view wish) {
                             .features = used_features(device.profile),
                             .shortfalls = shortfalls_of(device.profile),
                             .kernels = kernels::chosen_kernels(target),
+                            .self_check = report_of(verdict),
                             .is_chosen = device.index == chosen,
                             .reason = reason_for(device, devices, chosen, wish)};
         if (device.missing.empty())

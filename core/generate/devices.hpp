@@ -5,6 +5,7 @@
 #include "core/vk/profile.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,13 @@ struct Shortfall {
     std::string remedy; ///< what the user can do; empty: nothing
 };
 
+/// What is known of a device's kernels. They are checked when a model first needs them (self_check.hpp).
+struct SelfCheckReport {
+    enum class State : uint8_t { not_run, passed, set_aside } state = State::not_run;
+    std::size_t checked = 0;             ///< kernels
+    std::vector<std::string_view> wrong; ///< names of those that others take the place of
+};
+
 /// One Vulkan device, as `etna devices` tells of it.
 struct DeviceReport {
     uint32_t index = 0;
@@ -29,18 +37,20 @@ struct DeviceReport {
     std::string_view family;           ///< whose kernels it gets
     std::vector<std::string> features; ///< optional ones that etna uses here
     std::vector<Shortfall> shortfalls;
-    std::vector<kernels::ChosenKernel> kernels;
+    std::vector<kernels::ChosenKernel> kernels; ///< those that were set aside are not among them
+    SelfCheckReport self_check;
     bool is_chosen = false;
     std::string reason; ///< of being chosen or not
 };
 
 using DeviceReports = std::vector<DeviceReport>;
-/// `wish`: as for ExecutorOptions::device.
-using DeviceLister = std::function<Result<DeviceReports>(std::string_view wish)>;
+/// `wish`, `cache_folder`: as for ExecutorOptions.
+using DeviceLister =
+    std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
 
 /// Opens the Vulkan loader and asks every device. Blocking. Errors: no_device and unsupported (loader or
 /// driver; the hint says what to install), not_found and invalid_argument (the wish).
-Result<DeviceReports> list_devices(std::string_view wish);
+Result<DeviceReports> list_devices(std::string_view wish, const std::filesystem::path& cache_folder);
 
 /// What stands between a device and full speed. Pure.
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);

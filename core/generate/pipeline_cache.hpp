@@ -1,11 +1,11 @@
 #pragma once
 
 #include "core/base/bytes.hpp"
+#include "core/generate/device_file.hpp"
 #include "core/vk/profile.hpp"
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 namespace etna::generate {
@@ -24,8 +24,7 @@ public:
     void keep(const std::vector<std::byte>& pipelines);
 
 private:
-    std::filesystem::path path_; ///< empty: nothing is kept
-    std::string key_;
+    DeviceFile file_;
     std::vector<std::byte> kept_;
 };
 

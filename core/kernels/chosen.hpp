@@ -1,20 +1,70 @@
 #pragma once
 
+#include "core/base/result.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/operations.hpp"
 
+#include <bitset>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace etna::kernels {
 
+/// What kernels do in the forward pass; `linear` and `expert_linear` have several kernels.
+enum class Operation : uint8_t {
+    embed,
+    rms_norm,
+    linear,
+    rotary_store,
+    attention,
+    attention_merge,
+    gate_multiply,
+    soft_cap,
+    expert_route,
+    expert_group,
+    expert_linear,
+    expert_sum,
+    sample_partial,
+    sample_finish,
+};
+
+/// A kernel that the plans for a device choose, and what for.
+struct KernelUse {
+    Operation operation = Operation::embed;
+    shaders::Variant variant = {};
+    Format format = Format::f32;          ///< of weights: embed, linear, expert_linear
+    RowPath path = RowPath::generation;   ///< linear
+    Factors factors = Factors::may_round; ///< linear
+};
+
+/// "linear q4_k, prompt", for people.
+std::string describe(const KernelUse& use);
+
+/// Part of the kernels, such as those that a model needs. Bits are numbered by Format.
+struct KernelScope {
+    std::bitset<format_count> tables = {};   ///< of embeddings
+    std::bitset<format_count> matrices = {}; ///< of layers and head
+    std::bitset<format_count> stacks = {};   ///< of experts' matrices; none: no mixture of experts
+
+    static KernelScope everything();
+};
+
+/// Every kernel that the plans for a target choose within a scope; a variant that serves twice is there
+/// twice. Pure.
+std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope);
+
+/// Whether every kernel that the plans choose is trusted: the plans name a wrong one only where there is no
+/// other. Error: unsupported, naming the kernel, device and driver.
+Status require_trusted(const PlanTarget& target, const KernelScope& scope);
+
 /// What one operation runs on a device, for people.
 struct ChosenKernel {
-    std::string operation;    ///< "linear q4_k, prompt"
+    std::string operation;    ///< describe()
     std::string_view variant; ///< name of the shader variant; static
 };
 
-/// The kernel that each operation of the forward pass, and each weight format, gets on a device. Pure.
+/// kernel_uses() of everything. Pure.
 std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target);
 
 } // namespace etna::kernels

@@ -86,7 +86,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
         .used = choice.used,
         .unused = 0,
     };
-    const ReducePlan plan = reduce_plan(library.target());
+    const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
@@ -164,7 +164,8 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
     if (one.layout.arrangement == Arrangement::lanes) {
         start(shaders::expert_lanes(format), {weight_groups_each, columns}, weight_groups_each * repack_rows);
     } else {
-        const ReducePlan plan = reduce_plan(library.target());
+        const ReducePlan plan =
+            reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
         start(shaders::expert_rows(format, plan.reduce),
               {plan.workgroup, plan.one_subgroup, weight_rows_each, columns}, weight_rows_each);
     }

@@ -24,11 +24,9 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
     return false;
 }
 
-} // namespace
-
-Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
+/// Why a variant with this code cannot run there; success when it can.
+Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
     using shaders::Feature;
-    const shaders::Code& code = shaders::code(variant);
     if (code.words.empty()) {
         return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
                      "build with a newer glslang"};
@@ -45,21 +43,32 @@ Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
     return {};
 }
 
+} // namespace
+
+Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
+    return usable(shaders::code(variant), profile);
+}
+
 struct Library::Content {
     using Key = std::pair<shaders::Variant, std::vector<uint32_t>>;
 
     vk::Device& device; // borrowed
     PlanTarget target;
+    CodeSource code;
     std::mutex mutex;
-    std::map<Key, vk::Pipeline> pipelines;
+    std::map<Key, vk::Pipeline> pipelines; // that stay where they are
 
-    Content(vk::Device& used, PlanTarget plan) : device(used), target(std::move(plan)) {}
+    Content(vk::Device& used, PlanTarget plan, CodeSource source)
+        : device(used), target(std::move(plan)), code(std::move(source)) {}
 };
 
-Library::Library(vk::Device& device, std::optional<PlanFamily> family)
+Library::Library(vk::Device& device, LibraryOptions options)
     : content_(std::make_unique<Content>(
-          device, PlanTarget{.family = family.value_or(natural_family(device.profile())),
-                             .profile = device.profile()})) {}
+          device,
+          PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
+                     .profile = device.profile(),
+                     .untrusted = options.untrusted},
+          std::move(options.code))) {}
 
 Library::~Library() = default;
 
@@ -74,17 +83,20 @@ vk::Device& Library::device() const {
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
                                               uint32_t push_constant_bytes) {
-    const std::scoped_lock lock(content_->mutex);
     Content::Key key(variant, {specialization.begin(), specialization.end()});
-    if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
-        return &found->second;
-    const shaders::Code& code = shaders::code(variant);
-    ETNA_CHECK(usable(variant, content_->target.profile));
+    {
+        const std::scoped_lock lock(content_->mutex);
+        if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
+            return &found->second;
+    }
+    const shaders::Code& code = content_->code(variant);
+    ETNA_CHECK(usable(code, content_->target.profile));
     ETNA_TRY(vk::Pipeline created,
              vk::Pipeline::create(content_->device, {.label = code.name,
                                                      .code = code.words,
                                                      .specialization = specialization,
                                                      .push_constant_bytes = push_constant_bytes}));
+    const std::scoped_lock lock(content_->mutex); // whoever was first stays
     return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
 }
 

@@ -2,11 +2,13 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/layout.hpp"
+#include "core/kernels/variant_set.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/pipeline.hpp"
 #include "shaders/variants.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,13 +31,24 @@ std::optional<PlanFamily> plan_family_named(std::string_view name);
 struct PlanTarget {
     PlanFamily family = PlanFamily::nvidia;
     vk::DeviceProfile profile;
+    VariantSet untrusted =
+        {}; ///< that compute wrongly here: they step aside wherever another can do the work
 };
 
 /// The family that suits a device.
 PlanFamily natural_family(const vk::DeviceProfile& profile);
 
-/// The arrangement in which weights are loaded for a target.
-Arrangement preferred_arrangement(const PlanTarget& target);
+/// The arrangement in which weights of a format are loaded for a target.
+Arrangement preferred_arrangement(const PlanTarget& target, Format format);
+
+/// Where a library gets its shaders from; called from any thread. What it returns must outlive the library.
+using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;
+
+struct LibraryOptions {
+    std::optional<PlanFamily> family = {}; ///< empty: natural_family
+    VariantSet untrusted = {};             ///< PlanTarget's
+    CodeSource code = shaders::code;       ///< tests put a driver's mistakes in its place
+};
 
 /// Success when a variant can run on a device; else unsupported, with the feature that it needs. Pure.
 Status usable(shaders::Variant variant, const vk::DeviceProfile& profile);
@@ -51,8 +64,8 @@ struct CreatedPipeline {
 /// it needs while it loads. Thread-safe.
 class Library {
 public:
-    /// `device` is borrowed and must outlive the library. `family` empty: natural_family.
-    Library(vk::Device& device, std::optional<PlanFamily> family);
+    /// `device` is borrowed and must outlive the library.
+    Library(vk::Device& device, LibraryOptions options);
     Library(const Library&) = delete;
     Library& operator=(const Library&) = delete;
     ~Library();
@@ -61,8 +74,8 @@ public:
     [[nodiscard]] vk::Device& device() const;
 
     /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
-    /// first time. Errors: unsupported (variant left out of this build or refused by the driver),
-    /// out_of_memory, device_lost.
+    /// first time; others compile meanwhile. Errors: unsupported (variant left out of this build or refused
+    /// by the driver), out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 

@@ -96,6 +96,7 @@ enum class CacheFormat : uint8_t {
     f16,
     q8_0, ///< 8 bits, and an f16 scale for each 32 elements of a head
 };
+constexpr uint32_t cache_format_count = 3;
 struct CacheFormats {
     CacheFormat keys = CacheFormat::f16;
     CacheFormat values = CacheFormat::f16;

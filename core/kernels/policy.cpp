@@ -32,6 +32,16 @@ uint32_t columns_for(uint32_t count) {
     return columns_each_max;
 }
 
+/// Prompts are for the tile kernel, generation for the rows kernel, unless only the other one is trusted.
+bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
+    const auto trusted = [&](shaders::Variant variant) { return !target.untrusted.contains(variant); };
+    const bool rows = trusted(shaders::linear_rows(format, shaders::Reduce::shared)) ||
+                      (target.profile.subgroup_arithmetic &&
+                       trusted(shaders::linear_rows(format, shaders::Reduce::subgroup)));
+    const bool tile = trusted(shaders::linear_tile(format));
+    return path == RowPath::prompt ? tile || !rows : tile && !rows;
+}
+
 /// Weight rows of one workgroup, by family: wider registers want more rows, small matrices want more
 /// workgroups.
 uint32_t rows_for(PlanFamily family, uint32_t rows) {
@@ -83,13 +93,18 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
            profile.subgroup_size_min >= lanes_subgroup;
 }
 
-Arrangement preferred_arrangement(const PlanTarget& target) {
-    return target.family == PlanFamily::lavapipe && lanes_usable(target.profile) ? Arrangement::lanes
-                                                                                 : Arrangement::rows;
+Arrangement preferred_arrangement(const PlanTarget& target, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    // One matrix may serve as table and as weights, so that all of a format step aside together.
+    const bool trusted = !target.untrusted.contains(shaders::linear_lanes(axis)) &&
+                         !target.untrusted.contains(shaders::expert_lanes(axis)) &&
+                         !target.untrusted.contains(shaders::embed(axis, shaders::Arrangement::lanes));
+    const bool lanes = target.family == PlanFamily::lavapipe && lanes_usable(target.profile) && trusted;
+    return lanes ? Arrangement::lanes : Arrangement::rows;
 }
 
-ReducePlan reduce_plan(const PlanTarget& target) {
-    if (!target.profile.subgroup_arithmetic)
+ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
+    if (!target.profile.subgroup_arithmetic || target.untrusted.contains(subgroup))
         return {.reduce = shaders::Reduce::shared, .workgroup = 64, .one_subgroup = 0};
     const vk::DeviceProfile& profile = target.profile;
     const bool fixed = profile.subgroup_size_min == profile.subgroup_size_max;
@@ -99,26 +114,22 @@ ReducePlan reduce_plan(const PlanTarget& target) {
 }
 
 /// Whether the device multiplies matrices, of a shape that a tile is made of. F32 weights keep their bits.
-bool matrix_usable(const vk::DeviceProfile& profile, Format format) {
+bool matrix_usable(const PlanTarget& target, Format format) {
+    const vk::DeviceProfile& profile = target.profile;
     const vk::MatrixShape& shape = profile.matrix_shape;
-    return profile.cooperative_matrix && profile.shader_float16 && format != Format::f32 && shape.rows > 0 &&
-           tile_rows % shape.rows == 0 && tile_columns % shape.columns == 0 &&
+    const shaders::Variant variant = shaders::linear_matrix(static_cast<shaders::Format>(format));
+    return shape.rows > 0 && tile_rows % shape.rows == 0 && tile_columns % shape.columns == 0 &&
            tile_depth % shape.depth == 0 && profile.shared_bytes >= matrix_shared_bytes &&
-           !shaders::code(shaders::linear_matrix(static_cast<shaders::Format>(format))).words.empty();
+           usable(variant, profile).has_value() && !target.untrusted.contains(variant);
 }
 
-LinearPlan tile_plan(const vk::DeviceProfile& profile, Format format, Factors factors) {
-    LinearPlan plan{.kernel = LinearKernel::tile,
-                    .reduce = {},
-                    .shape = {},
-                    .rows_each = tile_rows,
-                    .columns_each = tile_columns};
-    if (factors == Factors::may_round && matrix_usable(profile, format)) {
-        plan.kernel = LinearKernel::matrix;
-        plan.shape = profile.matrix_shape;
-        plan.workgroup = matrix_subgroups * profile.subgroup_size_max;
-    }
-    return plan;
+LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
+    return {.kernel = LinearKernel::matrix,
+            .reduce = {},
+            .shape = profile.matrix_shape,
+            .workgroup = matrix_subgroups * profile.subgroup_size_max,
+            .rows_each = tile_rows,
+            .columns_each = tile_columns};
 }
 
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
@@ -136,9 +147,18 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .rows_each = columns > 2 ? 2U : 4U, // sums of a lane stay within the registers
                           .columns_each = columns};
     }
-    if (path == RowPath::prompt)
-        return tile_plan(target.profile, layout.format, factors);
-    ReducePlan reduce = reduce_plan(target);
+    const auto axis = static_cast<shaders::Format>(layout.format);
+    const bool may_round = path == RowPath::prompt && factors == Factors::may_round;
+    if (may_round && matrix_usable(target, layout.format))
+        return matrix_plan(target.profile);
+    if (uses_tile(target, axis, path)) {
+        return LinearPlan{.kernel = LinearKernel::tile,
+                          .reduce = {},
+                          .shape = {},
+                          .rows_each = tile_rows,
+                          .columns_each = tile_columns};
+    }
+    ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
     const uint32_t columns = columns_for(count);

@@ -6,7 +6,8 @@
 
 // Which kernel an operation gets: pure functions of shape, layout and target, tested without a device. This
 // is the part to retune. Nothing here may depend on how many rows share a step, except for how many columns
-// one workgroup takes, which changes no sum.
+// one workgroup takes, which changes no sum. A variant that is not trusted (PlanTarget::untrusted) is chosen
+// only where there is no other.
 namespace etna::kernels {
 
 /// Invocations that reduce one row together, and whether they are one subgroup for certain.
@@ -17,7 +18,9 @@ struct ReducePlan {
 
     bool operator==(const ReducePlan&) const = default;
 };
-ReducePlan reduce_plan(const PlanTarget& target);
+/// `subgroup`: the shader's variant with subgroup arithmetic; where it is not trusted, the plan is for the
+/// other one.
+ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 
 enum class LinearKernel : uint8_t { rows, tile, matrix, lanes };
 

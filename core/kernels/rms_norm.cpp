@@ -40,7 +40,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .add = operation.store == Store::add ? 1U : 0U,
         .stage = watched ? operation.watch->stage : no_stage,
     };
-    const ReducePlan plan = reduce_plan(library.target());
+    const ReducePlan plan = reduce_plan(library.target(), shaders::rms_norm(shaders::Reduce::subgroup));
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
     launch(library, recorder,
            {.variant = shaders::rms_norm(plan.reduce),

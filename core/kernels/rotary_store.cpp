@@ -76,7 +76,7 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
         .epsilon = operation.epsilon,
         .unused = 0,
     };
-    const ReducePlan plan = reduce_plan(library.target());
+    const ReducePlan plan = reduce_plan(library.target(), shaders::rotary_store(shaders::Reduce::subgroup));
     const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
     const uint32_t norms = operation.q_norm && operation.k_norm ? 1 : 0;
     launch(library, recorder,

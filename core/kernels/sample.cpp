@@ -58,7 +58,7 @@ uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary) {
 void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation) {
     if (operation.count == 0 || !fits(recorder, operation))
         return;
-    const ReducePlan plan = reduce_plan(library.target());
+    const ReducePlan plan = reduce_plan(library.target(), shaders::sample_partial(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::sample_partial(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
@@ -71,7 +71,7 @@ void sample_partial(Library& library, vk::Recorder& recorder, const Sample& oper
 void sample_finish(Library& library, vk::Recorder& recorder, const Sample& operation) {
     if (operation.count == 0 || !fits(recorder, operation))
         return;
-    const ReducePlan plan = reduce_plan(library.target());
+    const ReducePlan plan = reduce_plan(library.target(), shaders::sample_finish(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::sample_finish(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},

@@ -14,45 +14,6 @@
 namespace etna::model {
 namespace {
 
-/// Every type that the reader lets through has a device format.
-kernels::Format format_of(gguf::TensorType type) {
-    switch (type) {
-    case gguf::TensorType::f32:
-        return kernels::Format::f32;
-    case gguf::TensorType::f16:
-        return kernels::Format::f16;
-    case gguf::TensorType::bf16:
-        return kernels::Format::bf16;
-    case gguf::TensorType::q8_0:
-        return kernels::Format::q8_0;
-    case gguf::TensorType::q4_0:
-        return kernels::Format::q4_0;
-    case gguf::TensorType::q4_1:
-        return kernels::Format::q4_1;
-    case gguf::TensorType::q5_0:
-        return kernels::Format::q5_0;
-    case gguf::TensorType::q5_1:
-        return kernels::Format::q5_1;
-    case gguf::TensorType::q2_k:
-        return kernels::Format::q2_k;
-    case gguf::TensorType::q3_k:
-        return kernels::Format::q3_k;
-    case gguf::TensorType::q4_k:
-        return kernels::Format::q4_k;
-    case gguf::TensorType::q5_k:
-        return kernels::Format::q5_k;
-    case gguf::TensorType::q6_k:
-        return kernels::Format::q6_k;
-    case gguf::TensorType::iq4_nl:
-        return kernels::Format::iq4_nl;
-    case gguf::TensorType::iq4_xs:
-        return kernels::Format::iq4_xs;
-    case gguf::TensorType::mxfp4:
-        return kernels::Format::mxfp4;
-    }
-    return kernels::Format::f32;
-}
-
 /// What one tensor is loaded as, without its layout: itself, or its parts.
 std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
     const TensorSpec& spec = claimed.spec;
@@ -90,8 +51,8 @@ Error too_large(const gguf::File& file, std::string_view what, std::string_view 
 /// each.
 Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
                    PlannedTensor whole, std::vector<PlannedTensor>& planned) {
-    whole.layout = {.format = format_of(whole.tensor->type),
-                    .arrangement = kernels::preferred_arrangement(target)};
+    const kernels::Format format = format_of(whole.tensor->type);
+    whole.layout = {.format = format, .arrangement = kernels::preferred_arrangement(target, format)};
     whole.packed = kernels::packed_bytes(whole.layout, whole.rows, whole.columns);
     if (whole.device_bytes() < largest) {
         planned.push_back(std::move(whole));
@@ -243,6 +204,44 @@ Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
 }
 
 } // namespace
+
+kernels::Format format_of(gguf::TensorType type) {
+    switch (type) {
+    case gguf::TensorType::f32:
+        return kernels::Format::f32;
+    case gguf::TensorType::f16:
+        return kernels::Format::f16;
+    case gguf::TensorType::bf16:
+        return kernels::Format::bf16;
+    case gguf::TensorType::q8_0:
+        return kernels::Format::q8_0;
+    case gguf::TensorType::q4_0:
+        return kernels::Format::q4_0;
+    case gguf::TensorType::q4_1:
+        return kernels::Format::q4_1;
+    case gguf::TensorType::q5_0:
+        return kernels::Format::q5_0;
+    case gguf::TensorType::q5_1:
+        return kernels::Format::q5_1;
+    case gguf::TensorType::q2_k:
+        return kernels::Format::q2_k;
+    case gguf::TensorType::q3_k:
+        return kernels::Format::q3_k;
+    case gguf::TensorType::q4_k:
+        return kernels::Format::q4_k;
+    case gguf::TensorType::q5_k:
+        return kernels::Format::q5_k;
+    case gguf::TensorType::q6_k:
+        return kernels::Format::q6_k;
+    case gguf::TensorType::iq4_nl:
+        return kernels::Format::iq4_nl;
+    case gguf::TensorType::iq4_xs:
+        return kernels::Format::iq4_xs;
+    case gguf::TensorType::mxfp4:
+        return kernels::Format::mxfp4;
+    }
+    return kernels::Format::f32;
+}
 
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,

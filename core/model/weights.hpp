@@ -21,6 +21,9 @@ namespace etna::model {
 /// A buffer of weights stays below this: shaders index it with signed 32-bit words.
 constexpr uint64_t buffer_bytes_max = 8 * gibibyte;
 
+/// The device format of a file's element type: every type that the reader lets through has one.
+kernels::Format format_of(gguf::TensorType type);
+
 /// What one buffer holds: a claimed tensor or a part of it. Neighbours of one name are parts of one matrix,
 /// which is larger than a buffer may be.
 struct PlannedTensor {

@@ -14,7 +14,7 @@ void record_all(vk::DeviceOptions options, std::set<shaders::Variant>& seen) {
     options.use = vk::DeviceUse::inspection;
     auto device = vk::Device::create(gpu.instance, gpu.physical, options);
     REQUIRE(device);
-    kernels::Library library(**device, std::nullopt);
+    kernels::Library library(**device, {});
     for (const bench::OperationCase& operation : bench::every_operation(library.target())) {
         INFO(operation.name);
         auto recorder = vk::Recorder::create(**device);

@@ -24,7 +24,10 @@ generate::DeviceReports two_devices() {
     gpu.family = "amd";
     gpu.features = {"subgroup arithmetic (64)"};
     gpu.shortfalls = {{"memory budget", "it is not known", "update"}};
-    gpu.kernels = {{"rms_norm", "rms_norm_subgroup"}};
+    gpu.kernels = {{"rms_norm", "rms_norm_shared"}};
+    gpu.self_check = {.state = generate::SelfCheckReport::State::set_aside,
+                      .checked = 30,
+                      .wrong = {"linear_tile_q4_0", "rms_norm_subgroup"}};
     gpu.is_chosen = true;
     gpu.reason = "the only device that can be used";
     generate::DeviceReport old;
@@ -47,10 +50,26 @@ TEST_CASE("devices tells of each device, what it lacks and which one is chosen")
     CHECK(contains(outcome.output, "memory     6.0 GiB free of 8.0 GiB\n"));
     CHECK(contains(outcome.output, "missing    memory budget: it is not known; update\n"));
     CHECK(contains(outcome.output, "unusable   it lacks bufferDeviceAddress; update its driver\n"));
-    CHECK_FALSE(contains(outcome.output, "rms_norm_subgroup"));
-    CHECK(contains(etna.run({"devices", "-v"}).output, "rms_norm_subgroup"));
+    CHECK(contains(outcome.output,
+                   "self-check wrong on this driver, and set aside: linear_tile_q4_0, rms_norm_subgroup\n"));
+    CHECK_FALSE(contains(outcome.output, "rms_norm_shared"));
+    CHECK(contains(etna.run({"devices", "-v"}).output, "rms_norm_shared"));
     CHECK(etna.run({"devices", "--device", "old"}).code == 0);
     CHECK(etna.wished_device == "old");
+}
+
+TEST_CASE("devices tells whether kernels were checked, from the user's cache folder") {
+    Harness etna;
+    generate::DeviceReports reports = two_devices();
+    reports[0].self_check = {};
+    etna.devices = reports;
+    CHECK(contains(etna.run({"devices"}).output,
+                   "self-check not yet run; the first model to be loaded does it\n"));
+    reports[0].self_check = {.state = generate::SelfCheckReport::State::passed, .checked = 12, .wrong = {}};
+    etna.devices = reports;
+    etna.variables["XDG_CACHE_HOME"] = "/somewhere";
+    CHECK(contains(etna.run({"devices"}).output, "self-check passed (12 kernels so far)\n"));
+    CHECK(etna.devices_cache_folder == "/somewhere/etna");
 }
 
 TEST_CASE("devices --json is one object, also where there is no device") {
@@ -59,8 +78,12 @@ TEST_CASE("devices --json is one object, also where there is no device") {
     const auto json = nlohmann::json::parse(etna.run({"devices", "--json"}).output);
     REQUIRE(json["devices"].size() == 2);
     CHECK(json["devices"][0]["chosen"] == true);
-    CHECK(json["devices"][0]["kernels"]["rms_norm"] == "rms_norm_subgroup");
+    CHECK(json["devices"][0]["kernels"]["rms_norm"] == "rms_norm_shared");
     CHECK(json["devices"][0]["memory_free_bytes"] == 6ULL << 30);
+    CHECK(json["devices"][0]["self_check"] ==
+          nlohmann::json{
+              {"state", "set_aside"}, {"checked", 30}, {"wrong", {"linear_tile_q4_0", "rms_norm_subgroup"}}});
+    CHECK(json["devices"][1]["self_check"]["state"] == "not_run");
     CHECK(json["devices"][1]["usable"] == false);
     CHECK(json["devices"][1]["lacks"] == "bufferDeviceAddress");
 

@@ -154,8 +154,9 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.error = error.descriptor;
     environment.error_is_terminal = error_is_terminal;
     environment.variables = variables;
-    environment.device_lister = [this](std::string_view wish) {
+    environment.device_lister = [this](std::string_view wish, const std::filesystem::path& cache_folder) {
         wished_device = wish;
+        devices_cache_folder = cache_folder;
         return devices;
     };
     environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {

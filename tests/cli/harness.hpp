@@ -57,6 +57,7 @@ public:
     std::atomic<bool> interrupted{false};
     Result<generate::DeviceReports> devices = generate::DeviceReports{}; ///< what `etna devices` finds
     std::string wished_device;                                           ///< of the last `etna devices`
+    std::filesystem::path devices_cache_folder;                          ///< likewise
 
     std::string prompt; ///< what the model of the last run was given, begin token included
     std::optional<generate::ExecutorOptions> asked; ///< how its executor was asked for

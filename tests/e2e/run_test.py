@@ -58,12 +58,34 @@ class Cache(unittest.TestCase):
                 return result.stdout
 
             first = story()
-            kept, = (pathlib.Path(folder) / "etna").iterdir()
+            kept, = (pathlib.Path(folder) / "etna").glob("pipelines-*")
             whole = kept.read_bytes()
             self.assertEqual(story(), first)
             kept.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
             self.assertEqual(story(), first)
             self.assertNotEqual(kept.read_bytes()[-1], whole[-1] ^ 1)
+
+    def test_kernels_are_checked_once_and_devices_tells_of_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            def told(*arguments):
+                result = run(*arguments, XDG_CACHE_HOME=folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return result
+
+            def self_check():
+                devices = json.loads(told("devices", "--json").stdout)["devices"]
+                return next(device["self_check"] for device in devices if device["chosen"])
+
+            story = ("run", "demo", "Once", "-n", "1", "-v")
+            self.assertEqual(self_check(), {"state": "not_run", "checked": 0, "wrong": []})
+            self.assertRegex(told(*story).stderr, rb"checked \d+ kernels on ")
+            self.assertNotIn(b"checked", told(*story).stderr)
+            after = self_check()
+            self.assertEqual((after["state"], after["wrong"]), ("passed", []))
+            self.assertGreater(after["checked"], 5)
+            kept, = (pathlib.Path(folder) / "etna").glob("self-check-*")
+            kept.write_bytes(kept.read_bytes()[:-1])
+            self.assertIn(b"checked", told(*story).stderr)
 
     def test_a_cache_folder_that_cannot_be_written_is_done_without(self):
         result = run("run", "demo", "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME="/dev/null/cache")

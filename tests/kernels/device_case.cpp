@@ -22,7 +22,9 @@ void must(const Status& status) {
 
 } // namespace
 
-DeviceCase::DeviceCase(kernels::PlanFamily family) : library_(gpu().device, family) {}
+DeviceCase::DeviceCase(kernels::PlanFamily family) : DeviceCase(kernels::LibraryOptions{.family = family}) {}
+
+DeviceCase::DeviceCase(kernels::LibraryOptions options) : library_(gpu().device, std::move(options)) {}
 
 vk::Range DeviceCase::upload_bytes(ByteView content) {
     const uint64_t bytes = round_up(std::max<uint64_t>(content.size(), 1), 16);

@@ -19,6 +19,7 @@ namespace etna::test {
 class DeviceCase {
 public:
     explicit DeviceCase(kernels::PlanFamily family);
+    explicit DeviceCase(kernels::LibraryOptions options);
 
     [[nodiscard]] kernels::Library& library() { return library_; }
 

@@ -11,8 +11,8 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what 
                 DeviceCase device(family);
                 const uint32_t width = width_near(format, columns);
                 const WeightSource source = random_weight(random, format, 21, width);
-                const kernels::Layout layout{format,
-                                             kernels::preferred_arrangement(device.library().target())};
+                const kernels::Layout layout{
+                    format, kernels::preferred_arrangement(device.library().target(), format)};
                 const kernels::Matrix table = upload_weight(device, source, layout);
                 const std::vector<uint32_t> slots{4, 20, 1000};
                 constexpr uint32_t slot = kernels::RowInfo::input_is_slot;

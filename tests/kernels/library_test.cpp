@@ -31,7 +31,7 @@ TEST_CASE("a variant is usable where its features are") {
 }
 
 TEST_CASE("a library lists each pipeline that was asked for once") {
-    Library library(test::gpu().device, std::nullopt);
+    Library library(test::gpu().device, {});
     CHECK(library.created().empty());
     const std::array<uint32_t, 1> gelu{1};
     constexpr uint32_t gate_multiply_bytes = 32;

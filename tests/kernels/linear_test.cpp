@@ -49,7 +49,8 @@ void check(const Case& one, uint32_t seed) {
     DeviceCase device(one.family);
     const uint32_t all = one.first + one.count;
     const WeightSource source = random_weight(random, one.format, one.rows, one.columns);
-    const kernels::Layout layout{one.format, kernels::preferred_arrangement(device.library().target())};
+    const kernels::Layout layout{one.format,
+                                 kernels::preferred_arrangement(device.library().target(), one.format)};
     const kernels::Matrix weight = upload_weight(device, source, layout);
     std::vector<float> x = random_floats(random, std::size_t{all} * one.columns);
     for (float& value : x)
@@ -147,8 +148,8 @@ TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
                 DeviceCase device(family);
                 const uint32_t width = width_near(format, 320);
                 const WeightSource source = random_weight(random, format, 70, width);
-                const kernels::Layout layout{format,
-                                             kernels::preferred_arrangement(device.library().target())};
+                const kernels::Layout layout{
+                    format, kernels::preferred_arrangement(device.library().target(), format)};
                 const kernels::Matrix weight = upload_weight(device, source, layout);
                 const std::vector<float> x = random_floats(random, std::size_t{19} * width);
                 const auto input = device.upload_rows(x, 19, width);

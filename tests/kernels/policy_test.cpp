@@ -31,12 +31,13 @@ TEST_CASE("lavapipe kernels need subgroups of eight; a poorer CPU device gets th
     REQUIRE(natural_family(profile) == PlanFamily::lavapipe);
     profile.subgroup_size = profile.subgroup_size_min = 4;
     REQUIRE(natural_family(profile) == PlanFamily::nvidia);
-    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}) == Arrangement::rows);
+    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}, Format::f16) == Arrangement::rows);
 }
 
 TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under every family") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
-        const ReducePlan plan = reduce_plan(target(family, 32, false));
+        const ReducePlan plan =
+            reduce_plan(target(family, 32, false), shaders::rms_norm(shaders::Reduce::subgroup));
         REQUIRE(plan.reduce == shaders::Reduce::shared);
         REQUIRE((plan.workgroup & (plan.workgroup - 1)) == 0); // the tree halves it
         REQUIRE(plan.one_subgroup == 0);
@@ -46,7 +47,7 @@ TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under 
 TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of rows") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         const PlanTarget plan_target = target(family, 8);
-        const Layout layout{Format::q8_0, preferred_arrangement(plan_target)};
+        const Layout layout{Format::q8_0, preferred_arrangement(plan_target, Format::q8_0)};
         for (const auto path : {RowPath::prompt, RowPath::generation}) {
             const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
             for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {
@@ -72,6 +73,85 @@ TEST_CASE("attention serves a divisor of the group and keeps its queries within 
             REQUIRE(plan.heads * head_dim <= 2048);
         }
     }
+}
+
+TEST_CASE("a kernel that is not trusted steps aside for the next, whatever the number of rows") {
+    constexpr auto q4_0 = shaders::Format::q4_0;
+    constexpr Layout rows{Format::q4_0, Arrangement::rows};
+    const auto plans = [&](const PlanTarget& plan_target, RowPath path) {
+        const LinearPlan one = linear_plan(plan_target, rows, 4096, path, 1).value();
+        for (const uint32_t count : {2U, 9U, 500U}) {
+            const LinearPlan many = linear_plan(plan_target, rows, 4096, path, count).value();
+            REQUIRE((many.kernel == one.kernel && many.reduce == one.reduce));
+        }
+        return linear_variant(one, Format::q4_0);
+    };
+    PlanTarget gpu = target(PlanFamily::nvidia, 32);
+    gpu.untrusted.add(shaders::linear_tile(q4_0));
+    CHECK(plans(gpu, RowPath::prompt) == shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
+    gpu.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
+    CHECK(plans(gpu, RowPath::prompt) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
+    CHECK(plans(gpu, RowPath::generation) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
+
+    PlanTarget without_rows = target(PlanFamily::amd, 64);
+    without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
+    without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::shared));
+    CHECK(plans(without_rows, RowPath::generation) == shaders::linear_tile(q4_0));
+
+    // Only the format and the shader that are meant.
+    CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, RowPath::prompt, 1).value().kernel ==
+          LinearKernel::tile);
+    CHECK(reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup)).reduce == shaders::Reduce::subgroup);
+    gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup));
+    const ReducePlan shared = reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup));
+    CHECK((shared.reduce == shaders::Reduce::shared && shared.one_subgroup == 0));
+}
+
+TEST_CASE("a format leaves the lanes arrangement when any of its lanes kernels is not trusted") {
+    using shaders::Format::q6_k;
+    for (const auto wrong : {shaders::linear_lanes(q6_k), shaders::expert_lanes(q6_k),
+                             shaders::embed(q6_k, shaders::Arrangement::lanes)}) {
+        PlanTarget cpu = target(PlanFamily::lavapipe, 8);
+        CHECK(preferred_arrangement(cpu, Format::q6_k) == Arrangement::lanes);
+        cpu.untrusted.add(wrong);
+        CHECK(preferred_arrangement(cpu, Format::q6_k) == Arrangement::rows);
+        CHECK(preferred_arrangement(cpu, Format::q5_k) == Arrangement::lanes);
+        for (const KernelUse& use : kernel_uses(cpu, KernelScope::everything()))
+            CHECK(use.variant != wrong);
+    }
+}
+
+TEST_CASE("a device is refused only where a wrong kernel that the model needs has no other in its place") {
+    KernelScope scope;
+    scope.tables.set(static_cast<std::size_t>(Format::f16));
+    scope.matrices.set(static_cast<std::size_t>(Format::q8_0));
+    PlanTarget gpu = target(PlanFamily::nvidia, 32);
+    gpu.profile.name = "Example GPU";
+    gpu.profile.driver = "example 1.2";
+    gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup)); // replaced
+    gpu.untrusted.add(shaders::linear_tile(shaders::Format::q8_0));  // replaced
+    gpu.untrusted.add(shaders::embed(shaders::Format::q8_0, shaders::Arrangement::rows));
+    gpu.untrusted.add(shaders::expert_sum()); // not asked for
+    CHECK(require_trusted(gpu, scope).has_value());
+    gpu.untrusted.add(shaders::embed(shaders::Format::f16, shaders::Arrangement::rows));
+    const Status refused = require_trusted(gpu, scope);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().kind == ErrorKind::unsupported);
+    CHECK(refused.error().message ==
+          "kernel embed_f16_rows computes wrongly on Example GPU (example 1.2), and no "
+          "other can take its place");
+    CHECK(refused.error().hint.find("driver") != std::string::npos);
+}
+
+TEST_CASE("variants have names that lead back to them") {
+    VariantSet all;
+    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
+        const auto variant = static_cast<shaders::Variant>(index);
+        CHECK(variant_named(shaders::code(variant).name) == variant);
+        all.add(variant);
+    }
+    CHECK(all.names().size() == shaders::variant_count);
+    CHECK_FALSE(variant_named("linear_guess").has_value());
 }
 
 TEST_CASE("the list of chosen kernels names what the plans pick, for every format") {

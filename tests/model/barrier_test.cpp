@@ -25,7 +25,7 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     vk::Device& device = gpu().device;
     auto file = gguf::File::parse(bytes, "test model");
     REQUIRE(file);
-    auto library = std::make_unique<kernels::Library>(device, family);
+    auto library = std::make_unique<kernels::Library>(device, kernels::LibraryOptions{.family = family});
     const auto blueprint = model::plan_model(*file, library->target());
     REQUIRE(blueprint);
     const auto plan = engine::plan_device("test model", blueprint->config, library->target(),

@@ -1,3 +1,4 @@
+#include "core/model/kernel_scope.hpp"
 #include "core/model/model.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
@@ -55,6 +56,39 @@ TEST_CASE("a sound file is planned: every tensor once, with the bytes of its lay
     // F32, rows of 64 and 96 elements: nothing is padded.
     const uint64_t elements = 2 * 304 * 64 + 64 * (64 + 32 + 32 + 64) + 3 * 64 * 96 + 3 * 64;
     CHECK(blueprint->weight_bytes == 4 * elements);
+}
+
+TEST_CASE("the kernels that a model needs follow from its tensors") {
+    using kernels::Format;
+    const auto formats = [](std::initializer_list<Format> list) {
+        std::bitset<kernels::format_count> set;
+        for (const Format format : list)
+            set.set(static_cast<std::size_t>(format));
+        return set;
+    };
+    const auto scope_of = [](const RandomModelOptions& options) {
+        const auto file = gguf::File::parse(random_model(options), "m.gguf");
+        REQUIRE(file);
+        return model::kernel_scope(*file);
+    };
+    RandomModelOptions dense = small();
+    dense.matrices = WeightFormat::q4_0;
+    dense.embedding_format = WeightFormat::q8_0;
+    dense.head_format = WeightFormat::f16;
+    dense.role_formats = {{"ffn_down", WeightFormat::q5_1}};
+    const auto separate = scope_of(dense);
+    CHECK(separate.tables == formats({Format::q8_0}));
+    CHECK(separate.matrices == formats({Format::q4_0, Format::q5_1, Format::f16}));
+    CHECK(separate.stacks.none());
+    dense.head = HeadKind::tied;
+    CHECK(scope_of(dense).matrices == formats({Format::q4_0, Format::q5_1, Format::q8_0}));
+
+    RandomModelOptions mixture = small();
+    mixture.architecture = RandomArchitecture::qwen3moe;
+    mixture.matrices = WeightFormat::q8_0;
+    const auto experts = scope_of(mixture);
+    CHECK(experts.stacks == formats({Format::q8_0}));
+    CHECK(experts.matrices.test(static_cast<std::size_t>(Format::f32))); // the router
 }
 
 TEST_CASE("a missing tensor is named") {

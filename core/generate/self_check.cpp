@@ -1,0 +1,103 @@
+#include "core/generate/self_check.hpp"
+
+#include "core/base/log.hpp"
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+namespace {
+
+using kernels::SelfCheckVerdict;
+
+constexpr std::string_view right_word = "right ";
+constexpr std::string_view wrong_word = "wrong ";
+
+/// A kernel a line: "right NAME" or "wrong NAME".
+std::string text_of(const SelfCheckVerdict& verdict) {
+    std::string text;
+    for (const std::string_view name : verdict.right.names())
+        text += fmt::format("{}{}\n", right_word, name);
+    for (const std::string_view name : verdict.wrong.names())
+        text += fmt::format("{}{}\n", wrong_word, name);
+    return text;
+}
+
+/// Adds a line to the verdict; false when it says nothing that this build understands.
+bool read_line(std::string_view line, SelfCheckVerdict& verdict) {
+    const bool is_right = line.starts_with(right_word);
+    if (!is_right && !line.starts_with(wrong_word))
+        return false;
+    const auto variant = kernels::variant_named(line.substr(right_word.size()));
+    if (!variant || verdict.right.contains(*variant) || verdict.wrong.contains(*variant))
+        return false;
+    (is_right ? verdict.right : verdict.wrong).add(*variant);
+    return true;
+}
+
+SelfCheckVerdict verdict_of(std::string_view text) {
+    SelfCheckVerdict verdict;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\n');
+        if (end == std::string_view::npos || !read_line(text.substr(0, end), verdict))
+            return {};
+        text.remove_prefix(end + 1);
+    }
+    return verdict;
+}
+
+/// What a check found beyond what was known.
+void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, const SelfCheckVerdict& verdict,
+            std::chrono::steady_clock::duration took) {
+    const std::size_t checked =
+        verdict.right.size() + verdict.wrong.size() - known.right.size() - known.wrong.size();
+    log(LogLevel::info, fmt::format("checked {} kernels on {} in {} ms", checked, profile.name,
+                                    std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+    for (const std::string_view name : verdict.wrong.names()) {
+        if (!known.wrong.contains(*kernels::variant_named(name))) {
+            log(LogLevel::warning, fmt::format("kernel {} computes wrongly on {} ({}) and is set aside", name,
+                                               profile.name, profile.driver));
+        }
+    }
+}
+
+} // namespace
+
+KeptVerdict::KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
+                         kernels::PlanFamily family)
+    // The version, because how kernels are used, and checked, is no part of the shaders.
+    : file_(folder, profile, "self-check",
+            fmt::format("{} etna {}", kernels::to_string(family), ETNA_VERSION)) {}
+
+SelfCheckVerdict KeptVerdict::read() const {
+    const std::vector<std::byte> content = file_.read();
+    return verdict_of({reinterpret_cast<const char*>(content.data()), content.size()});
+}
+
+void KeptVerdict::write(const SelfCheckVerdict& verdict) const {
+    const std::string text = text_of(verdict);
+    file_.write(std::as_bytes(std::span(text)));
+}
+
+Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options) {
+    const vk::DeviceProfile& profile = device.profile();
+    const kernels::PlanFamily family = options.plan_as.value_or(kernels::natural_family(profile));
+    const KeptVerdict kept(options.cache_folder, profile, family);
+    const SelfCheckVerdict known = kept.read();
+    const auto start = std::chrono::steady_clock::now();
+    ETNA_TRY(const SelfCheckVerdict verdict,
+             kernels::self_check(device, {.family = family, .scope = options.scope, .known = known}));
+    if (verdict != known) {
+        report(profile, known, verdict, std::chrono::steady_clock::now() - start);
+        kept.write(verdict);
+    }
+    ETNA_CHECK(kernels::require_trusted({.family = family, .profile = profile, .untrusted = verdict.wrong},
+                                        options.scope));
+    return verdict.wrong;
+}
+
+} // namespace etna::generate

@@ -1,0 +1,221 @@
+#include "core/kernels/self_check/cache.hpp"
+#include "core/kernels/self_check/problems.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t q_heads = 6;
+constexpr uint32_t kv_heads = 2;
+constexpr uint32_t head_dim = 18;
+constexpr uint32_t head_stride = 24;
+constexpr uint32_t width = q_heads * head_dim;
+constexpr float scale = 0.3F;
+
+/// A softmax over keys [first, end) of one head and the values under it.
+struct Softmax {
+    double largest = 0;
+    double total = 0;              ///< of exp(score - largest)
+    std::vector<double> mean = {}; ///< [head_dim], of the values
+    double score_error = 0;        ///< of a score
+    double weight_error = 0;       ///< of a weight, relative; of a mean, to the largest value twice that
+};
+
+struct Problem {
+    std::span<const float> query; ///< [head_dim]
+    const CacheContent& content;
+    uint32_t kv_head;
+    float softcap;
+};
+
+Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
+    std::vector<double> scores;
+    double size = 0;
+    for (uint32_t place = first; place < end; ++place) {
+        const double* key =
+            problem.content.keys.data() + std::size_t{place * kv_heads + problem.kv_head} * head_dim;
+        double sum = 0;
+        double own_size = 0;
+        for (uint32_t d = 0; d < head_dim; ++d) {
+            sum += problem.query[d] * key[d];
+            own_size += std::abs(problem.query[d] * key[d]);
+        }
+        sum *= scale;
+        scores.push_back(problem.softcap == 0 ? sum : problem.softcap * std::tanh(sum / problem.softcap));
+        size = std::max(size, own_size * scale);
+    }
+    const auto [smallest, largest] = std::minmax_element(scores.begin(), scores.end());
+    Softmax result{.largest = *largest, .mean = std::vector<double>(head_dim)};
+    for (uint32_t i = 0; i < scores.size(); ++i) {
+        const double weight = std::exp(scores[i] - result.largest);
+        const double* value =
+            problem.content.values.data() + std::size_t{(first + i) * kv_heads + problem.kv_head} * head_dim;
+        result.total += weight;
+        for (uint32_t d = 0; d < head_dim; ++d)
+            result.mean[d] += weight * value[d];
+    }
+    for (double& one : result.mean)
+        one /= result.total;
+    // Products and sums of a score; exp, good for 3 + 2 |x| units, once a key and once a page; sums over
+    // keys.
+    const auto keys = static_cast<double>(scores.size());
+    result.score_error = rounding * ((head_stride + 8) * size + 32 * problem.softcap);
+    result.weight_error = 2 * result.score_error +
+                          rounding * (6 * (keys / page_tokens + 2) + 4 * (*largest - *smallest) + keys + 16);
+    return result;
+}
+
+/// Cache and queries of rows that attend to [0, index] each.
+struct Setup {
+    CacheContent content;
+    TrialCache cache;
+    std::vector<float> q;
+    std::vector<uint32_t> indices;
+    Attention operation; ///< all but window, softcap and path
+
+    [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
+        return {.query =
+                    std::span(q).subspan(std::size_t{row} * width + std::size_t{head} * head_dim, head_dim),
+                .content = content,
+                .kv_head = head / (q_heads / kv_heads),
+                .softcap = softcap};
+    }
+};
+
+Setup set_up(Trial& trial, CacheFormat format, std::vector<uint32_t> indices) {
+    Noise noise(10);
+    Setup setup;
+    const auto rows = static_cast<uint32_t>(indices.size());
+    const uint32_t longest = *std::max_element(indices.begin(), indices.end()) + 1;
+    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, longest}, setup.content);
+    setup.q = noise.numbers(uint64_t{rows} * width);
+    std::vector<RowInfo> infos;
+    infos.reserve(rows);
+    for (const uint32_t index : indices)
+        infos.push_back({.index = index, .table = TrialCache::table_start});
+    setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
+                       .q = trial.put_rows(setup.q, rows, width),
+                       .output = trial.put_unset(rows, width),
+                       .cache = setup.cache.device,
+                       .tables = {trial.put(setup.cache.table)},
+                       .q_heads = q_heads,
+                       .scale = scale,
+                       .longest = longest};
+    setup.indices = std::move(indices);
+    return setup;
+}
+
+/// Rows whose keys lie in one run.
+void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap) {
+    Setup setup = set_up(trial, format, {70, 33, 0});
+    setup.operation.window = window;
+    setup.operation.softcap = softcap;
+    setup.operation.path = RowPath::prompt;
+    attention(trial.library(), trial.recorder(), setup.operation);
+    std::vector<Bounded> expected;
+    for (uint32_t row = 0; row < setup.indices.size(); ++row) {
+        const uint32_t end = setup.indices[row] + 1;
+        const uint32_t first = window != 0 && end > window ? end - window : 0;
+        for (uint32_t head = 0; head < q_heads; ++head) {
+            const Softmax exact = softmax_over(setup.problem(row, head, softcap), first, end);
+            for (const double mean : exact.mean)
+                expected.push_back({mean, 2 * exact.weight_error * 2});
+        }
+    }
+    trial.expect_rows(setup.operation.output, 0, expected);
+}
+
+/// Whether partials of one row (shaders/attention/arguments.h) are what its runs make.
+bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
+    for (std::size_t at = 0; at < exact.size(); ++at) {
+        const Softmax& run = exact[at];
+        std::vector<float> partial(head_stride + 2); // sums, largest score, sum of weights
+        std::memcpy(partial.data(), content.data() + at * partial.size() * 4, partial.size() * 4);
+        const double largest = partial[head_stride];
+        const double total = partial[head_stride + 1];
+        const double total_then = run.total * std::exp(run.largest - largest);
+        bool holds = std::abs(largest - run.largest) <= run.score_error &&
+                     std::abs(total - total_then) <= run.weight_error * total_then;
+        for (uint32_t d = 0; d < head_dim; ++d)
+            holds = holds && std::abs(partial[d] / total - run.mean[d]) <= 2 * run.weight_error * 2;
+        if (!holds)
+            return false;
+    }
+    return true;
+}
+
+/// A row whose keys span two runs.
+void pose_partial(Trial& trial, CacheFormat format) {
+    const PlanTarget& target = trial.library().target();
+    const uint32_t run = attention_run_tokens(target);
+    Setup setup = set_up(trial, format, {run + 40});
+    const uint64_t bytes = attention_partial_bytes(target, 1, setup.operation.longest, q_heads, head_dim);
+    setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
+    attention(trial.library(), trial.recorder(), setup.operation);
+    std::vector<Softmax> exact;
+    for (uint32_t head = 0; head < q_heads; ++head) {
+        exact.push_back(softmax_over(setup.problem(0, head, 0), 0, run));
+        exact.push_back(softmax_over(setup.problem(0, head, 0), run, run + 41));
+    }
+    trial.expect(setup.operation.partials,
+                 [exact](ByteView content) { return partials_hold(content, exact); });
+}
+
+} // namespace
+
+void pose_attention(Trial& trial, const KernelUse&) {
+    pose_whole(trial, CacheFormat::f32, 0, 0);
+    pose_whole(trial, CacheFormat::q8_0, 41, 2);
+    pose_partial(trial, CacheFormat::f16);
+}
+
+void pose_attention_merge(Trial& trial, const KernelUse&) {
+    constexpr uint32_t rows = 2;
+    constexpr uint32_t runs = 2;
+    const PlanTarget& target = trial.library().target();
+    const uint32_t run = attention_run_tokens(target);
+    Noise noise(11);
+    const TrialCache cache =
+        put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // which nothing reads
+    const std::vector<RowInfo> infos{{.index = 3}, {.index = run + 3}};
+    std::vector<float> partials;
+    for (uint32_t i = 0; i < rows * q_heads * runs; ++i) {
+        const auto sums = noise.numbers(head_stride);
+        partials.insert(partials.end(), sums.begin(), sums.end());
+        partials.push_back(3 * noise.number());
+        partials.push_back(2 + noise.number());
+    }
+    const Activations output = trial.put_unset(rows, width);
+    attention_merge(trial.library(), trial.recorder(),
+                    {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
+                     .q = trial.put_unset(rows, width),
+                     .output = output,
+                     .cache = cache.device,
+                     .tables = {trial.put(cache.table)},
+                     .q_heads = q_heads,
+                     .scale = scale,
+                     .longest = run + 4,
+                     .partials = trial.put(partials)});
+    // The first row's keys lie in one run: attention() has finished it.
+    std::vector<Bounded> expected(width, {Trial::unset, 0});
+    for (uint32_t head = 0; head < q_heads; ++head) {
+        const float* one = partials.data() + std::size_t{q_heads + head} * runs * (head_stride + 2);
+        const float* other = one + head_stride + 2;
+        const double largest = std::max(one[head_stride], other[head_stride]);
+        const double one_weight = std::exp(one[head_stride] - largest);
+        const double other_weight = std::exp(other[head_stride] - largest);
+        const double total = one_weight * one[head_stride + 1] + other_weight * other[head_stride + 1];
+        for (uint32_t d = 0; d < head_dim; ++d) {
+            const double size = one_weight * std::abs(one[d]) + other_weight * std::abs(other[d]);
+            expected.push_back(
+                {(one_weight * one[d] + other_weight * other[d]) / total, 64 * rounding * size / total});
+        }
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+} // namespace etna::kernels

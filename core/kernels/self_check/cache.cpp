@@ -1,0 +1,149 @@
+#include "core/kernels/self_check/cache.hpp"
+
+#include "core/base/half.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <utility>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t block_elements = 32; ///< of q8_0, that share a scale
+
+template <class T>
+T load(ByteView bytes, uint64_t at) {
+    T value{};
+    std::memcpy(&value, bytes.subspan(at, sizeof value).data(), sizeof value);
+    return value;
+}
+
+template <class T>
+void store(std::span<std::byte> bytes, uint64_t at, T value) {
+    std::memcpy(bytes.subspan(at, sizeof value).data(), &value, sizeof value);
+}
+
+/// A half with a random fraction and one of four neighbouring exponents, the least of which is `exponent`.
+uint16_t random_half(Noise& noise, uint32_t sign_mask, uint32_t exponent) {
+    const uint32_t bits = noise.bits();
+    return static_cast<uint16_t>((bits & (sign_mask | 0x3FFU)) | (exponent + (bits >> 16) % 4) << 10);
+}
+
+/// Puts a number in (-2, 2).
+void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, TrialCache::Position at) {
+    switch (format) {
+    case CacheFormat::f32:
+        store(bytes, at.element, 2 * noise.number());
+        break;
+    case CacheFormat::f16:
+        store(bytes, at.element, random_half(noise, 0x8000, 12)); // from 2^-3
+        break;
+    case CacheFormat::q8_0:
+        store(bytes, at.element, static_cast<int8_t>(noise.bits() % 255) - 127);
+        break;
+    }
+}
+
+double number_at(CacheFormat format, ByteView bytes, TrialCache::Position at) {
+    if (format == CacheFormat::f32)
+        return load<float>(bytes, at.element);
+    if (format == CacheFormat::f16)
+        return half_to_float(load<uint16_t>(bytes, at.element));
+    return double{half_to_float(load<uint16_t>(bytes, at.scale))} * load<int8_t>(bytes, at.element);
+}
+
+/// What storing adds to a number's distance; the direction of rounding to f16 is the driver's choice.
+double storing_error(CacheFormat format, const std::vector<Bounded>& head, std::size_t d) {
+    if (format == CacheFormat::f32)
+        return 0;
+    if (format == CacheFormat::f16)
+        return 0x1p-10 * std::abs(head[d].value) + 0x1p-24;
+    double largest = 0;
+    const std::size_t first = d / block_elements * block_elements;
+    for (std::size_t i = first; i < std::min(first + block_elements, head.size()); ++i)
+        largest = std::max(largest, std::abs(head[i].value) + head[i].tolerance);
+    return largest * (0.5 / 127 + 0x1p-9); // half a step, and the scale's own rounding
+}
+
+/// The cache without its memory.
+TrialCache shaped(const CacheShape& shape) {
+    TrialCache cache;
+    const uint32_t used = divide_up(shape.places, page_tokens);
+    cache.device = {.formats = {shape.format, shape.format},
+                    .kv_heads = shape.kv_heads,
+                    .head_dim = shape.head_dim,
+                    .pages = used + 1};
+    cache.head_stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
+    cache.table.assign(TrialCache::table_start, used); // a page that is not the sequence's
+    for (uint32_t page = used; page > 0; --page)
+        cache.pages.push_back(page - 1);
+    cache.table.insert(cache.table.end(), cache.pages.begin(), cache.pages.end());
+    return cache;
+}
+
+uint64_t bytes_of(const CacheShape& shape, const TrialCache& cache) {
+    return layer_cache_bytes(shape.format, cache.device.pages, shape.kv_heads, shape.head_dim);
+}
+
+} // namespace
+
+TrialCache::Position TrialCache::position(uint32_t place, uint32_t kv_head, uint32_t dim) const {
+    const CacheFormat format = device.formats.keys;
+    const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
+    const uint64_t piece = uint64_t{pages[place / page_tokens]} * device.kv_heads + kv_head;
+    const uint64_t start = piece * layer_cache_bytes(format, 1, 1, device.head_dim);
+    const uint64_t place_scales = divide_up(head_stride, 2 * block_elements) * 4;
+    const uint64_t in_page = place % page_tokens;
+    return {.element = start + (in_page * head_stride + dim) * element_bytes,
+            .scale = start + uint64_t{page_tokens} * head_stride + in_page * place_scales +
+                     dim / block_elements * 2};
+}
+
+TrialCache put_cache(Trial& trial, const CacheShape& shape) {
+    TrialCache cache = shaped(shape);
+    const std::vector<std::byte> unwritten(bytes_of(shape, cache), std::byte{0xFF}); // NaN
+    cache.device.keys = trial.put(unwritten);
+    cache.device.values = trial.put(unwritten);
+    return cache;
+}
+
+TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content) {
+    TrialCache cache = shaped(shape);
+    const auto fill = [&](std::vector<double>& numbers) {
+        std::vector<std::byte> bytes(bytes_of(shape, cache));
+        numbers.reserve(uint64_t{shape.places} * shape.kv_heads * shape.head_dim);
+        for (uint32_t place = 0; place < shape.places; ++place) {
+            for (uint32_t head = 0; head < shape.kv_heads; ++head) {
+                for (uint32_t d = 0; d < shape.head_dim; ++d) {
+                    const TrialCache::Position at = cache.position(place, head, d);
+                    if (shape.format == CacheFormat::q8_0 && d % block_elements == 0)
+                        store(std::span(bytes), at.scale, random_half(noise, 0, 5)); // from 2^-10 to 2^-6
+                    put_number(shape.format, noise, bytes, at);
+                    numbers.push_back(number_at(shape.format, bytes, at));
+                }
+            }
+        }
+        return trial.put(bytes);
+    };
+    cache.device.keys = fill(content.keys);
+    cache.device.values = fill(content.values);
+    return cache;
+}
+
+void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t place,
+                  uint32_t kv_head, const std::vector<Bounded>& expected) {
+    trial.expect(keys_or_values, [=](ByteView content) {
+        const CacheFormat format = cache.device.formats.keys;
+        for (uint32_t d = 0; d < expected.size(); ++d) {
+            const double stored = number_at(format, content, cache.position(place, kv_head, d));
+            const double tolerance = expected[d].tolerance + storing_error(format, expected, d);
+            if (!(std::abs(stored - expected[d].value) <= tolerance))
+                return false;
+        }
+        return true;
+    });
+}
+
+} // namespace etna::kernels

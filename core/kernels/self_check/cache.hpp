@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/kernels/operations.hpp"
+#include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/trial.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace etna::kernels {
+
+/// A layer's cache in a trial's memory, with the pages of one sequence in falling order.
+struct TrialCache {
+    LayerCache device;
+    uint32_t head_stride = 0; ///< elements of a place
+    std::vector<uint32_t> pages;
+    std::vector<uint32_t> table; ///< PageTables: what is before the sequence's table, then its pages
+    static constexpr uint32_t table_start = 2;
+
+    /// Where the sequence's place keeps an element and, in q8_0, its scale: bytes from the start of keys or
+    /// values, which are of one format (shaders/include/cache.glsl).
+    struct Position {
+        uint64_t element;
+        uint64_t scale;
+    };
+    [[nodiscard]] Position position(uint32_t place, uint32_t kv_head, uint32_t dim) const;
+};
+
+struct CacheShape {
+    CacheFormat format = CacheFormat::f32; ///< of keys and values
+    uint32_t kv_heads = 1;
+    uint32_t head_dim = 2;
+    uint32_t places = 1;
+};
+
+/// Keys and values of the sequence, [place][kv_head][head_dim].
+struct CacheContent {
+    std::vector<double> keys;
+    std::vector<double> values;
+};
+
+/// A cache that nothing was written to.
+TrialCache put_cache(Trial& trial, const CacheShape& shape);
+/// A cache of noise in (-2, 2), and its numbers.
+TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content);
+
+/// Expects numbers in a place of keys or values, as far as the format can hold them.
+void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t place,
+                  uint32_t kv_head, const std::vector<Bounded>& expected);
+
+} // namespace etna::kernels

@@ -1,0 +1,39 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/weights.hpp"
+
+#include <cmath>
+
+namespace etna::kernels {
+
+void pose_embed(Trial& trial, const KernelUse& use) {
+    constexpr uint32_t vocabulary = 21;
+    constexpr uint32_t slot = RowInfo::input_is_slot;
+    Noise noise(1);
+    const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
+    const uint32_t columns = odd_columns(use.format, 288);
+    const NoiseMatrices table =
+        put_weights(trial, noise, {.layout = layout, .rows = vocabulary, .columns = columns});
+    const std::vector<RowInfo> infos{{.input = 20}, {.input = 3}, {.input = slot | 1}, {.input = 999}};
+    const std::vector<uint32_t> tokens{20, 3, 13, vocabulary - 1};
+    const Activations output = trial.put_unset(4, columns);
+    embed(trial.library(), trial.recorder(),
+          {.rows = {.infos = trial.put(infos), .first = 0, .count = 4},
+           .slots = trial.put(std::vector<uint32_t>{5, 13}),
+           .table = table.device,
+           .output = output,
+           .scale = 0.5F});
+    std::vector<Bounded> expected;
+    for (const uint32_t token : tokens) {
+        for (uint32_t k = 0; k < columns; ++k) {
+            const std::size_t at = std::size_t{token} * columns + k;
+            const double value = 0.5 * table.values[at];
+            // scale x code is exact; what has an offset is rounded once, in either direction
+            const bool is_exact = std::abs(table.values[at]) == table.sizes[at];
+            expected.push_back({value, is_exact ? 0 : 2 * rounding * std::abs(value)});
+        }
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+} // namespace etna::kernels

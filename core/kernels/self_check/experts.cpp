@@ -1,0 +1,136 @@
+#include "core/kernels/experts.hpp"
+
+#include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/problems.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t experts = 71;
+constexpr uint32_t used = 3;
+constexpr uint32_t rows = 5;
+constexpr uint32_t pairs = rows * used;
+
+std::vector<uint32_t> words_of(ByteView content) {
+    std::vector<uint32_t> words(content.size() / 4);
+    std::memcpy(words.data(), content.data(), words.size() * 4);
+    return words;
+}
+
+/// Whether groups (shaders/experts/groups.glsl) hold every pair once, in tiles of its expert of at most
+/// `tile_pairs`.
+bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t>& chosen,
+                 uint32_t tile_pairs) {
+    if (groups[0] > pairs)
+        return false;
+    const uint32_t* order = groups.data() + 1 + std::size_t{3} * pairs;
+    std::vector<uint32_t> times(pairs, 0);
+    for (uint32_t tile = 0; tile < groups[0]; ++tile) {
+        const uint32_t* entry = groups.data() + 1 + std::size_t{3} * tile; // expert, first place, count
+        if (entry[2] == 0 || entry[2] > tile_pairs || entry[1] >= pairs || entry[2] > pairs - entry[1])
+            return false;
+        for (uint32_t place = entry[1]; place < entry[1] + entry[2]; ++place) {
+            const uint32_t pair = order[place];
+            if (pair >= pairs || chosen[pair] != entry[0])
+                return false;
+            ++times[pair];
+        }
+    }
+    return std::all_of(times.begin(), times.end(), [](uint32_t count) { return count == 1; });
+}
+
+} // namespace
+
+void pose_expert_route(Trial& trial, const KernelUse&) {
+    Noise noise(6);
+    // Scores a quarter apart, in random order, so that the largest are certain.
+    std::vector<float> router;
+    std::vector<uint32_t> chosen;
+    std::vector<Bounded> shares;
+    for (uint32_t row = 0; row < rows; ++row) {
+        std::vector<uint32_t> order(experts);
+        std::iota(order.begin(), order.end(), 0);
+        for (uint32_t i = experts; i > 1; --i)
+            std::swap(order[i - 1], order[noise.bits() % i]);
+        std::vector<float> scores(experts);
+        double sum = 0;
+        for (uint32_t rank = 0; rank < experts; ++rank) {
+            scores[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
+            if (rank < used)
+                sum += std::exp(-0.25 * rank);
+        }
+        for (uint32_t rank = 0; rank < used; ++rank) {
+            chosen.push_back(order[rank]);
+            const double share = std::exp(-0.25 * rank) / sum;
+            shares.push_back({share, 32 * rounding * share});
+        }
+        router.insert(router.end(), scores.begin(), scores.end());
+    }
+    const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, experts));
+    const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
+    expert_route(
+        trial.library(), trial.recorder(),
+        {.router = trial.put_rows(router, rows, experts),
+         .choice = {
+             .experts = chosen_range, .shares = shares_range, .count = experts, .used = used, .rows = rows}});
+    trial.expect_words(chosen_range, chosen);
+    trial.expect_numbers(shares_range, shares);
+}
+
+void pose_expert_group(Trial& trial, const KernelUse&) {
+    constexpr uint32_t few_experts = 4; // so that some have more than a tile's pairs
+    std::vector<uint32_t> chosen;
+    for (uint32_t row = 0; row < rows; ++row) {
+        for (uint32_t choice = 0; choice < used; ++choice)
+            chosen.push_back((row * row + choice) % few_experts);
+    }
+    const vk::Range range = trial.put(std::vector<uint32_t>(expert_group_bytes(rows, used) / 4, 0xFFFFFFFFU));
+    expert_group(trial.library(), trial.recorder(),
+                 {.experts = trial.put(chosen),
+                  .shares = trial.put(std::vector<float>(pairs)),
+                  .count = few_experts,
+                  .used = used,
+                  .rows = rows},
+                 {.range = range});
+    trial.expect(range, [chosen](ByteView content) {
+        return groups_hold(words_of(content), chosen, expert_tile_pairs(pairs, few_experts));
+    });
+}
+
+void pose_expert_sum(Trial& trial, const KernelUse&) {
+    constexpr uint32_t columns = 131;
+    Noise noise(7);
+    const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
+    const std::vector<float> shares = noise.numbers(pairs);
+    const std::vector<float> before = noise.numbers(uint64_t{rows} * columns);
+    const Activations output = trial.put_rows(before, rows, columns);
+    expert_sum(trial.library(), trial.recorder(),
+               {.input = trial.put_rows(x, pairs, columns),
+                .output = output,
+                .choice = {.experts = trial.put(std::vector<uint32_t>(pairs)),
+                           .shares = trial.put(shares),
+                           .count = experts,
+                           .used = used,
+                           .rows = rows}});
+    std::vector<Bounded> expected;
+    for (uint32_t row = 0; row < rows; ++row) {
+        for (uint32_t k = 0; k < columns; ++k) {
+            double sum = before[row * columns + k];
+            double size = std::abs(sum);
+            for (uint32_t pair = row * used; pair < (row + 1) * used; ++pair) {
+                const double part = double{shares[pair]} * x[pair * columns + k];
+                sum += part;
+                size += std::abs(part);
+            }
+            expected.push_back({sum, (used + 4) * rounding * size});
+        }
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+} // namespace etna::kernels

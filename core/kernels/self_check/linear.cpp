@@ -1,0 +1,95 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/policy.hpp"
+#include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/weights.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace etna::kernels {
+namespace {
+
+struct Shape {
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t count;
+    Store store;
+};
+
+/// What rounding weights and inputs to f16 adds to a product, in whatever direction: 2^-10 of each factor, or
+/// 2^-24 where it is small, for inputs as a part of the largest.
+double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
+    double largest = 0;
+    for (const float one : x)
+        largest = std::max(largest, std::abs(double{one}));
+    double error = 0;
+    for (std::size_t k = 0; k < x.size(); ++k) {
+        const double w = std::abs(weight.values[row * x.size() + k]);
+        const double w_error = w * 0x1p-10 + 0x1p-24;
+        const double x_error = std::abs(x[k]) * 0x1p-10 + largest * 0x1p-24;
+        error += w * x_error + w_error * (std::abs(x[k]) + x_error);
+    }
+    return error;
+}
+
+/// y = W x, or y += W x + b.
+void pose(Trial& trial, const KernelUse& use, const Shape& shape) {
+    Noise noise(2);
+    const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
+    const NoiseMatrices weight =
+        put_weights(trial, noise, {.layout = layout, .rows = shape.rows, .columns = shape.columns});
+    const std::vector<float> x = noise.numbers(uint64_t{shape.count} * shape.columns);
+    const std::vector<float> before = noise.numbers(uint64_t{shape.count} * shape.rows);
+    const std::vector<float> bias = noise.numbers(shape.rows);
+    const bool adds = shape.store == Store::add;
+    const Activations output =
+        adds ? trial.put_rows(before, shape.count, shape.rows) : trial.put_unset(shape.count, shape.rows);
+    Linear operation{.weight = weight.device,
+                     .input = trial.put_rows(x, shape.count, shape.columns),
+                     .output = output,
+                     .count = shape.count,
+                     .path = use.path,
+                     .store = shape.store,
+                     .factors = use.factors};
+    if (adds)
+        operation.bias = trial.put(bias);
+    linear(trial.library(), trial.recorder(), operation);
+
+    const bool to_half = use.variant == shaders::linear_matrix(static_cast<shaders::Format>(use.format));
+    std::vector<Bounded> expected;
+    expected.reserve(before.size());
+    for (uint32_t c = 0; c < shape.count; ++c) {
+        const std::span<const float> column =
+            std::span(x).subspan(std::size_t{c} * shape.columns, shape.columns);
+        for (uint32_t m = 0; m < shape.rows; ++m) {
+            Bounded y = product(weight, m, column);
+            if (to_half)
+                y.tolerance += half_error(weight, m, column);
+            if (adds) {
+                const double more = double{bias[m]} + before[expected.size()];
+                y = {y.value + more, y.tolerance + 2 * rounding * (std::abs(y.value) + std::abs(more) + 2)};
+            }
+            expected.push_back(y);
+        }
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+} // namespace
+
+void pose_linear(Trial& trial, const KernelUse& use) {
+    constexpr uint32_t few_rows = 67;
+    constexpr uint32_t many_rows = 2051;
+    const PlanTarget& target = trial.library().target();
+    const Layout layout{use.format, preferred_arrangement(target, use.format)};
+    // A tile of columns and some; elsewhere as many as one workgroup takes, and some.
+    const uint32_t several = use.path == RowPath::prompt ? 35 : 11;
+    pose(trial, use, {few_rows, odd_columns(use.format, 288), 1, Store::add});
+    // Where larger matrices get a pipeline of their own, one of those.
+    const auto few = linear_plan(target, layout, few_rows, use.path, several, use.factors);
+    const auto many = linear_plan(target, layout, many_rows, use.path, several, use.factors);
+    const bool differ = few && many && *few != *many;
+    pose(trial, use, {differ ? many_rows : few_rows, odd_columns(use.format, 96), several, Store::replace});
+}
+
+} // namespace etna::kernels

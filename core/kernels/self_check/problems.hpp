@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/kernels/chosen.hpp"
+#include "core/kernels/self_check/trial.hpp"
+
+// For each operation a function that has its kernel work on small problems of odd sizes and says what must
+// come out: the operation's formula (core/kernels/operations.hpp, experts.hpp) in double precision. What
+// other kernels would leave for it comes from the host, so that a mistake is nobody else's.
+namespace etna::kernels {
+
+using Pose = void(Trial& trial, const KernelUse& use);
+
+// embed.cpp, linear.cpp, rms_norm.cpp
+Pose pose_embed;
+Pose pose_linear;
+Pose pose_rms_norm;
+
+// rotary_store.cpp, attention.cpp
+Pose pose_rotary_store;
+Pose pose_attention;
+Pose pose_attention_merge;
+
+// activation.cpp
+Pose pose_gate_multiply;
+Pose pose_soft_cap;
+
+// experts.cpp, expert_linear.cpp
+Pose pose_expert_route;
+Pose pose_expert_group;
+Pose pose_expert_linear;
+Pose pose_expert_sum;
+
+// sample.cpp
+Pose pose_sample_partial;
+Pose pose_sample_finish;
+
+} // namespace etna::kernels

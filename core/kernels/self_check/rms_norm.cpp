@@ -1,0 +1,64 @@
+#include "core/kernels/operations.hpp"
+#include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/problems.hpp"
+
+#include <cmath>
+
+namespace etna::kernels {
+
+void pose_rms_norm(Trial& trial, const KernelUse&) {
+    constexpr uint32_t columns = 283;
+    constexpr uint32_t rows = 3;
+    constexpr float epsilon = 1e-5F;
+    Noise noise(3);
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> before = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> weight = noise.numbers(columns);
+    const Activations input = trial.put_rows(x, rows, columns);
+    const vk::Range weights = trial.put(weight);
+    const Activations replaced = trial.put_unset(2, columns);
+    const Activations added = trial.put_rows(before, rows, columns);
+    rms_norm(trial.library(), trial.recorder(),
+             {.input = input,
+              .output = replaced,
+              .weight = weights,
+              .count = 2,
+              .indices = trial.put(std::vector<uint32_t>{2, 0}),
+              .epsilon = epsilon});
+    const vk::Range stages = trial.put(std::vector<uint32_t>(rows, 7));
+    rms_norm(trial.library(), trial.recorder(),
+             {.input = input,
+              .output = added,
+              .weight = weights,
+              .count = rows,
+              .epsilon = epsilon,
+              .store = Store::add,
+              .watch = Watch{.stages = stages, .stage = 0}});
+    trial.expect_words(stages, std::vector<uint32_t>(rows, no_stage));
+
+    const auto normed = [&](uint32_t row, uint32_t k) {
+        double squares = 0;
+        for (uint32_t i = 0; i < columns; ++i)
+            squares += double{x[row * columns + i]} * x[row * columns + i];
+        const double y = x[row * columns + k] / std::sqrt(squares / columns + double{epsilon}) * weight[k];
+        // a sum of squares, division, inverse square root (2 units), two products
+        return Bounded{y, (columns + 16) * rounding * std::abs(y)};
+    };
+    std::vector<Bounded> expected;
+    for (const uint32_t row : {2U, 0U}) {
+        for (uint32_t k = 0; k < columns; ++k)
+            expected.push_back(normed(row, k));
+    }
+    trial.expect_rows(replaced, 0, expected);
+    expected.clear();
+    for (uint32_t row = 0; row < rows; ++row) {
+        for (uint32_t k = 0; k < columns; ++k) {
+            const Bounded y = normed(row, k);
+            const double sum = before[row * columns + k] + y.value;
+            expected.push_back({sum, y.tolerance + rounding * std::abs(sum)});
+        }
+    }
+    trial.expect_rows(added, 0, expected);
+}
+
+} // namespace etna::kernels

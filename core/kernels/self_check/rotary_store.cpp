@@ -1,0 +1,129 @@
+#include "core/kernels/self_check/cache.hpp"
+#include "core/kernels/self_check/problems.hpp"
+
+#include <cmath>
+#include <span>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t rows = 3;
+constexpr uint32_t q_heads = 3;
+constexpr uint32_t kv_heads = 2;
+constexpr float epsilon = 1e-5F;
+
+struct Shape {
+    CacheFormat cache;
+    uint32_t head_dim;
+    uint32_t rotated;
+    RotaryPairs pairs;
+    bool norms;
+};
+
+/// One head after norm and rotation; `angles` are (cos, sin) of each pair.
+std::vector<Bounded> turned(const Shape& shape, std::span<const float> head, std::span<const float> norm,
+                            std::span<const float> angles) {
+    std::vector<double> x(head.begin(), head.end());
+    double roundings = 0;
+    if (shape.norms) {
+        double squares = 0;
+        for (const double one : x)
+            squares += one * one;
+        const double factor = 1 / std::sqrt(squares / shape.head_dim + double{epsilon});
+        for (uint32_t d = 0; d < shape.head_dim; ++d)
+            x[d] *= factor * norm[d];
+        roundings = shape.head_dim + 16;
+    }
+    std::vector<Bounded> result;
+    result.reserve(x.size());
+    for (const double one : x)
+        result.push_back({one, roundings * rounding * std::abs(one)});
+    for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
+        const uint32_t i = shape.pairs == RotaryPairs::halves ? p : 2 * p;
+        const uint32_t j = shape.pairs == RotaryPairs::halves ? p + shape.rotated / 2 : 2 * p + 1;
+        const double cosine = angles[std::size_t{2} * p];
+        const double sine = angles[std::size_t{2} * p + 1];
+        const double size = std::abs(x[i]) + std::abs(x[j]);
+        const double tolerance = (roundings + 4) * rounding * size;
+        result[i] = {x[i] * cosine - x[j] * sine, tolerance};
+        result[j] = {x[i] * sine + x[j] * cosine, tolerance};
+    }
+    return result;
+}
+
+std::vector<Bounded> exactly(std::span<const float> head) {
+    std::vector<Bounded> result;
+    result.reserve(head.size());
+    for (const float one : head)
+        result.push_back({one, 0});
+    return result;
+}
+
+void pose(Trial& trial, const Shape& shape) {
+    Noise noise(9);
+    const uint32_t width = q_heads * shape.head_dim;
+    const uint32_t kv_width = kv_heads * shape.head_dim;
+    const TrialCache cache = put_cache(trial, {shape.cache, kv_heads, shape.head_dim, 45});
+    const std::vector<uint32_t> places{0, 33, 44};
+    std::vector<RowInfo> infos;
+    std::vector<float> angles;
+    for (const uint32_t place : places) {
+        infos.push_back({.index = place, .table = TrialCache::table_start});
+        for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
+            const double angle = 3 * noise.number();
+            angles.push_back(static_cast<float>(std::cos(angle)));
+            angles.push_back(static_cast<float>(std::sin(angle)));
+        }
+    }
+    const std::vector<float> q = noise.numbers(uint64_t{rows} * width);
+    const std::vector<float> k = noise.numbers(uint64_t{rows} * kv_width);
+    const std::vector<float> v = noise.numbers(uint64_t{rows} * kv_width);
+    const std::vector<float> q_norm = noise.numbers(shape.head_dim);
+    const std::vector<float> k_norm = noise.numbers(shape.head_dim);
+    const Activations queries = trial.put_rows(q, rows, width);
+    RotaryStore operation{.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
+                          .q = queries,
+                          .k = trial.put_rows(k, rows, kv_width),
+                          .v = trial.put_rows(v, rows, kv_width),
+                          .angles = trial.put(angles),
+                          .cache = cache.device,
+                          .tables = {trial.put(cache.table)},
+                          .q_heads = q_heads,
+                          .rotated = shape.rotated,
+                          .pairs = shape.pairs,
+                          .epsilon = epsilon};
+    if (shape.norms) {
+        operation.q_norm = trial.put(q_norm);
+        operation.k_norm = trial.put(k_norm);
+    }
+    rotary_store(trial.library(), trial.recorder(), operation);
+
+    std::vector<Bounded> expected;
+    const auto head_of = [&](const std::vector<float>& all, uint32_t row, uint32_t heads, uint32_t head) {
+        return std::span(all).subspan((std::size_t{row} * heads + head) * shape.head_dim, shape.head_dim);
+    };
+    for (uint32_t row = 0; row < rows; ++row) {
+        const auto own_angles = std::span(angles).subspan(std::size_t{row} * shape.rotated, shape.rotated);
+        for (uint32_t head = 0; head < q_heads; ++head) {
+            const auto one = turned(shape, head_of(q, row, q_heads, head), q_norm, own_angles);
+            expected.insert(expected.end(), one.begin(), one.end());
+        }
+        for (uint32_t head = 0; head < kv_heads; ++head) {
+            expect_place(trial, cache, cache.device.keys, places[row], head,
+                         turned(shape, head_of(k, row, kv_heads, head), k_norm, own_angles));
+            expect_place(trial, cache, cache.device.values, places[row], head,
+                         exactly(head_of(v, row, kv_heads, head)));
+        }
+    }
+    trial.expect_rows(queries, 0, expected);
+}
+
+} // namespace
+
+void pose_rotary_store(Trial& trial, const KernelUse&) {
+    pose(trial, {CacheFormat::f16, 18, 12, RotaryPairs::halves, true});
+    pose(trial, {CacheFormat::f32, 18, 18, RotaryPairs::adjacent, false});
+    pose(trial, {CacheFormat::q8_0, 42, 18, RotaryPairs::halves, false}); // a block and a part of one
+}
+
+} // namespace etna::kernels

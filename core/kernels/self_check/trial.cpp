@@ -1,0 +1,113 @@
+#include "core/kernels/self_check/trial.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+namespace etna::kernels {
+namespace {
+
+template <class T>
+T element_at(ByteView content, std::size_t index) {
+    T element;
+    std::memcpy(&element, content.data() + index * sizeof(T), sizeof(T));
+    return element;
+}
+
+bool within(float result, const Bounded& expected) {
+    return std::abs(result - expected.value) <= expected.tolerance; // NaN is not
+}
+
+} // namespace
+
+Result<Trial> Trial::create(Library& library) {
+    ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(library.device()));
+    return Trial(library, std::move(recorder));
+}
+
+vk::Range Trial::put_bytes(ByteView content) {
+    if (content.empty())
+        return {};
+    const uint64_t bytes = round_up(content.size(), 16);
+    auto buffer = vk::Buffer::create(library_->device(), vk::Memory::readback, bytes, "self-check");
+    if (!buffer) {
+        fail(std::move(buffer).error());
+        return {};
+    }
+    const MutableByteView mapped = buffer->mapped();
+    std::copy(content.begin(), content.end(), mapped.begin());
+    std::fill(mapped.begin() + static_cast<std::ptrdiff_t>(content.size()), mapped.end(), std::byte{0});
+    buffers_.push_back(std::move(*buffer));
+    return buffers_.back().range(0, content.size());
+}
+
+Activations Trial::put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns) {
+    const uint32_t stride = padded_columns(columns);
+    std::vector<float> padded(std::size_t{rows} * stride, 0.0F);
+    for (uint32_t row = 0; row < rows; ++row) {
+        std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * columns), columns,
+                    padded.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * stride));
+    }
+    return {.range = put(padded), .columns = columns, .stride = stride};
+}
+
+Activations Trial::put_unset(uint32_t rows, uint32_t columns) {
+    return put_rows(std::vector<float>(std::size_t{rows} * columns, unset), rows, columns);
+}
+
+void Trial::expect(vk::Range range, std::function<bool(ByteView)> holds) {
+    expectations_.push_back({range, std::move(holds)});
+}
+
+void Trial::expect_numbers(vk::Range range, std::vector<Bounded> expected) {
+    expect(range, [expected = std::move(expected)](ByteView content) {
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            if (!within(element_at<float>(content, i), expected[i]))
+                return false;
+        }
+        return true;
+    });
+}
+
+void Trial::expect_rows(const Activations& results, uint32_t first, const std::vector<Bounded>& expected) {
+    const uint32_t columns = results.columns;
+    const auto rows = static_cast<uint32_t>(expected.size() / columns);
+    for (uint32_t row = 0; row < rows; ++row) {
+        const auto from = expected.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * columns);
+        expect_numbers(results.rows(first + row, 1).part(0, uint64_t{columns} * 4), {from, from + columns});
+    }
+}
+
+void Trial::expect_words(vk::Range range, std::vector<uint32_t> expected) {
+    expect(range, [expected = std::move(expected)](ByteView content) {
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            if (element_at<uint32_t>(content, i) != expected[i])
+                return false;
+        }
+        return true;
+    });
+}
+
+Status Trial::start() {
+    ETNA_TRY(vk::Commands commands, recorder_.finish());
+    ETNA_TRY(done_at_, library_->device().submit(std::move(commands)));
+    return {};
+}
+
+ByteView Trial::content(vk::Range range) const {
+    for (const vk::Buffer& buffer : buffers_) {
+        const vk::Range whole = buffer.range();
+        if (range.address >= whole.address && range.address + range.bytes <= whole.address + whole.bytes)
+            return buffer.mapped().subspan(range.address - whole.address, range.bytes);
+    }
+    return {};
+}
+
+Result<bool> Trial::is_right() {
+    ETNA_CHECK(library_->device().wait(done_at_));
+    return std::all_of(expectations_.begin(), expectations_.end(),
+                       [&](const Expectation& one) { return one.holds(content(one.range)); });
+}
+
+} // namespace etna::kernels

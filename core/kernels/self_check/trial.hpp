@@ -1,0 +1,81 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/recorder.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace etna::kernels {
+
+/// A number and how far from it a result may be.
+struct Bounded {
+    double value = 0;
+    double tolerance = 0;
+};
+
+/// Half a unit in the last place of 1 in float: the largest relative error of one rounding.
+constexpr double rounding = 0x1p-24;
+
+/// One kernel at work on problems of known answer: memory, recording, and what must come out. The first error
+/// sticks until it is asked for. Belongs to one thread.
+class Trial {
+public:
+    /// `library` is borrowed. Errors: out_of_memory, device_lost.
+    static Result<Trial> create(Library& library);
+
+    /// What put_unset() puts.
+    static constexpr float unset = -987654.25F;
+
+    [[nodiscard]] Library& library() { return *library_; }
+    [[nodiscard]] vk::Recorder& recorder() { return recorder_; }
+
+    /// Memory with this content, which host and device share; an empty range when there is none.
+    vk::Range put_bytes(ByteView content);
+    template <class T>
+    vk::Range put(const std::vector<T>& content) {
+        return put_bytes(std::as_bytes(std::span(content)));
+    }
+    /// `content` is [rows][columns]; zeros behind the columns.
+    Activations put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns);
+    /// Results that no kernel wrote yet: numbers that no problem has for an answer.
+    Activations put_unset(uint32_t rows, uint32_t columns);
+
+    /// What must hold for the content of a range that put gave out, when the device is done.
+    void expect(vk::Range range, std::function<bool(ByteView content)> holds);
+    /// Floats.
+    void expect_numbers(vk::Range range, std::vector<Bounded> expected);
+    /// `expected` is [rows][columns], from row `first` on.
+    void expect_rows(const Activations& results, uint32_t first, const std::vector<Bounded>& expected);
+    /// 32-bit words.
+    void expect_words(vk::Range range, std::vector<uint32_t> expected);
+
+    void fail(Error error) { recorder_.fail(std::move(error)); }
+
+    /// Starts what was recorded. Errors: those that stuck; unsupported when the driver refused a kernel.
+    Status start();
+    /// Blocks until the device is done; whether everything expected holds. Errors: device_lost.
+    Result<bool> is_right();
+
+private:
+    struct Expectation {
+        vk::Range range;
+        std::function<bool(ByteView)> holds;
+    };
+
+    Trial(Library& library, vk::Recorder recorder) : library_(&library), recorder_(std::move(recorder)) {}
+    [[nodiscard]] ByteView content(vk::Range range) const;
+
+    Library* library_;
+    vk::Recorder recorder_;
+    std::vector<vk::Buffer> buffers_;
+    std::vector<Expectation> expectations_;
+    uint64_t done_at_ = 0; ///< timeline value
+};
+
+} // namespace etna::kernels

@@ -1,0 +1,23 @@
+#include "core/model/kernel_scope.hpp"
+
+#include "core/model/weights.hpp"
+
+namespace etna::model {
+
+kernels::KernelScope kernel_scope(const gguf::File& file) {
+    kernels::KernelScope scope;
+    for (const gguf::Tensor& tensor : file.tensors()) {
+        const auto format = static_cast<std::size_t>(format_of(tensor.type));
+        const bool is_table = tensor.name == "token_embd.weight";
+        if (is_table)
+            scope.tables.set(format);
+        if (tensor.dimensions >= 3) {
+            scope.stacks.set(format);
+        } else if (tensor.dimensions == 2 && !(is_table && file.find_tensor("output.weight") != nullptr)) {
+            scope.matrices.set(format); // where there is no head, the table is
+        }
+    }
+    return scope;
+}
+
+} // namespace etna::model

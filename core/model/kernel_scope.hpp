@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/gguf/file.hpp"
+#include "core/kernels/chosen.hpp"
+
+namespace etna::model {
+
+/// The kernels that a model of this file may run, or some more, told from the shapes and types of its
+/// tensors. Pure.
+kernels::KernelScope kernel_scope(const gguf::File& file);
+
+} // namespace etna::model

@@ -1,0 +1,230 @@
+#include "core/kernels/policy.hpp"
+#include "core/kernels/self_check.hpp"
+#include "tests/kernels/weight_source.hpp"
+#include "tests/reference/operations.hpp"
+
+#include <map>
+#include <string_view>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+using kernels::Format;
+using kernels::PlanFamily;
+using kernels::SelfCheckVerdict;
+using shaders::Reduce;
+using shaders::Variant;
+
+namespace {
+
+using Names = std::vector<std::string_view>;
+
+kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
+    kernels::KernelScope scope;
+    for (const Format format : formats) {
+        for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
+            set->set(static_cast<std::size_t>(format));
+    }
+    return scope;
+}
+
+SelfCheckVerdict must_check(const kernels::SelfCheckOptions& options) {
+    auto verdict = kernels::self_check(gpu().device, options);
+    if (!verdict)
+        FAIL(verdict.error().message);
+    return std::move(verdict).value();
+}
+
+/// Shaders of this build, but one has another's code.
+kernels::CodeSource swapped(Variant wrong, Variant in_its_place) {
+    return [=](Variant variant) -> const shaders::Code& {
+        return shaders::code(variant == wrong ? in_its_place : variant);
+    };
+}
+
+/// Words [first, next) of each instruction of SPIR-V.
+template <class Visit>
+void for_each_instruction(std::span<const uint32_t> words, Visit visit) {
+    constexpr std::size_t header_words = 5;
+    for (std::size_t at = header_words; at < words.size() && words[at] >> 16 != 0; at += words[at] >> 16)
+        visit(at, words[at] & 0xFFFF);
+}
+
+/// SPIR-V in which the first and the last sum, difference, product or quotient of floats, or fma, are other
+/// operations: one alone may stand where this device's plan never gets. Empty where there is none. SPIR-V
+/// specification, 3.52.13 and 3.52.2, and GLSL.std.450: fma becomes mix.
+std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
+    const std::map<uint32_t, uint32_t> other_operation{{129, 131}, {131, 129}, {133, 129}, {136, 133}};
+    constexpr uint32_t extended = 12;
+    constexpr uint32_t fma = 50;
+    constexpr uint32_t mix = 46;
+    std::vector<std::size_t> places;
+    for_each_instruction(words, [&](std::size_t at, uint32_t operation) {
+        if (other_operation.contains(operation) || (operation == extended && words[at + 4] == fma))
+            places.push_back(at);
+    });
+    if (places.empty())
+        return {};
+    std::vector<uint32_t> changed(words.begin(), words.end());
+    for (const std::size_t at : {places.front(), places.back()}) {
+        if ((words[at] & 0xFFFF) == extended) {
+            changed[at + 4] = mix;
+        } else {
+            changed[at] = (words[at] & 0xFFFF0000U) | other_operation.at(words[at] & 0xFFFF);
+        }
+    }
+    return changed;
+}
+
+/// Every shader with a mistake.
+class WrongShaders {
+public:
+    WrongShaders() {
+        for (uint32_t i = 0; i < shaders::variant_count; ++i) {
+            const auto variant = static_cast<Variant>(i);
+            shaders::Code code = shaders::code(variant);
+            words_.push_back(with_a_mistake(code.words));
+            code.words = words_.back();
+            if (shaders::code(variant).words.empty()) { // left out of this build
+                codes_.push_back(code);
+                continue;
+            }
+            if (variant == shaders::expert_group()) // has no floats: another kernel with as many arguments
+                code = shaders::code(shaders::gate_multiply());
+            INFO(code.name);
+            REQUIRE_FALSE(code.words.empty());
+            codes_.push_back(code);
+        }
+    }
+    [[nodiscard]] kernels::CodeSource source() const {
+        return [this](Variant variant) -> const shaders::Code& {
+            return codes_[static_cast<std::size_t>(variant)];
+        };
+    }
+
+private:
+    std::vector<std::vector<uint32_t>> words_;
+    std::vector<shaders::Code> codes_;
+};
+
+Variant reduced(const kernels::PlanTarget& target, Variant subgroup, Variant shared) {
+    return target.profile.subgroup_arithmetic ? subgroup : shared;
+}
+
+/// linear() in q4_0 with these plans is what the twin computes.
+void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPath path) {
+    constexpr uint32_t rows = 70;
+    constexpr uint32_t columns = 96;
+    std::mt19937 random(41);
+    DeviceCase device(options);
+    const WeightSource source = random_weight(random, Format::q4_0, rows, columns);
+    const kernels::Layout layout{Format::q4_0,
+                                 preferred_arrangement(device.library().target(), Format::q4_0)};
+    const kernels::Matrix weight = upload_weight(device, source, layout);
+    const std::vector<float> x = random_floats(random, columns);
+    const auto output = device.upload_rows(std::vector<float>(rows), 1, rows);
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+        linear(library, recorder,
+               {.weight = weight,
+                .input = device.upload_rows(x, 1, columns),
+                .output = output,
+                .count = 1,
+                .path = path});
+    });
+    const std::vector<float> y = device.download_rows(output);
+    const auto exact = reference::linear(source.values, std::vector<double>(x.begin(), x.end()));
+    for (uint32_t m = 0; m < rows; ++m)
+        REQUIRE(y[m] == Approx(exact[m]).margin(1e-5));
+}
+
+} // namespace
+
+TEST_CASE("every kernel of this device passes its check") {
+    const SelfCheckVerdict verdict = must_check({});
+    CHECK(verdict.wrong.names().empty());
+    CHECK(verdict.right.size() > 16 * 3);
+    // What is known is not checked again: shaders that cannot compute are not noticed.
+    const WrongShaders wrong;
+    CHECK(must_check({.known = verdict, .code = wrong.source()}) == verdict);
+}
+
+TEST_CASE("kernels for other families' devices pass their checks") {
+    for (const auto family : all_families()) {
+        const SelfCheckVerdict verdict =
+            must_check({.family = family, .scope = scope_of({Format::f32, Format::q5_k})});
+        INFO(to_string(family));
+        CHECK(verdict.wrong.names().empty());
+        CHECK(verdict.right.size() > 15);
+    }
+}
+
+TEST_CASE("a mistake in any kernel is found, and in all that take its place") {
+    const WrongShaders wrong;
+    const SelfCheckVerdict verdict = must_check({.code = wrong.source()});
+    CHECK(verdict.right.names().empty());
+    const kernels::PlanTarget target{.family = kernels::natural_family(gpu().device.profile()),
+                                     .profile = gpu().device.profile(),
+                                     .untrusted = verdict.wrong};
+    for (const kernels::KernelUse& use : kernel_uses(target, kernels::KernelScope::everything())) {
+        INFO(describe(use) << " " << shaders::code(use.variant).name);
+        CHECK(verdict.wrong.contains(use.variant)); // nothing was left to try
+    }
+    // On a CPU that can do lanes everything that it can do was tried.
+    for (uint32_t i = 0; target.family == PlanFamily::lavapipe && i < shaders::variant_count; ++i) {
+        const auto variant = static_cast<Variant>(i);
+        INFO(shaders::code(variant).name);
+        CHECK(verdict.wrong.contains(variant) == kernels::usable(variant, target.profile).has_value());
+    }
+    const Status refused = require_trusted(target, scope_of({Format::q4_0}));
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().kind == ErrorKind::unsupported);
+}
+
+TEST_CASE("a wrong tile kernel alone is named, and prompts take the rows kernel") {
+    const SelfCheckVerdict verdict =
+        must_check({.family = PlanFamily::nvidia,
+                    .scope = scope_of({Format::q4_0}),
+                    .code = swapped(shaders::linear_tile(shaders::Format::q4_0),
+                                    shaders::linear_tile(shaders::Format::iq4_nl))});
+    REQUIRE(verdict.wrong.names() == Names{"linear_tile_q4_0"});
+    for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+        require_right_linear({.family = PlanFamily::nvidia, .untrusted = verdict.wrong}, path);
+}
+
+TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in rows") {
+    const SelfCheckVerdict verdict =
+        must_check({.family = PlanFamily::lavapipe,
+                    .scope = scope_of({Format::q4_0}),
+                    .code = swapped(shaders::linear_lanes(shaders::Format::q4_0),
+                                    shaders::linear_lanes(shaders::Format::iq4_nl))});
+    const bool has_lanes = kernels::lanes_usable(gpu().device.profile()); // else nobody chooses the wrong one
+    REQUIRE(verdict.wrong.names() == (has_lanes ? Names{"linear_lanes_q4_0"} : Names{}));
+    CHECK(verdict.right.contains(shaders::embed(shaders::Format::q4_0, shaders::Arrangement::rows)));
+    for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+        require_right_linear({.family = PlanFamily::lavapipe, .untrusted = verdict.wrong}, path);
+}
+
+TEST_CASE("one wrong kernel among those that work in turn is told from the others") {
+    const WrongShaders mistakes;
+    const auto all_wrong = mistakes.source();
+    const kernels::PlanTarget target{.family = PlanFamily::amd, .profile = gpu().device.profile()};
+    const std::vector<Variant> suspects{
+        shaders::attention(),
+        shaders::attention_merge(),
+        shaders::expert_group(),
+        shaders::expert_sum(),
+        reduced(target, shaders::rotary_store(Reduce::subgroup), shaders::rotary_store(Reduce::shared)),
+        reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
+        reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
+        reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
+    };
+    for (const Variant suspect : suspects) {
+        const SelfCheckVerdict verdict =
+            must_check({.family = PlanFamily::amd,
+                        .scope = scope_of({Format::f16}),
+                        .code = [&](Variant variant) -> const shaders::Code& {
+                            return variant == suspect ? all_wrong(variant) : shaders::code(variant);
+                        }});
+        CHECK(verdict.wrong.names() == Names{shaders::code(suspect).name});
+    }
+}
