@@ -31,7 +31,7 @@ uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads
     uint64_t place_bytes = elements * (format == CacheFormat::f32 ? 4 : 2);
     if (format == CacheFormat::q8_0) {
         constexpr uint64_t elements_per_scale_word = 64; // a scale for each 32, two in a word
-        place_bytes = elements + divide_up(elements, elements_per_scale_word) * 4;
+        place_bytes = elements + uint64_t{4} * divide_up(elements, elements_per_scale_word);
     }
     return uint64_t{pages} * kv_heads * page_tokens * place_bytes;
 }

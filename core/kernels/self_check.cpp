@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <future>
 #include <optional>
 #include <thread>
@@ -82,10 +83,14 @@ public:
 private:
     void pose_all() {
         for (std::size_t i = next_++; i < uses_.size(); i = next_++) {
-            Result<Trial> trial = Trial::create(library_);
-            if (trial)
-                pose_of(uses_[i].operation)(*trial, uses_[i]);
-            posed_[i].set_value(std::move(trial));
+            try {
+                Result<Trial> trial = Trial::create(library_);
+                if (trial)
+                    pose_of(uses_[i].operation)(*trial, uses_[i]);
+                posed_[i].set_value(std::move(trial));
+            } catch (...) { // lack of memory: for whoever takes it
+                posed_[i].set_exception(std::current_exception());
+            }
         }
     }
 
