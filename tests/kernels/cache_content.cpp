@@ -17,7 +17,7 @@ T load(std::span<const std::byte> bytes, std::size_t at) {
 } // namespace
 
 CacheContent read_cache(std::span<const std::byte> cache, const CachePlace& place) {
-    const std::size_t elements = (place.head_dim + 7) / 8 * 8;
+    const std::size_t elements = (std::size_t{place.head_dim} + 7) / 8 * 8;
     const std::size_t scale_bytes = (elements + 63) / 64 * 4;
     const std::size_t piece = std::size_t{place.page} * place.kv_heads + place.kv_head;
     const std::size_t place_of_all = piece * kernels::page_tokens + place.place;

@@ -94,11 +94,11 @@ TrialCache::Position TrialCache::position(uint32_t place, uint32_t kv_head, uint
     const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
     const uint64_t piece = uint64_t{pages[place / page_tokens]} * device.kv_heads + kv_head;
     const uint64_t start = piece * layer_cache_bytes(format, 1, 1, device.head_dim);
-    const uint64_t place_scales = divide_up(head_stride, 2 * block_elements) * 4;
+    const uint64_t place_scales = uint64_t{4} * divide_up(head_stride, 2 * block_elements);
     const uint64_t in_page = place % page_tokens;
     return {.element = start + (in_page * head_stride + dim) * element_bytes,
             .scale = start + uint64_t{page_tokens} * head_stride + in_page * place_scales +
-                     dim / block_elements * 2};
+                     uint64_t{2} * (dim / block_elements)};
 }
 
 TrialCache put_cache(Trial& trial, const CacheShape& shape) {
