@@ -129,7 +129,8 @@ void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPa
                 .input = device.upload_rows(x, 1, columns),
                 .output = output,
                 .count = 1,
-                .path = path});
+                .path = path,
+                .factors = kernels::Factors::exact});
     });
     const std::vector<float> y = device.download_rows(output);
     const auto exact = reference::linear(source.values, std::vector<double>(x.begin(), x.end()));
@@ -189,6 +190,21 @@ TEST_CASE("a wrong tile kernel alone is named, and prompts take the rows kernel"
     REQUIRE(verdict.wrong.names() == Names{"linear_tile_q4_0"});
     for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
         require_right_linear({.family = PlanFamily::nvidia, .untrusted = verdict.wrong}, path);
+}
+
+TEST_CASE("a wrong kernel for matrix units alone is named, and prompts take the tile kernel") {
+    const Variant matrix = shaders::linear_matrix(shaders::Format::q4_0);
+    const bool has_units = kernels::usable(matrix, gpu().device.profile()).has_value();
+    const SelfCheckVerdict verdict =
+        must_check({.family = PlanFamily::nvidia,
+                    .scope = scope_of({Format::q4_0}),
+                    .code = swapped(matrix, shaders::linear_matrix(shaders::Format::iq4_nl))});
+    REQUIRE(verdict.wrong.names() == (has_units ? Names{"linear_matrix_q4_0"} : Names{}));
+    const kernels::PlanTarget target{
+        .family = PlanFamily::nvidia, .profile = gpu().device.profile(), .untrusted = verdict.wrong};
+    const auto plan =
+        linear_plan(target, {Format::q4_0, kernels::Arrangement::rows}, 64, kernels::RowPath::prompt, 1);
+    CHECK(plan.value().kernel == kernels::LinearKernel::tile);
 }
 
 TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in rows") {
