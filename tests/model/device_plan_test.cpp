@@ -96,7 +96,7 @@ TEST_CASE("memory for keys and values can be set, and bounds the context") {
     CHECK(!plan({.kv_memory_bytes = 8 * gibibyte}, 4 * gibibyte));
 }
 
-TEST_CASE("an F32 cache takes twice the memory of F16, Q8_0 seventeen halves of a byte instead of two") {
+TEST_CASE("an F32 cache takes twice the memory of F16, Q8_0 seventeen thirty-seconds of it") {
     using enum kernels::CacheFormat;
     const auto cache_bytes = [](kernels::CacheFormat keys, kernels::CacheFormat values) {
         const auto made = plan({.cache_formats = {keys, values}}, 4 * gibibyte);
