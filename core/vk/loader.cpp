@@ -2,16 +2,32 @@
 
 #include <mutex>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 namespace etna::vk {
+namespace {
+
+/// Whether the library that volk will open is a Vulkan loader: volk calls its entry without a look.
+bool has_entry() {
+    for (const char* name : {"libvulkan.so.1", "libvulkan.so"}) {
+        if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr) {
+            const bool found = ::dlsym(library, "vkGetInstanceProcAddr") != nullptr;
+            ::dlclose(library); // volk opens it again
+            return found;
+        }
+    }
+    return false;
+}
+
+} // namespace
 
 const char* const install_hint =
     "install the GPU's own driver; on Debian and Ubuntu the free ones and one that runs on the CPU "
     "come with `apt install libvulkan1 mesa-vulkan-drivers`";
 
 Status open_loader() {
-    static const VkResult opened = volkInitialize();
+    static const VkResult opened = has_entry() ? volkInitialize() : VK_ERROR_INITIALIZATION_FAILED;
     if (opened != VK_SUCCESS) {
         return Error{ErrorKind::no_device, "the Vulkan loader (libvulkan.so.1) cannot be opened",
                      install_hint};

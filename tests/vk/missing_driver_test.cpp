@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace etna;
@@ -77,6 +78,21 @@ TEST_CASE("no loader is an error that says what to install") {
     CAPTURE(output);
     CHECK(contains(output, "no_device: the Vulkan loader (libvulkan.so.1) cannot be opened"));
     CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
+}
+
+TEST_CASE("a library under the loader's name that is none is as good as no loader") {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("etna-other-loader-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    // Any shared library will do; the C library is always there.
+    Dl_info c_library{};
+    REQUIRE(dladdr(reinterpret_cast<void*>(&std::printf), &c_library) != 0);
+    std::filesystem::copy_file(std::filesystem::canonical(c_library.dli_fname), folder / "libvulkan.so.1",
+                               std::filesystem::copy_options::overwrite_existing);
+    const std::string output = output_of_child("LD_LIBRARY_PATH='" + folder.string() + "'");
+    std::filesystem::remove_all(folder);
+    CAPTURE(output);
+    CHECK(contains(output, "no_device: the Vulkan loader (libvulkan.so.1) cannot be opened"));
 }
 
 TEST_CASE("no validation layer is an error that says what to install") {
