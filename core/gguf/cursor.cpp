@@ -66,13 +66,16 @@ Result<uint64_t> Cursor::read_count(uint64_t minimum_bytes, std::string_view thi
 }
 
 Error Cursor::corrupt(std::string_view problem) const {
-    return {ErrorKind::corrupt, fmt::format("{}: {} (at byte {})", file_name_, problem, position_)};
+    return {ErrorKind::corrupt, fmt::format("{}: {} (at byte {})", file_name_, problem, position_),
+            std::string(damaged_hint)};
 }
 
 Error Cursor::truncated() const {
     if (bytes_.size() < file_bytes_) {
-        return {ErrorKind::unsupported, fmt::format("{}: metadata and tensor directory take more than {} MiB",
-                                                    file_name_, max_directory_bytes / mebibyte)};
+        return {ErrorKind::unsupported,
+                fmt::format("{}: metadata and tensor directory take more than {} MiB", file_name_,
+                            max_directory_bytes / mebibyte),
+                std::string(damaged_hint)};
     }
     const std::string entry = entry_.empty() ? std::string() : fmt::format(", in {}", backquoted(entry_));
     return {ErrorKind::corrupt,

@@ -20,6 +20,9 @@ static_assert(std::endian::native == std::endian::little,
 /// \xNN, so that a file cannot send control sequences to the terminal.
 std::string backquoted(std::string_view text);
 
+/// What can be done about a file that contradicts itself.
+inline constexpr std::string_view damaged_hint = "the file is damaged; fetch or convert it again";
+
 /// Reads a file's directory front to back and never past the end. Errors name the file and the place.
 /// The file's name and the views given to enter() are borrowed.
 class Cursor {

@@ -127,7 +127,8 @@ Status check_apart(const std::vector<Entry>& entries, std::string_view file_name
         if (sorted[i]->offset - before.offset < before.bytes) {
             return Error{ErrorKind::corrupt,
                          fmt::format("{}: tensors {} and {} overlap", file_name,
-                                     backquoted(before.tensor.name), backquoted(sorted[i]->tensor.name))};
+                                     backquoted(before.tensor.name), backquoted(sorted[i]->tensor.name)),
+                         std::string(damaged_hint)};
         }
     }
     return {};

@@ -102,8 +102,8 @@ Status File::Content::adopt(std::vector<Part> parts) {
     }
     tensor_index = NameIndex(names);
     if (const auto twice = tensor_index.duplicate()) {
-        return Error{ErrorKind::corrupt,
-                     fmt::format("{}: tensor {} appears twice", name, backquoted(*twice))};
+        return Error{ErrorKind::corrupt, fmt::format("{}: tensor {} appears twice", name, backquoted(*twice)),
+                     std::string(damaged_hint)};
     }
     return {};
 }

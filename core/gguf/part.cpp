@@ -38,7 +38,8 @@ Result<uint64_t> read_alignment(const Metadata& metadata, std::string_view file_
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: `{}` is {}, not a power of two from {} to {}", file_name, key,
                                  alignment ? fmt::to_string(*alignment) : "not a whole number",
-                                 minimum_alignment, max_alignment)};
+                                 minimum_alignment, max_alignment),
+                     std::string(damaged_hint)};
     }
     return *alignment;
 }
@@ -51,7 +52,8 @@ Result<Part> read_part(ByteView bytes, std::string_view file_name, uint32_t numb
     Cursor cursor(bytes, file_name);
     ETNA_TRY(const auto found_magic, cursor.read<uint32_t>());
     if (found_magic != magic)
-        return Error{ErrorKind::unsupported, fmt::format("{}: is not a GGUF file", file_name)};
+        return Error{ErrorKind::unsupported, fmt::format("{}: is not a GGUF file", file_name),
+                     "give a model in GGUF, or convert this one"};
     ETNA_TRY(const auto version, cursor.read<uint32_t>());
     ETNA_CHECK(check_version(version, file_name));
     ETNA_TRY(const auto tensor_count, cursor.read_count(minimum_tensor_bytes, "tensors"));

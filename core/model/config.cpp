@@ -102,7 +102,10 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     config.architecture = reader.architecture();
     config.layers = reader.integer("block_count", {.least = 1, .most = layers_max});
     config.width = reader.integer("embedding_length", {.least = 1, .most = width_max});
-    config.feed_forward = reader.integer("feed_forward_length", {.least = 1, .most = width_max});
+    // With experts, files need not tell the width of a dense layer: there is none.
+    config.feed_forward =
+        reader.integer("feed_forward_length", {.least = 1, .most = width_max},
+                       reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
     config.context = reader.integer("context_length", {.least = 1, .most = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =

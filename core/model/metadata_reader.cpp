@@ -25,6 +25,10 @@ std::string shown(const gguf::Value& value) {
         value);
 }
 
+constexpr const char* not_converted_right =
+    "the file is damaged, incomplete or was not converted right; fetch or convert the model again";
+constexpr const char* another_kind = "etna cannot run this kind of model yet; try another one";
+
 /// False for NaN.
 bool contains(const NumberBounds& bounds, double value) {
     return (value > bounds.least || (value == bounds.least && bounds.lower == LowerBound::inclusive)) &&
@@ -46,7 +50,9 @@ void MetadataReader::fail(ErrorKind kind, std::string_view key, std::string_view
         return;
     const gguf::Value* value = file_.find(full(key));
     const std::string what = value == nullptr ? full(key) : fmt::format("{} = {}", full(key), shown(*value));
-    error_ = Error{.kind = kind, .message = fmt::format("{}: {}: {}", file_.name(), what, why)};
+    error_ = Error{.kind = kind,
+                   .message = fmt::format("{}: {}: {}", file_.name(), what, why),
+                   .hint = kind == ErrorKind::corrupt ? not_converted_right : another_kind};
 }
 
 Status MetadataReader::status() const {

@@ -81,7 +81,9 @@ void Rotary::angles(uint32_t position, std::span<float> out) const {
 Result<std::vector<float>> read_divisors(const gguf::File& file, const gguf::Tensor& tensor, uint32_t pairs) {
     const auto error = [&](ErrorKind kind, std::string_view why) {
         return Error{.kind = kind,
-                     .message = fmt::format("{}: tensor {}: {}", file.name(), tensor.name, why)};
+                     .message = fmt::format("{}: tensor {}: {}", file.name(), tensor.name, why),
+                     .hint =
+                         "the file is damaged or was not converted right; fetch or convert the model again"};
     };
     if (tensor.type != gguf::TensorType::f32)
         return error(ErrorKind::unsupported, "must be of type F32");

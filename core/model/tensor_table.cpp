@@ -32,7 +32,8 @@ Status check_shape(const gguf::File& file, const TensorSpec& spec, const gguf::T
     return Error{.kind = ErrorKind::corrupt,
                  .message =
                      fmt::format("{}: tensor {} has shape [{}], the metadata asks for [{}]", file.name(),
-                                 tensor.name, fmt::join(found, ", "), fmt::join(expected, ", "))};
+                                 tensor.name, fmt::join(found, ", "), fmt::join(expected, ", ")),
+                 .hint = "the file was not converted right; convert the model again with a current tool"};
 }
 
 Status check_unclaimed(const gguf::File& file, const SpecByName& specs) {

@@ -74,6 +74,42 @@ TEST_CASE("gemma3 has a cache group for layers that see everything and one for t
     CHECK(config->gate == kernels::Gate::gelu);
 }
 
+TEST_CASE("gemma3 may list by layer what has a window") {
+    RandomModelOptions options = options_of(RandomArchitecture::gemma3);
+    options.layers = 4;
+    options.window = 100;
+    options.window_pattern = 0;
+    const std::string key = "gemma3.attention.sliding_window_pattern";
+    GgufWriter writer = random_model_keys(options);
+    writer.add_array(key, std::vector<bool>{true, false, false, true});
+    const auto config = read(writer);
+    REQUIRE(config);
+    CHECK(config->layer_groups == std::vector<uint32_t>{1, 0, 0, 1});
+    CHECK(config->cache_groups.at(0).layers == 2);
+    CHECK(config->cache_groups.at(1).layers == 2);
+    for (const std::vector<bool>& other : {std::vector<bool>(3), std::vector<bool>(5)}) {
+        GgufWriter wrong = random_model_keys(options);
+        wrong.add_array(key, other);
+        CHECK(read(wrong).error().message == "m.gguf: " + key + " = an array: must hold 4 truth values");
+    }
+    CHECK(error_with(options, key, "every other") ==
+          "m.gguf: " + key + " = `every other`: not a whole number");
+}
+
+TEST_CASE("gemma3 without a window has full layers only, which rotate alike") {
+    RandomModelOptions options = options_of(RandomArchitecture::gemma3);
+    options.layers = 3;
+    options.window = 0;
+    options.rope_base = 1e6F;
+    const auto config = read(options);
+    REQUIRE(config);
+    CHECK(config->layer_groups == std::vector<uint32_t>{0, 0, 0});
+    REQUIRE(config->cache_groups.size() == 1);
+    CHECK(config->cache_groups[0].layers == 3);
+    CHECK(config->cache_groups[0].window_tokens == 0);
+    CHECK(config->cache_groups[0].rotary.base == 1e6);
+}
+
 TEST_CASE("gemma3 of 62 layers scales its scores by the width of a head's share") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 62;

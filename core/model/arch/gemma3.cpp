@@ -2,6 +2,11 @@
 #include "core/model/arch/registry.hpp"
 
 #include <cmath>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
 
 // Gemma 3, the text part (arXiv 2503.19786): layers with a window, which rotate in a way of their own, and
 // every sixth without; norms before and after each block and on the heads; GELU in the gate; the embedding is
@@ -17,16 +22,36 @@ constexpr uint32_t window_group = 1;
 /// for it: the count of layers tells.
 constexpr uint32_t layers_of_27b = 62;
 
+/// By layer, whether it has a window: all but every sixth, or another period, or as the file lists them.
+std::vector<bool> read_pattern(MetadataReader& reader, const Config& config) {
+    constexpr std::string_view key = "attention.sliding_window_pattern";
+    const gguf::Value* value = reader.file().find("gemma3." + std::string(key));
+    if (const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value)) {
+        const auto* windowed = std::get_if<std::vector<bool>>(&list->items);
+        if (windowed != nullptr && windowed->size() == config.layers)
+            return *windowed;
+        reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", config.layers));
+        return std::vector<bool>(config.layers);
+    }
+    const uint32_t period = reader.integer(key, {.least = 1, .most = layers_max}, 6);
+    std::vector<bool> windowed(config.layers);
+    for (uint32_t layer = 0; layer < config.layers; ++layer)
+        windowed[layer] = (layer + 1) % period != 0;
+    return windowed;
+}
+
+/// Files without a window, or with one of 0, have full layers only, which rotate alike.
 void read_groups(MetadataReader& reader, Config& config) {
-    const uint32_t window = read_window(reader);
-    const uint32_t period =
-        reader.integer("attention.sliding_window_pattern", {.least = 1, .most = layers_max}, 6);
+    const uint32_t window = read_window(reader, 0);
+    if (window == 0)
+        return;
+    const std::vector<bool> windowed = read_pattern(reader, config);
     CacheGroup local{.window_tokens = window, .layers = 0, .rotary = {}};
     local.rotary.dims = config.cache_groups[full_group].rotary.dims;
     local.rotary.pairs = config.cache_groups[full_group].rotary.pairs;
     local.rotary.base = reader.number("rope.freq_base_swa", {.least = 1, .most = 1e12}, 10000);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        if ((layer + 1) % period == 0)
+        if (!windowed[layer])
             continue;
         config.layer_groups[layer] = window_group;
         ++local.layers;

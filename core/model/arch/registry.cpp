@@ -22,7 +22,8 @@ Result<const Architecture*> find_architecture(const gguf::File& file) {
     if (!name) {
         return Error{.kind = ErrorKind::corrupt,
                      .message = fmt::format("{}: general.architecture is missing, so the file is not a model",
-                                            file.name())};
+                                            file.name()),
+                     .hint = "the file may be an adapter, or be damaged; fetch the model again"};
     }
     std::string known;
     for (const Architecture* architecture : architectures) {
