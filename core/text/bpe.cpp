@@ -3,6 +3,9 @@
 #include "core/base/log.hpp"
 #include "core/text/byte_alphabet.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include <fmt/format.h>
 
 namespace etna::text {
@@ -63,17 +66,27 @@ Status Bpe::encode(std::string_view text, std::vector<TokenId>& tokens) const {
     ETNA_TRY(const auto words, pre_tokenizer_.split(text));
     Scratch scratch;
     for (const std::string_view word : words)
-        ETNA_CHECK(encode_word(word, scratch, tokens));
+        encode_word(word, scratch, tokens);
     return {};
 }
 
-Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const {
+void Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const {
     if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
         if (const auto whole = vocabulary_->find_text(spell_bytes(word))) {
             tokens.push_back(*whole);
-            return {};
+            return;
         }
     }
+    const auto has_token = [&](char byte) {
+        return piece_of_byte_[static_cast<uint8_t>(byte)] < vocabulary_->names.size();
+    };
+    if (!std::all_of(word.begin(), word.end(), has_token)) {
+        scratch.word.clear();
+        std::copy_if(word.begin(), word.end(), std::back_inserter(scratch.word), has_token);
+        word = scratch.word;
+    }
+    if (word.empty())
+        return;
     auto& symbols = scratch.symbols;
     symbols.clear();
     for (std::size_t i = 0; i < word.size(); ++i) {
@@ -91,26 +104,10 @@ Status Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Tok
         if (symbols[i].id < vocabulary_->names.size()) {
             tokens.push_back(symbols[i].id);
         } else {
-            ETNA_CHECK(append_bytes(word.substr(symbols[i].begin, symbols[i].length), tokens));
+            for (const char byte : word.substr(symbols[i].begin, symbols[i].length))
+                tokens.push_back(piece_of_byte_[static_cast<uint8_t>(byte)]);
         }
     }
-    return {};
-}
-
-Status Bpe::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const {
-    for (const char byte : bytes) {
-        const Piece piece = piece_of_byte_[static_cast<uint8_t>(byte)];
-        if (piece < vocabulary_->names.size()) {
-            tokens.push_back(piece);
-        } else if (vocabulary_->special.unknown) {
-            tokens.push_back(*vocabulary_->special.unknown);
-        } else {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
-                                     static_cast<uint8_t>(byte))};
-        }
-    }
-    return {};
 }
 
 } // namespace etna::text

@@ -20,8 +20,9 @@ public:
     /// unsupported (pre-tokenizer).
     static Result<Bpe> create(const gguf::File& file, const Vocabulary& vocabulary);
 
-    /// Appends the tokens of `text`, which holds no special tokens. Error: invalid_argument (a byte that has
-    /// no token).
+    /// Appends the tokens of `text`, which holds no special tokens. A byte that has no token is left out
+    /// before its neighbours are merged, as Hugging Face's tokenizers do (models/bpe, merge_word). Error:
+    /// invalid_argument (what the pre-tokenizer cannot split).
     Status encode(std::string_view text, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
@@ -33,6 +34,7 @@ private:
     struct Scratch {
         std::vector<Symbol> symbols;
         std::vector<MergeCandidate> heap;
+        std::string word; ///< without bytes that have no token
     };
 
     Bpe(const Vocabulary& vocabulary, PreTokenizer pre_tokenizer)
@@ -40,8 +42,7 @@ private:
 
     Piece piece_named(std::string_view spelling);
     Status read_merges(const gguf::File& file);
-    Status encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const;
-    Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
+    void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
     PreTokenizer pre_tokenizer_;

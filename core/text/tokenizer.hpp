@@ -48,7 +48,8 @@ public:
     ~Tokenizer();
 
     /// Token ids of `text`. Any bytes are accepted; what is not valid UTF-8 is carried through byte tokens.
-    /// Error: invalid_argument when the vocabulary has no way to spell a part of the text.
+    /// Byte-level BPE leaves out bytes that the vocabulary lacks. Error: invalid_argument when SentencePiece
+    /// has no way to spell a part of the text.
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       const EncodeOptions& options) const;
 

@@ -84,10 +84,10 @@ TEST_CASE("a library under the loader's name that is none is as good as no loade
     const auto folder =
         std::filesystem::temp_directory_path() / ("etna-other-loader-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
-    // Any shared library will do; the C library is always there.
-    Dl_info c_library{};
-    REQUIRE(dladdr(reinterpret_cast<void*>(&std::printf), &c_library) != 0);
-    std::filesystem::copy_file(std::filesystem::canonical(c_library.dli_fname), folder / "libvulkan.so.1",
+    // Any shared library will do; the mathematical one is always there.
+    Dl_info library{};
+    REQUIRE(dladdr(dlsym(RTLD_DEFAULT, "cbrt"), &library) != 0);
+    std::filesystem::copy_file(std::filesystem::canonical(library.dli_fname), folder / "libvulkan.so.1",
                                std::filesystem::copy_options::overwrite_existing);
     const std::string output = output_of_child("LD_LIBRARY_PATH='" + folder.string() + "'");
     std::filesystem::remove_all(folder);
