@@ -16,10 +16,16 @@ constexpr std::string_view cyan = "\x1b[1;36m";
 constexpr std::string_view plain = "\x1b[0m";
 constexpr std::string_view clear_line = "\r\x1b[K";
 
+/// A terminal that can do no more than print calls itself "dumb" (terminfo's name).
+bool obeys_sequences(const Environment& environment) {
+    const auto kind = environment.variables.find("TERM");
+    return environment.error_is_terminal && (kind == environment.variables.end() || kind->second != "dumb");
+}
+
 bool wants_colour(const Environment& environment) {
     const auto no_color = environment.variables.find("NO_COLOR");
     const bool refused = no_color != environment.variables.end() && !no_color->second.empty();
-    return environment.error_is_terminal && !refused;
+    return obeys_sequences(environment) && !refused;
 }
 
 constexpr std::size_t line_bytes_max = 2000;
@@ -41,7 +47,7 @@ std::string printable(std::string_view text) {
 } // namespace
 
 Diagnostics::Diagnostics(const Environment& environment)
-    : output_(environment.error), is_terminal_(environment.error_is_terminal),
+    : output_(environment.error), obeys_sequences_(obeys_sequences(environment)),
       in_colour_(wants_colour(environment)) {}
 
 void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text) {
@@ -73,7 +79,7 @@ void Diagnostics::write_line(std::string_view text) {
 }
 
 void Diagnostics::status(std::string_view text) {
-    if (!is_terminal_ || (text.empty() && !has_status_))
+    if (!obeys_sequences_ || (text.empty() && !has_status_))
         return;
     output_.write(fmt::format("{}{}", clear_line, text));
     has_status_ = !text.empty();

@@ -28,7 +28,7 @@ private:
     void labelled(std::string_view colour, std::string_view label, std::string_view text);
 
     Output output_;
-    bool is_terminal_;
+    bool obeys_sequences_;
     bool in_colour_;
     bool has_status_ = false;
 };

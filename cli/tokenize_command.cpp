@@ -58,8 +58,9 @@ Result<Ids> parse_ids(std::string_view text, uint32_t vocabulary_size) {
 }
 
 text::EncodeOptions encode_options(const TokenizeOptions& options) {
-    return {.special = options.special == SpecialText::is_special ? text::SpecialTokens::parse
-                                                                  : text::SpecialTokens::literal};
+    if (options.special == SpecialText::is_special)
+        return {};
+    return {.special = text::SpecialTokens::literal, .bos = text::AddBos::never};
 }
 
 /// `ids` without the begin and end tokens that encoding adds of its own.

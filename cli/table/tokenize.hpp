@@ -16,8 +16,9 @@ inline constexpr std::array tokenize_positionals = {
 
 inline constexpr std::array tokenize_options = {
     Option{.name = "no-special",
-           .description = "the names of special tokens in the text, such as </s>, stay text; with --decode, "
-                          "special tokens give no text",
+           .description =
+               "no special tokens: none is put around the text, and their names in it, such as </s>, "
+               "stay text; with --decode, they give no text",
            .category = Category::output},
     Option{.name = "pieces",
            .description = "print an object for each token: its id, the piece of text that it stands for, and "

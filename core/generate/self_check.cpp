@@ -1,5 +1,6 @@
 #include "core/generate/self_check.hpp"
 
+#include "core/base/build_id.hpp"
 #include "core/base/log.hpp"
 
 #include <chrono>
@@ -69,9 +70,9 @@ void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, con
 
 KeptVerdict::KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
                          kernels::PlanFamily family)
-    // The version, because how kernels are used, and checked, is no part of the shaders.
+    // The build, because how kernels are used, and checked, is no part of the shaders.
     : file_(folder, profile, "self-check",
-            fmt::format("{} etna {}", kernels::to_string(family), ETNA_VERSION)) {}
+            fmt::format("{} etna {} {}", kernels::to_string(family), ETNA_VERSION, build_id())) {}
 
 SelfCheckVerdict KeptVerdict::read() const {
     const std::vector<std::byte> content = file_.read();

@@ -51,9 +51,10 @@ Result<Part> read_part(ByteView bytes, std::string_view file_name, uint32_t numb
         return std::move(*error);
     Cursor cursor(bytes, file_name);
     ETNA_TRY(const auto found_magic, cursor.read<uint32_t>());
-    if (found_magic != magic)
+    if (found_magic != magic) {
         return Error{ErrorKind::unsupported, fmt::format("{}: is not a GGUF file", file_name),
                      "give a model in GGUF, or convert this one"};
+    }
     ETNA_TRY(const auto version, cursor.read<uint32_t>());
     ETNA_CHECK(check_version(version, file_name));
     ETNA_TRY(const auto tensor_count, cursor.read_count(minimum_tensor_bytes, "tensors"));

@@ -2,7 +2,9 @@
 
 #include "core/gguf/cursor.hpp"
 
+#include <algorithm>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
 #include <fmt/format.h>
@@ -28,6 +30,22 @@ std::string shown(const gguf::Value& value) {
 constexpr const char* not_converted_right =
     "the file is damaged, incomplete or was not converted right; fetch or convert the model again";
 constexpr const char* another_kind = "etna cannot run this kind of model yet; try another one";
+
+/// What a list with one entry a layer says of all of them; empty where they differ or are no whole numbers.
+std::optional<uint64_t> same_in_all_layers(const gguf::Array& list) {
+    return std::visit(
+        [](const auto& items) -> std::optional<uint64_t> {
+            using Item = typename std::decay_t<decltype(items)>::value_type;
+            if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
+                const auto is_first = [&](Item item) { return item == items.front(); };
+                if (!items.empty() && std::cmp_greater_equal(items.front(), 0) &&
+                    std::all_of(items.begin(), items.end(), is_first))
+                    return static_cast<uint64_t>(items.front());
+            }
+            return std::nullopt;
+        },
+        list.items);
+}
 
 /// False for NaN.
 bool contains(const NumberBounds& bounds, double value) {
@@ -66,7 +84,8 @@ bool MetadataReader::usable(std::string_view key, bool required) {
             fail(ErrorKind::corrupt, key, "the key is missing");
         return false;
     }
-    if (std::holds_alternative<gguf::Array>(*value)) {
+    const auto* list = std::get_if<gguf::Array>(value);
+    if (list != nullptr && !same_in_all_layers(*list)) {
         fail(ErrorKind::unsupported, key, "values that differ from layer to layer are not supported");
         return false;
     }
@@ -77,7 +96,9 @@ uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
                                  std::optional<uint32_t> fallback) {
     if (!usable(key, !fallback))
         return fallback.value_or(1);
-    const std::optional<uint64_t> value = file_.unsigned_integer(full(key));
+    const auto* list = std::get_if<gguf::Array>(file_.find(full(key)));
+    const std::optional<uint64_t> value =
+        list == nullptr ? file_.unsigned_integer(full(key)) : same_in_all_layers(*list);
     if (!value) {
         fail(ErrorKind::corrupt, key, "not a whole number");
     } else if (*value < bounds.least || *value > bounds.most) {

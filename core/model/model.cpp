@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace etna::model {
 
 namespace {
@@ -30,6 +32,11 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
                              uint64_t matrix_part_bytes) {
     Blueprint blueprint;
     ETNA_TRY(blueprint.architecture, find_architecture(file));
+    if (file.tensors().empty()) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("{}: holds a vocabulary alone, no weights", file.name()),
+                     "`etna tokenize` can use it; to generate text, fetch the model itself"};
+    }
     ETNA_TRY(blueprint.config, blueprint.architecture->read_config(file));
     ETNA_TRY(const std::vector<ClaimedTensor> claimed,
              blueprint.architecture->declare(blueprint.config).claim(file));

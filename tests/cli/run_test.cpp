@@ -255,13 +255,18 @@ TEST_CASE("--verbose reports on standard error") {
     REQUIRE(!contains(one.error.substr(generation, one.error.find('\n', generation) - generation), "tok/s"));
 }
 
-TEST_CASE("messages are coloured on a terminal only, and not with NO_COLOR") {
+TEST_CASE("messages are coloured on a terminal only, and neither with NO_COLOR nor on a dumb one") {
     Harness etna;
     REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
     etna.error_is_terminal = true;
     REQUIRE(contains(etna.run({"run"}).error, "\x1b[1;31merror:"));
     etna.variables["NO_COLOR"] = "1";
     REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
+    etna.variables.erase("NO_COLOR");
+    etna.variables["TERM"] = "dumb";
+    REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
+    etna.variables["TERM"] = "xterm";
+    REQUIRE(contains(etna.run({"run"}).error, "\x1b"));
 }
 
 TEST_CASE("a message is never longer than a screen, whatever files and users name") {

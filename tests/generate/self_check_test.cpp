@@ -1,3 +1,4 @@
+#include "core/base/build_id.hpp"
 #include "core/generate/self_check.hpp"
 #include "tests/support/catch.hpp"
 
@@ -42,7 +43,7 @@ SelfCheckVerdict some_verdict() {
 
 } // namespace
 
-TEST_CASE("a verdict is kept for one device, driver and family") {
+TEST_CASE("a verdict is kept for one device, driver, build and family") {
     const Folder folder;
     const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
     CHECK(kept.read() == SelfCheckVerdict{});
@@ -51,6 +52,12 @@ TEST_CASE("a verdict is kept for one device, driver and family") {
     CHECK(KeptVerdict(folder.path, device(1), PlanFamily::amd).read() == some_verdict());
     CHECK(KeptVerdict(folder.path, device(2), PlanFamily::amd).read() == SelfCheckVerdict{});
     CHECK(KeptVerdict(folder.path, device(1), PlanFamily::intel).read() == SelfCheckVerdict{});
+
+    const KeptVerdict emptied(folder.path, device(1), PlanFamily::amd);
+    emptied.write({});
+    const DeviceFile other_build(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " 1234");
+    other_build.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
+    CHECK(emptied.read() == SelfCheckVerdict{});
 }
 
 TEST_CASE("without a folder no verdict is kept") {
@@ -63,7 +70,7 @@ TEST_CASE("a verdict that says what cannot be understood says nothing") {
     const Folder folder;
     const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
     kept.write(some_verdict());
-    const DeviceFile same(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION);
+    const DeviceFile same(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " " + build_id());
     REQUIRE_FALSE(same.read().empty());
     for (const std::string_view text :
          {"right soft_cap", "right soft_caps\n", "left soft_cap\n", "\n", "right soft_cap\nwrong soft_cap\n",

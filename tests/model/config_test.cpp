@@ -170,3 +170,42 @@ TEST_CASE("head counts that differ by layer are refused in clear words") {
     CHECK(config.error().message == "m.gguf: llama.attention.head_count = an array: values that differ from "
                                     "layer to layer are not supported");
 }
+
+TEST_CASE("a list that says the same of each layer is that number") {
+    GgufWriter writer = least_keys("attention.head_count");
+    writer.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 8, 8});
+    const auto config = read(writer);
+    REQUIRE(config);
+    CHECK(config->q_heads == 8);
+    GgufWriter differing = least_keys("attention.head_count");
+    differing.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 4, 8});
+    CHECK(error_of(differing).find("differ from layer to layer") != std::string::npos);
+    GgufWriter negative = least_keys("attention.head_count");
+    negative.add_array("llama.attention.head_count", std::vector<int32_t>{-8, -8, -8});
+    CHECK(error_of(negative).find("attention.head_count") != std::string::npos);
+}
+
+TEST_CASE("a file with a vocabulary and no tensors says so") {
+    const Bytes bytes = least_keys().bytes();
+    const auto file = gguf::File::parse(bytes, "words.gguf");
+    REQUIRE(file);
+    const auto plan = model::plan_model(*file, {}, 1U << 30U);
+    REQUIRE(!plan);
+    CHECK(plan.error().message == "words.gguf: holds a vocabulary alone, no weights");
+    CHECK(!plan.error().hint.empty());
+}
+
+TEST_CASE("what is wrong with the metadata comes with a hint") {
+    for (const char* key : {"block_count", "embedding_length", "attention.head_count"}) {
+        CAPTURE(key);
+        const auto config = read(least_keys(key));
+        REQUIRE(!config);
+        CHECK(!config.error().hint.empty());
+    }
+}
+
+TEST_CASE("with experts, the width of a dense layer need not be told") {
+    GgufWriter writer = least_keys("feed_forward_length");
+    writer.add("llama.expert_feed_forward_length", 64U);
+    CHECK(read(writer).has_value());
+}
