@@ -5,6 +5,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
+#include "shaders/include/half.glsl"
 #include "shaders/include/reduce.glsl"
 #include "shaders/include/rows.h"
 #include "shaders/include/stage.glsl"
@@ -60,7 +61,7 @@ float block_scale(uint block) {
         largest = max(largest, abs(head[d]));
         finite = finite && is_finite(head[d]);
     }
-    return finite ? unpackHalf2x16(packHalf2x16(vec2(min(largest / 127.0, half_max), 0))).x : uintBitsToFloat(0x7FC00000u);
+    return finite ? unpackHalf2x16(pack_halves(vec2(min(largest / 127.0, half_max), 0))).x : uintBitsToFloat(0x7FC00000u);
 }
 
 uint code_of(float x, float scale) {
@@ -77,7 +78,7 @@ void store_q8_0(Words cache, uint piece, uint place) {
         cache.v[piece + place * (head_stride / 4) + w] = word;
     }
     for (uint w = gl_LocalInvocationID.x; w < scale_words; w += WORKGROUP)
-        cache.v[scales_at(piece, place) + w] = packHalf2x16(vec2(block_scale(2 * w), block_scale(2 * w + 1)));
+        cache.v[scales_at(piece, place) + w] = pack_halves(vec2(block_scale(2 * w), block_scale(2 * w + 1)));
 }
 
 void store_cache(Words cache, uint format, uint page, uint kv_head, uint index) {
@@ -89,7 +90,7 @@ void store_cache(Words cache, uint format, uint page, uint kv_head, uint index) 
             cache.v[first + d] = floatBitsToUint(head[d]);
     } else if (format == CACHE_F16) {
         for (uint w = gl_LocalInvocationID.x; w < head_stride / 2; w += WORKGROUP)
-            cache.v[first + w] = packHalf2x16(vec2(within_half(head[2 * w]), within_half(head[2 * w + 1])));
+            cache.v[first + w] = pack_halves(vec2(within_half(head[2 * w]), within_half(head[2 * w + 1])));
     } else {
         store_q8_0(cache, piece, place);
     }

@@ -249,8 +249,8 @@ private:
                     tolerance += std::abs(expected) * 0x1p-11 + 0x1p-25;
                 if (format == kernels::CacheFormat::q8_0) {
                     const double scale = scale_of_block(exact, d);
-                    REQUIRE(std::abs(content.scales[d] - scale) <= scale * 0x1p-10 + 1e-6);
-                    tolerance += scale * (0.5 + 127 * 0x1p-10);
+                    REQUIRE(std::abs(content.scales[d] - scale) <= scale * 0x1p-11 + 1e-6);
+                    tolerance += content.scales[d] * 0.5; // a code is the nearest for the scale that is kept
                 }
             }
             if (!(std::abs(content.values[d] - expected) <= tolerance)) {
