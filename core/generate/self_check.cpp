@@ -51,13 +51,18 @@ SelfCheckVerdict verdict_of(std::string_view text) {
     return verdict;
 }
 
+/// The first start on a device waits so long for its kernels to be checked, and the next ones for those that
+/// are left: a CPU driver compiles for a second or more what a mixture of many formats needs.
+constexpr std::chrono::milliseconds patience(1500);
+
 /// What a check found beyond what was known.
 void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, const SelfCheckVerdict& verdict,
-            std::chrono::steady_clock::duration took) {
+            std::size_t left, std::chrono::steady_clock::duration took) {
     const std::size_t checked =
         verdict.right.size() + verdict.wrong.size() - known.right.size() - known.wrong.size();
-    log(LogLevel::info, fmt::format("checked {} kernels on {} in {} ms", checked, profile.name,
-                                    std::chrono::duration_cast<std::chrono::milliseconds>(took).count()));
+    log(LogLevel::info, fmt::format("checked {} kernels on {} in {} ms{}", checked, profile.name,
+                                    std::chrono::duration_cast<std::chrono::milliseconds>(took).count(),
+                                    left == 0 ? "" : fmt::format("; {} are left for the next start", left)));
     for (const std::string_view name : verdict.wrong.names()) {
         if (!known.wrong.contains(*kernels::variant_named(name))) {
             log(LogLevel::warning, fmt::format("kernel {} computes wrongly on {} ({}) and is set aside", name,
@@ -91,9 +96,12 @@ Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckO
     const SelfCheckVerdict known = kept.read();
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(const SelfCheckVerdict verdict,
-             kernels::self_check(device, {.family = family, .scope = options.scope, .known = known}));
+             kernels::self_check(
+                 device, {.family = family, .scope = options.scope, .known = known, .patience = patience}));
     if (verdict != known) {
-        report(profile, known, verdict, std::chrono::steady_clock::now() - start);
+        const std::size_t left = kernels::kernels_left(
+            {.family = family, .profile = profile, .untrusted = verdict.wrong}, options.scope, verdict);
+        report(profile, known, verdict, left, std::chrono::steady_clock::now() - start);
         kept.write(verdict);
     }
     ETNA_CHECK(kernels::require_trusted({.family = family, .profile = profile, .untrusted = verdict.wrong},

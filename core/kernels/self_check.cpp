@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <future>
 #include <optional>
@@ -13,6 +14,8 @@
 
 namespace etna::kernels {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 Pose& pose_of(Operation operation) {
     switch (operation) {
@@ -68,55 +71,61 @@ constexpr uint32_t threads_max = 8;
 /// Poses problems on several threads, since that is when kernels compile; hands them out in order meanwhile.
 class Posing {
 public:
-    /// Borrows both.
-    Posing(Library& library, const std::vector<KernelUse>& uses)
-        : library_(library), uses_(uses), posed_(uses.size()) {
+    /// Borrows both. After `deadline` only the first is posed.
+    Posing(Library& library, const std::vector<KernelUse>& uses, Clock::time_point deadline)
+        : library_(library), uses_(uses), deadline_(deadline), posed_(uses.size()) {
         const uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
         const auto count = std::min({cores, threads_max, static_cast<uint32_t>(uses.size())});
         for (uint32_t i = 0; i < count; ++i)
             threads_.emplace_back([this] { pose_all(); });
     }
 
-    /// Waits for the trial of a use; once each.
-    Result<Trial> take(std::size_t index) { return posed_[index].get_future().get(); }
+    /// Waits for the trial of a use, which is empty when it came too late; once each.
+    Result<std::optional<Trial>> take(std::size_t index) { return posed_[index].get_future().get(); }
 
 private:
     void pose_all() {
         for (std::size_t i = next_++; i < uses_.size(); i = next_++) {
             try {
-                Result<Trial> trial = Trial::create(library_);
-                if (trial)
-                    pose_of(uses_[i].operation)(*trial, uses_[i]);
-                posed_[i].set_value(std::move(trial));
+                posed_[i].set_value(pose(i));
             } catch (...) { // lack of memory: for whoever takes it
                 posed_[i].set_exception(std::current_exception());
             }
         }
     }
 
+    Result<std::optional<Trial>> pose(std::size_t i) {
+        if (i > 0 && Clock::now() >= deadline_)
+            return std::optional<Trial>();
+        ETNA_TRY(Trial trial, Trial::create(library_));
+        pose_of(uses_[i].operation)(trial, uses_[i]);
+        return std::optional(std::move(trial));
+    }
+
     Library& library_;
     const std::vector<KernelUse>& uses_;
-    std::vector<std::promise<Result<Trial>>> posed_;
+    Clock::time_point deadline_;
+    std::vector<std::promise<Result<std::optional<Trial>>>> posed_;
     std::atomic<std::size_t> next_ = 0;
     std::vector<std::jthread> threads_; // first to go: they use the rest
 };
 
 /// Adds to the verdict whether each kernel computes rightly. A driver that refuses one is as good as one that
 /// computes wrongly.
-Status check(Library& library, const std::vector<KernelUse>& uses, SelfCheckVerdict& verdict) {
-    Posing posing(library, uses);
-    std::vector<std::optional<Trial>> trials;
+Status check(Library& library, const std::vector<KernelUse>& uses, Clock::time_point deadline,
+             SelfCheckVerdict& verdict) {
+    Posing posing(library, uses, deadline);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-        ETNA_TRY(Trial trial, posing.take(i));
-        const Status started = trial.start();
+        // One at a time, as some drivers compile a kernel when it first runs.
+        ETNA_TRY(std::optional<Trial> trial, posing.take(i));
+        if (!trial || (i > 0 && Clock::now() >= deadline))
+            continue;
+        const Status started = trial->start();
         if (!started && started.error().kind != ErrorKind::unsupported)
             return started.error().while_doing("while checking the device's kernels");
-        trials.push_back(started ? std::optional(std::move(trial)) : std::nullopt);
-    }
-    for (std::size_t i = 0; i < uses.size(); ++i) {
         bool right = false;
-        if (trials[i]) {
-            ETNA_TRY(right, trials[i]->is_right());
+        if (started) {
+            ETNA_TRY(right, trial->is_right());
         }
         (right ? verdict.right : verdict.wrong).add(uses[i].variant);
     }
@@ -125,14 +134,23 @@ Status check(Library& library, const std::vector<KernelUse>& uses, SelfCheckVerd
 
 } // namespace
 
+std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope,
+                         const SelfCheckVerdict& verdict) {
+    return unknown_uses(target, scope, verdict).size();
+}
+
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options) {
     SelfCheckVerdict verdict = options.known;
+    const auto now = Clock::now();
+    const auto deadline =
+        options.patience < Clock::time_point::max() - now ? now + options.patience : Clock::time_point::max();
     while (true) { // each round adds variants to the verdict, of which there are so many
         Library library(device, {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
-        if (uses.empty())
+        const bool has_begun = verdict != options.known;
+        if (uses.empty() || (has_begun && Clock::now() >= deadline))
             return verdict;
-        ETNA_CHECK(check(library, uses, verdict));
+        ETNA_CHECK(check(library, uses, deadline, verdict));
     }
 }
 

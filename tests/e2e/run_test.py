@@ -78,7 +78,12 @@ class Cache(unittest.TestCase):
 
             story = ("run", "demo", "Once", "-n", "1", "-v")
             self.assertEqual(self_check(), {"state": "not_run", "checked": 0, "wrong": []})
-            self.assertRegex(told(*story).stderr, rb"checked \d+ kernels on ")
+            first = told(*story).stderr
+            self.assertRegex(first, rb"checked \d+ kernels on ")
+            for _ in range(20):  # a busy machine leaves some kernels for the next start
+                if b"left for the next start" not in first:
+                    break
+                first = told(*story).stderr
             self.assertNotIn(b"checked", told(*story).stderr)
             after = self_check()
             self.assertEqual((after["state"], after["wrong"]), ("passed", []))

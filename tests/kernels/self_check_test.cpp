@@ -244,3 +244,18 @@ TEST_CASE("one wrong kernel among those that work in turn is told from the other
         CHECK(verdict.wrong.names() == Names{shaders::code(suspect).name});
     }
 }
+
+TEST_CASE("a check without patience checks one kernel a time, and all in the end", "[device]") {
+    kernels::SelfCheckOptions options{.family = PlanFamily::lavapipe, .scope = scope_of({Format::q8_0})};
+    const SelfCheckVerdict whole = must_check(options);
+    const kernels::PlanTarget target{.family = PlanFamily::lavapipe, .profile = gpu().device.profile()};
+    options.patience = std::chrono::seconds(0);
+    std::size_t left = kernels::kernels_left(target, options.scope, {});
+    REQUIRE(left > 5);
+    while (left > 0) {
+        options.known = must_check(options);
+        REQUIRE(kernels::kernels_left(target, options.scope, options.known) == left - 1);
+        --left;
+    }
+    CHECK(options.known == whole);
+}
