@@ -1,0 +1,46 @@
+"""An exchange as the model sees it: the template's text, its token ids, and which of them it has to learn."""
+
+import functools
+import json
+import pathlib
+
+import jinja2
+
+TEMPLATE = (pathlib.Path(__file__).parent / "template.jinja").read_text(encoding="utf-8")
+
+
+@functools.cache
+def template():
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
+    return environment.from_string(TEMPLATE)
+
+
+def messages_of(exchange):
+    return ([{"role": "system", "content": exchange.system}] if exchange.system else []) + exchange.messages
+
+
+def rendered(exchange):
+    """The whole conversation, answers included."""
+    return template().render(messages=messages_of(exchange), tools=exchange.tools, enable_thinking=exchange.thinking, add_generation_prompt=False)
+
+
+def prompt(exchange):
+    """The conversation up to where the last answer begins."""
+    return template().render(messages=messages_of(exchange)[:-1], tools=exchange.tools, enable_thinking=exchange.thinking, add_generation_prompt=True)
+
+
+def learnable(exchange, vocabulary):
+    """Token ids, and for each whether it is part of an answer (its end mark included)."""
+    ids = vocabulary.encode(rendered(exchange))
+    start, end = vocabulary.ids["<|im_start|>"], vocabulary.ids["<|im_end|>"]
+    head = [start, *vocabulary.encode("assistant\n")]
+    wanted, inside, index = [False] * len(ids), False, 0
+    while index < len(ids):
+        if ids[index] == start and ids[index:index + len(head)] == head:
+            index, inside = index + len(head), True
+            continue
+        wanted[index] = inside
+        inside = inside and ids[index] != end
+        index += 1
+    return ids, wanted

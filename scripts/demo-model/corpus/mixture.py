@@ -1,0 +1,92 @@
+"""Conversations: exchanges of all skills in their shares, joined to turns of one conversation where their contexts allow."""
+
+from . import tools
+from .arithmetic import arithmetic, thinking
+from .extraction import extraction
+from .facts import fact
+from .memory import remembering
+from .plain import copying, counting
+from .source import Exchange
+from .stories import story
+from .system import following, plain
+from .talk import talk, unknown
+
+# Exchanges that need no system message, tools or flag, and so may follow one another.
+SIMPLE = [(arithmetic, 26), (fact, 20), (copying, 18), (counting, 8), (extraction, 12), (talk, 8), (unknown, 6)]
+# Whole conversations: share of conversations in per cent, first and later. Sums are learned late, all at once, and from many examples:
+# when the rest of the language stands they get more room.
+KINDS = {"simple": 24, "memory": 14, "system": 12, "thinking": 9, "story": 7, "tools": 34}
+KINDS_LATER = {"simple": 16, "sums": 12, "memory": 10, "system": 12, "thinking": 10, "story": 4, "tools": 36}
+TURNS_MAX = 4
+SUMS_MAX = 10
+
+
+def weighted(source, table):
+    place = source.random.random() * sum(share for _, share in table)
+    for value, share in table:
+        place -= share
+        if place < 0:
+            return value
+    return table[-1][0]
+
+
+def simple(source):
+    return weighted(source, SIMPLE)(source)
+
+
+def several(source):
+    exchanges = [simple(source) for _ in range(source.number(1, TURNS_MAX))]
+    return Exchange([message for exchange in exchanges for message in exchange.messages], exchanges[-1].check)
+
+
+def sums(source):
+    exchanges = [arithmetic(source) for _ in range(source.number(4, SUMS_MAX))]
+    return Exchange([message for exchange in exchanges for message in exchange.messages], exchanges[-1].check)
+
+
+def no_tool(source):
+    return tools.no_tool(source, other=simple)
+
+
+TOOLS = [(tools.call, 30), (tools.several_calls, 14), (no_tool, 16), (tools.result, 14), (tools.conversation, 26)]
+
+
+def conversation(source, kinds=KINDS):
+    """One conversation to learn from."""
+    kind = weighted(source, list(kinds.items()))
+    if kind == "simple":
+        exchange = several(source)
+    elif kind == "sums":
+        exchange = sums(source)
+    elif kind == "memory":
+        exchange = remembering(source, simple)
+    elif kind == "system":
+        exchange = following(source)
+    elif kind == "thinking":
+        exchange = thinking(source)
+    elif kind == "story":
+        exchange = story(source)
+    else:
+        exchange = weighted(source, TOOLS)(source)
+    if not exchange.system and source.chance(0.15):
+        exchange.system = plain(source)
+    return exchange
+
+
+# The rows of the evaluation: what is measured, and the exchange that is its case.
+ROWS = {
+    "repeats exactly": copying,
+    "counts": counting,
+    "adds and subtracts": arithmetic,
+    "follows a system message": following,
+    "remembers over 2-6 turns": lambda source: remembering(source, simple),
+    "facts": fact,
+    "makes JSON when asked": extraction,
+    "calls the right tool (seen)": tools.call,
+    "calls the right tool (unseen)": tools.call_unseen,
+    "answers without a tool when none fits": no_tool,
+    "answers from a tool's result": tools.result,
+    "several calls at once": tools.several_calls,
+    "thinks when asked to": thinking,
+    "tells a story": story,
+}
