@@ -52,7 +52,7 @@ SelfCheckVerdict verdict_of(std::string_view text) {
 }
 
 /// The first start on a device waits so long for its kernels to be checked, and the next ones for those that
-/// are left: a CPU driver compiles for a second or more what a mixture of many formats needs.
+/// are left: for a mixture of experts in many formats a CPU driver compiles several seconds.
 constexpr std::chrono::milliseconds patience(1500);
 
 /// What a check found beyond what was known.

@@ -236,6 +236,7 @@ void check(const std::vector<Damage>& cases) {
         const auto file = parse(damage.bytes);
         REQUIRE_FALSE(file.has_value());
         const Error& error = file.error();
+        CHECK_FALSE(error.hint.empty());
         CAPTURE(error.message);
         REQUIRE(error.kind == damage.kind);
         REQUIRE(error.message.starts_with("model.gguf: "));
