@@ -37,8 +37,9 @@ bool is_same_error(const Error& error, const std::string& expected) {
     const std::string own = "TemplateError: ";
     if (expected.compare(0, own.size(), own) == 0)
         return error.kind == ErrorKind::invalid_argument && error.message == expected.substr(own.size());
-    const bool has_end = error.message.size() > expected.size() &&
-                         error.message.compare(error.message.size() - expected.size(), expected.size(), expected) == 0;
+    const bool has_end =
+        error.message.size() > expected.size() &&
+        error.message.compare(error.message.size() - expected.size(), expected.size(), expected) == 0;
     return error.kind == ErrorKind::unsupported && has_end;
 }
 
@@ -48,7 +49,8 @@ struct Tally {
 };
 
 void compare_all(const std::filesystem::path& root, Tally& tally) {
-    const auto scenarios = nlohmann::ordered_json::parse(content_of(root / "templates-expected/_scenarios.json"));
+    const auto scenarios =
+        nlohmann::ordered_json::parse(content_of(root / "templates-expected/_scenarios.json"));
     for (const auto& entry : std::filesystem::directory_iterator(root / "templates")) {
         if (entry.path().extension() != ".jinja")
             continue;
@@ -57,7 +59,8 @@ void compare_all(const std::filesystem::path& root, Tally& tally) {
         const auto chat = Template::create(content_of(entry.path()));
         if (!chat)
             FAIL_CHECK(chat.error().message);
-        const auto expected = nlohmann::json::parse(content_of(root / "templates-expected" / (name + ".json")));
+        const auto expected =
+            nlohmann::json::parse(content_of(root / "templates-expected" / (name + ".json")));
         for (const auto& wanted : expected["cases"]) {
             ++tally.total;
             const auto scenario = std::find_if(scenarios.begin(), scenarios.end(), [&](const auto& each) {

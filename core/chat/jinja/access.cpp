@@ -28,9 +28,9 @@ Value missing(Missing what) {
 }
 
 Value unsafe_attribute(const Value& object, std::string_view name) {
-    return missing({.hint = fmt::format("access to attribute '{}' of '{}' object is unsafe.", name,
-                                        type_name(object)),
-                    .is_unsafe = true});
+    return missing(
+        {.hint = fmt::format("access to attribute '{}' of '{}' object is unsafe.", name, type_name(object)),
+         .is_unsafe = true});
 }
 
 /// The method of a built-in type; sets `is_mutation` for one that changes its object.
@@ -44,15 +44,18 @@ const Native* method_of(const Value& object, std::string_view name, bool& is_mut
         found = find_native(list_mutations(), name);
         is_mutation = found != nullptr;
         return found != nullptr ? found : find_native(list_methods(), name);
-    case Type::tuple: return find_native(tuple_methods(), name);
+    case Type::tuple:
+        return find_native(tuple_methods(), name);
     case Type::dict:
         found = find_native(dict_mutations(), name);
         is_mutation = found != nullptr;
         return found != nullptr ? found : find_native(dict_methods(), name);
     case Type::integer:
     case Type::boolean:
-    case Type::real: return find_native(number_methods(object.type()), name);
-    default: return nullptr;
+    case Type::real:
+        return find_native(number_methods(object.type()), name);
+    default:
+        return nullptr;
     }
 }
 
@@ -97,6 +100,8 @@ Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object,
         return object.object()->attribute(machine, name);
     if (object.is(Type::tuple) && object.sequence()->is_group && (name == "grouper" || name == "list"))
         return std::optional<Value>(object.sequence()->items[name == "list" ? 1 : 0]);
+    if (is_number(object) && (name == "real" || name == "numerator") && integer_of(object))
+        return std::optional<Value>(*integer_of(object));
     bool is_mutation = false;
     const Native* method = method_of(object, name, is_mutation);
     if (method == nullptr)
@@ -155,7 +160,8 @@ Result<std::optional<SlicePlaces>> slice_places(const Value& start, const Value&
     const int64_t first = place(start, stride < 0 ? highest : lowest);
     const int64_t last = place(stop, stride < 0 ? lowest : highest);
     const int64_t distance = stride < 0 ? first - last : last - first;
-    const uint64_t stride_size = stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
+    const uint64_t stride_size =
+        stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
     const uint64_t count = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride_size + 1;
     return std::optional<SlicePlaces>(SlicePlaces{first, stride, static_cast<std::size_t>(count)});
 }
@@ -175,7 +181,8 @@ Result<Value> sliced(Machine& machine, const Value& object, const Value& start, 
             const std::u32string letters = decode(object.string());
             std::u32string out;
             for (std::size_t i = 0; i < places->count; ++i)
-                out += letters[static_cast<std::size_t>(places->start + static_cast<int64_t>(i) * places->step)];
+                out +=
+                    letters[static_cast<std::size_t>(places->start + static_cast<int64_t>(i) * places->step)];
             return machine.text(encode(out), object.is_markup());
         }
         if (places) {

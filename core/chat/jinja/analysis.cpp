@@ -62,8 +62,9 @@ void Analysis::reads(const ExpressionPtr& expression, Frame& frame) {
             frame.mentioned.insert(name->name);
         return;
     }
-    std::visit([&](const auto& node) { for_each_child(node, [&](const auto& child) { reads(child, frame); }); },
-               expression->node);
+    std::visit(
+        [&](const auto& node) { for_each_child(node, [&](const auto& child) { reads(child, frame); }); },
+        expression->node);
 }
 
 void Analysis::store_name(const std::string& name, Frame& frame, bool is_conditional) {

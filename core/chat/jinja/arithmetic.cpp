@@ -97,16 +97,20 @@ Result<Value> on_integers(BinaryOperator sign, int64_t left, int64_t right) {
         if (right == -1)
             return Value(int64_t{0});
         return Value(left - floor_quotient(left, right) * right);
-    case BinaryOperator::power: return integer_power(left, right);
+    case BinaryOperator::power:
+        return integer_power(left, right);
     }
     return overflow();
 }
 
 Result<Value> on_reals(BinaryOperator sign, double left, double right) {
     switch (sign) {
-    case BinaryOperator::add: return Value(left + right);
-    case BinaryOperator::subtract: return Value(left - right);
-    case BinaryOperator::multiply: return Value(left * right);
+    case BinaryOperator::add:
+        return Value(left + right);
+    case BinaryOperator::subtract:
+        return Value(left - right);
+    case BinaryOperator::multiply:
+        return Value(left * right);
     case BinaryOperator::divide:
         if (right == 0)
             return division_by_zero("float division by zero");
@@ -119,7 +123,8 @@ Result<Value> on_reals(BinaryOperator sign, double left, double right) {
         if (right == 0)
             return division_by_zero("float modulo");
         return Value(floor_remainder(left, right));
-    case BinaryOperator::power: return real_power(left, right);
+    case BinaryOperator::power:
+        return real_power(left, right);
     }
     return overflow();
 }
@@ -177,7 +182,9 @@ Result<Value> repeated(Machine& machine, const Value& value, int64_t times) {
 }
 
 Result<Value> multiplied(Machine& machine, const Value& left, const Value& right) {
-    const auto is_repeatable = [](const Value& value) { return value.is(Type::string) || value.is_sequence(); };
+    const auto is_repeatable = [](const Value& value) {
+        return value.is(Type::string) || value.is_sequence();
+    };
     if (is_repeatable(left) && integer_of(right))
         return repeated(machine, left, *integer_of(right));
     if (is_repeatable(right) && integer_of(left))

@@ -24,7 +24,8 @@ Result<std::vector<Value>> attribute_path(const Value* attribute) {
     return path;
 }
 
-Result<Value> follow(Machine& machine, const Value& value, const std::vector<Value>& path, const Value* fallback) {
+Result<Value> follow(Machine& machine, const Value& value, const std::vector<Value>& path,
+                     const Value* fallback) {
     Value current = value;
     for (const Value& key : path) {
         ETNA_TRY(current, subscript(machine, current, key));

@@ -185,7 +185,8 @@ Result<Value> update(Machine& machine, const Value& self, const Bound& arguments
             for (const Value& pair : pairs) {
                 ETNA_TRY(const auto parts, items_of(machine, pair));
                 if (parts.size() != 2)
-                    return value_error("dictionary update sequence element has the wrong length; 2 is required");
+                    return value_error(
+                        "dictionary update sequence element has the wrong length; 2 is required");
                 ETNA_CHECK(set_entry(machine, self, parts[0], parts[1]));
             }
         }
@@ -250,23 +251,26 @@ Result<Value> bit_length(Machine& /*machine*/, const Value& self, const Bound& /
     return Value(bits);
 }
 
-constexpr Native of_tuples[] = {{"count", "value", 1, count}, {"index", "value", 1, index}};
+constexpr Native of_tuples[] = {{"count", "/value", 1, count}, {"index", "/value", 1, index}};
 constexpr Native of_lists[] = {
-    {"copy", "", 0, copy_list}, {"count", "value", 1, count}, {"index", "value", 1, index}};
+    {"copy", "", 0, copy_list}, {"count", "/value", 1, count}, {"index", "/value", 1, index}};
 constexpr Native of_dicts[] = {{"copy", "", 0, copy_dict},
-                               {"get", "key default", 1, get},
+                               {"get", "/key default", 1, get},
                                {"items", "", 0, viewed<View::items>},
                                {"keys", "", 0, viewed<View::keys>},
                                {"values", "", 0, viewed<View::values>}};
 constexpr Native of_reals[] = {{"is_integer", "", 0, is_integer}};
 constexpr Native of_integers[] = {{"bit_length", "", 0, bit_length}};
 constexpr Native changing_lists[] = {
-    {"append", "object", 1, append}, {"clear", "", 0, clear_list},  {"extend", "iterable", 1, extend},
-    {"insert", "index object", 2, insert}, {"pop", "index", 0, pop}, {"remove", "value", 1, remove},
-    {"reverse", "", 0, reverse},     {"sort", "reverse", 0, sort}};
-constexpr Native changing_dicts[] = {
-    {"clear", "", 0, clear_dict}, {"pop", "key default", 1, pop_key}, {"popitem", "", 0, popitem},
-    {"setdefault", "key default", 1, setdefault}, {"update", "*", 0, update}};
+    {"append", "/object", 1, append},   {"clear", "", 0, clear_list},
+    {"extend", "/iterable", 1, extend}, {"insert", "/index object", 2, insert},
+    {"pop", "/index", 0, pop},          {"remove", "/value", 1, remove},
+    {"reverse", "", 0, reverse},        {"sort", "reverse", 0, sort}};
+constexpr Native changing_dicts[] = {{"clear", "", 0, clear_dict},
+                                     {"pop", "/key default", 1, pop_key},
+                                     {"popitem", "", 0, popitem},
+                                     {"setdefault", "/key default", 1, setdefault},
+                                     {"update", "*", 0, update}};
 
 } // namespace
 

@@ -31,6 +31,8 @@ Value undefined(std::string hint) {
 bool is_hashable(const Value& value) {
     if (value.is(Type::list) || value.is(Type::dict))
         return false;
+    if (value.is(Type::object))
+        return value.object()->is_hashable();
     if (!value.is(Type::tuple))
         return true;
     const auto& items = value.sequence()->items;

@@ -39,7 +39,8 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// A string's bytes (UTF-8). Markup is what `safe` and `escape` make: joined with a plain string it escapes it.
+/// A string's bytes (UTF-8). Markup is what `safe` and `escape` make: joined with a plain string it escapes
+/// it.
 struct Text {
     explicit Text(std::string text) : bytes(std::move(text)) {}
     Text(std::string text, bool is_markup, Memory& memory, std::size_t size)

@@ -18,9 +18,9 @@ Result<Value> Interpreter::evaluate(const Expression& expression) {
     Status allowed = level.check();
     if (allowed)
         allowed = machine_.spend(step_work);
-    auto result = allowed ? std::visit([&](const auto& node) { return value_of(node, expression.at); },
-                                       expression.node)
-                          : Result<Value>(allowed.error());
+    auto result =
+        allowed ? std::visit([&](const auto& node) { return value_of(node, expression.at); }, expression.node)
+                : Result<Value>(allowed.error());
     if (!result && !failed_at_)
         failed_at_ = expression.at;
     return result;
@@ -119,10 +119,10 @@ Result<Value> Interpreter::value_of(const Condition& condition, Position at) {
         return evaluate(condition.then);
     if (condition.otherwise != nullptr)
         return evaluate(condition.otherwise);
-    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(
-        Missing{.hint = fmt::format("the inline if-expression on line {} evaluated to false and no else section "
-                                    "was defined.",
-                                    at.line)})));
+    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(Missing{
+        .hint = fmt::format("the inline if-expression on line {} evaluated to false and no else section "
+                            "was defined.",
+                            at.line)})));
 }
 
 Result<Value> Interpreter::value_of(const Attribute& node, Position /*at*/) {

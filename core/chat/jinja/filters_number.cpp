@@ -4,6 +4,7 @@
 #include "core/chat/jinja/filters.hpp"
 #include "core/chat/jinja/number_text.hpp"
 #include "core/chat/jinja/operators.hpp"
+#include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/unicode.hpp"
 
 #include <algorithm>
@@ -43,7 +44,8 @@ Result<Value> integer(Machine& /*machine*/, const Value& self, const Bound& argu
         return Value(*number);
     std::optional<double> real;
     if (self.is(Type::string)) {
-        if (const auto number = parse_integer(self.string(), static_cast<int>(std::clamp<int64_t>(base, -1, 99))))
+        if (const auto number =
+                parse_integer(self.string(), static_cast<int>(std::clamp<int64_t>(base, -1, 99))))
             return Value(*number);
         real = parse_real(self.string());
     } else if (self.is(Type::real)) {
@@ -52,6 +54,8 @@ Result<Value> integer(Machine& /*machine*/, const Value& self, const Bound& argu
     if (real && std::isinf(*real))
         return python_error("OverflowError", "cannot convert float infinity to integer");
     const auto number = real ? whole(*real) : std::nullopt;
+    if (real && !number && !std::isnan(*real))
+        return python_error("OverflowError", "an integer does not fit into 64 bits");
     return number ? Value(*number) : fallback;
 }
 
@@ -142,7 +146,7 @@ Result<Value> length(Machine& machine, const Value& self, const Bound& /*argumen
 }
 
 Result<Value> word_count(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    ETNA_TRY(const auto text, string_argument(self, "wordcount"));
+    ETNA_TRY(const auto text, to_text(machine, self));
     ETNA_CHECK(machine.reserve(text.size()));
     int64_t words = 0;
     bool in_word = false;

@@ -46,8 +46,8 @@ Result<Value> map_attribute(Machine& machine, const Value& self, Arguments argum
     const auto attribute = arguments.take("attribute");
     const auto fallback = arguments.take("default");
     if (!arguments.keyword.empty()) {
-        return python_error("FilterArgumentError", fmt::format("Unexpected keyword argument '{}'",
-                                                               arguments.keyword.front().first));
+        return python_error("FilterArgumentError",
+                            fmt::format("Unexpected keyword argument '{}'", arguments.keyword.front().first));
     }
     ETNA_TRY(const auto path, attribute_path(&*attribute));
     ETNA_TRY(auto cursor, iterate(machine, self));
@@ -57,7 +57,8 @@ Result<Value> map_attribute(Machine& machine, const Value& self, Arguments argum
                               ETNA_TRY(const auto item, source->next(now));
                               if (!item)
                                   return item;
-                              const Value* otherwise = fallback && !fallback->is(Type::none) ? &*fallback : nullptr;
+                              const Value* otherwise =
+                                  fallback && !fallback->is(Type::none) ? &*fallback : nullptr;
                               ETNA_TRY(auto value, follow(now, *item, path, otherwise));
                               return std::optional<Value>(std::move(value));
                           });
@@ -75,11 +76,12 @@ Result<Value> map(Machine& machine, const Value& self, const Bound& arguments) {
     const bool by_attribute =
         all.positional.empty() && std::any_of(all.keyword.begin(), all.keyword.end(),
                                               [](const auto& each) { return each.first == "attribute"; });
-    if (!is_iterable(machine, self))
-        return failing_generator(machine, "sync_do_map", iterate(machine, self).error());
     ETNA_TRY(const bool has_items, is_true(machine, self));
     if (!has_items)
-        return make_generator(machine, "sync_do_map", 1, [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
+        return make_generator(machine, "sync_do_map", 1,
+                              [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
+    if (!is_iterable(machine, self))
+        return failing_generator(machine, "sync_do_map", iterate(machine, self).error());
     if (by_attribute)
         return map_attribute(machine, self, std::move(all));
     if (all.positional.empty()) {
@@ -110,7 +112,8 @@ Result<Value> select(Machine& machine, const Value& self, const Bound& arguments
                                               look == Look::attribute ? "attr" : "");
     ETNA_TRY(const bool has_items, is_true(machine, self));
     if (!has_items)
-        return make_generator(machine, generator, 1, [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
+        return make_generator(machine, generator, 1,
+                              [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
     if (!is_iterable(machine, self))
         return failing_generator(machine, generator, iterate(machine, self).error());
     Arguments all = arguments.all;
@@ -119,7 +122,8 @@ Result<Value> select(Machine& machine, const Value& self, const Bound& arguments
     if (look == Look::attribute) {
         if (all.positional.empty()) {
             return failing_generator(
-                machine, generator, python_error("FilterArgumentError", "Missing parameter for attribute name"));
+                machine, generator,
+                python_error("FilterArgumentError", "Missing parameter for attribute name"));
         }
         ETNA_TRY(path, attribute_path(all.positional.data()));
         all.positional.erase(all.positional.begin());
@@ -131,22 +135,22 @@ Result<Value> select(Machine& machine, const Value& self, const Bound& arguments
     }
     ETNA_TRY(auto cursor, iterate(machine, self));
     const std::shared_ptr<Cursor> source = std::move(cursor);
-    return make_generator(
-        machine, generator, depth, [source, path, test, all](Machine& now) -> Result<std::optional<Value>> {
-            while (true) {
-                ETNA_TRY(auto item, source->next(now));
-                if (!item)
-                    return item;
-                ETNA_CHECK(now.spend(step_work));
-                ETNA_TRY(auto value, follow(now, *item, path));
-                if (!test.empty()) {
-                    ETNA_TRY(value, call_test(now, test, value, all));
-                }
-                ETNA_TRY(const bool passes, is_true(now, value));
-                if (passes == (keep == Keep::passing))
-                    return item;
-            }
-        });
+    return make_generator(machine, generator, depth,
+                          [source, path, test, all](Machine& now) -> Result<std::optional<Value>> {
+                              while (true) {
+                                  ETNA_TRY(auto item, source->next(now));
+                                  if (!item)
+                                      return item;
+                                  ETNA_CHECK(now.spend(step_work));
+                                  ETNA_TRY(auto value, follow(now, *item, path));
+                                  if (!test.empty()) {
+                                      ETNA_TRY(value, call_test(now, test, value, all));
+                                  }
+                                  ETNA_TRY(const bool passes, is_true(now, value));
+                                  if (passes == (keep == Keep::passing))
+                                      return item;
+                              }
+                          });
 }
 
 Result<Value> unique(Machine& machine, const Value& self, const Bound& arguments) {
@@ -189,8 +193,9 @@ Result<Value> extreme(Machine& machine, const Value& self, const Bound& argument
         ETNA_TRY(auto key, key_of(machine, value, letters));
         bool is_better = !best;
         if (best) {
-            ETNA_TRY(is_better, ordered(machine, order == SortOrder::ascending ? Comparison::less : Comparison::greater,
-                                        key, best_key));
+            ETNA_TRY(is_better,
+                     ordered(machine, order == SortOrder::ascending ? Comparison::less : Comparison::greater,
+                             key, best_key));
         }
         if (is_better) {
             best = std::move(item);
@@ -199,7 +204,8 @@ Result<Value> extreme(Machine& machine, const Value& self, const Bound& argument
     }
 }
 
-Result<Value> in_order(Machine& machine, const std::vector<Value>& items, const std::vector<std::size_t>& places) {
+Result<Value> in_order(Machine& machine, const std::vector<Value>& items,
+                       const std::vector<std::size_t>& places) {
     std::vector<Value> result;
     result.reserve(places.size());
     for (const std::size_t place : places)
@@ -252,7 +258,8 @@ Result<Value> dictsort(Machine& machine, const Value& self, const Bound& argumen
     if (self.is(Type::undefined))
         return undefined_error(self);
     if (!self.is(Type::dict))
-        return python_error("AttributeError", fmt::format("'{}' object has no attribute 'items'", type_name(self)));
+        return python_error("AttributeError",
+                            fmt::format("'{}' object has no attribute 'items'", type_name(self)));
     std::vector<Value> pairs;
     std::vector<Value> keys;
     for (const Dict::Entry& entry : self.dict()->entries) {

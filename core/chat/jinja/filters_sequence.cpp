@@ -80,12 +80,14 @@ Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) 
 
 Result<Value> items(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::undefined))
-        return make_generator(machine, "do_items", 1,
-                              [](Machine& /*machine*/) -> Result<std::optional<Value>> { return std::optional<Value>(); });
+        return make_generator(
+            machine, "do_items", 1,
+            [](Machine& /*machine*/) -> Result<std::optional<Value>> { return std::optional<Value>(); });
     if (!self.is(Type::dict)) // the reference's is a generator and complains when it is used
-        return make_generator(machine, "do_items", 1, [](Machine& /*machine*/) -> Result<std::optional<Value>> {
-            return type_error("Can only get item pairs from a mapping.");
-        });
+        return make_generator(machine, "do_items", 1,
+                              [](Machine& /*machine*/) -> Result<std::optional<Value>> {
+                                  return type_error("Can only get item pairs from a mapping.");
+                              });
     ETNA_TRY(const auto view, make_view(machine, self, View::items));
     ETNA_TRY(auto cursor, iterate(machine, view));
     const std::shared_ptr<Cursor> shared = std::move(cursor);
@@ -131,8 +133,9 @@ Result<Value> sum(Machine& machine, const Value& self, const Bound& arguments) {
 /// Lists of `count` items each; the last one filled up.
 Result<Value> batch(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const int64_t count, integer_argument(*arguments.at(0)));
-    const std::optional<Value> filler =
-        arguments.at(1) != nullptr && !arguments.at(1)->is(Type::none) ? std::optional(*arguments.at(1)) : std::nullopt;
+    const std::optional<Value> filler = arguments.at(1) != nullptr && !arguments.at(1)->is(Type::none)
+                                            ? std::optional(*arguments.at(1))
+                                            : std::nullopt;
     ETNA_TRY(const auto all, items_of(machine, self));
     std::vector<Value> batches;
     std::vector<Value> current;

@@ -68,9 +68,9 @@ Result<Value> replace(Machine& machine, const Value& self, const Bound& argument
         parts.push_back(std::move(value));
     }
     const Value* count = arguments.at(2);
-    return by_method(machine, parts[0], "replace",
-                     {parts[1], parts[2],
-                      count != nullptr && !count->is(Type::none) ? *count : Value(int64_t{-1})});
+    return by_method(
+        machine, parts[0], "replace",
+        {parts[1], parts[2], count != nullptr && !count->is(Type::none) ? *count : Value(int64_t{-1})});
 }
 
 Result<Value> string(Machine& machine, const Value& self, const Bound& /*arguments*/) {
@@ -132,8 +132,11 @@ Result<Value> indent(Machine& machine, const Value& self, const Bound& arguments
     ETNA_TRY(const bool first, flag(machine, arguments.at(1), false));
     ETNA_TRY(const bool blank, flag(machine, arguments.at(2), false));
     if (!self.is(Type::string)) {
-        ETNA_TRY(const auto failed, binary(machine, BinaryOperator::add, self, Value("\n")));
-        return failed;
+        if (self.is(Type::undefined))
+            return undefined_error(self);
+        if (self.is(Type::list))
+            return python_error("AttributeError", "'list' object has no attribute 'splitlines'");
+        return type_error(fmt::format("unsupported operand type(s) for +=: '{}' and 'str'", type_name(self)));
     }
     const auto lines = split_lines(self.string() + "\n", LineEnds::dropped);
     std::string out = first ? prefix : "";
@@ -164,7 +167,8 @@ Result<Value> truncate(Machine& machine, const Value& self, const Bound& argumen
     }
     const auto end_length = static_cast<int64_t>(count_code_points(end));
     if (length < end_length)
-        return python_error("AssertionError", fmt::format("expected length >= {}, got {}", end_length, length));
+        return python_error("AssertionError",
+                            fmt::format("expected length >= {}, got {}", end_length, length));
     if (leeway < 0)
         return python_error("AssertionError", fmt::format("expected leeway >= 0, got {}", leeway));
     ETNA_TRY(const std::size_t size, length_of(machine, self));
@@ -180,7 +184,8 @@ Result<Value> truncate(Machine& machine, const Value& self, const Bound& argumen
 
 bool is_unreserved(char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || std::string_view("_.-~").find(letter) != std::string_view::npos;
+           (letter >= '0' && letter <= '9') ||
+           std::string_view("_.-~").find(letter) != std::string_view::npos;
 }
 
 enum class Quoting : uint8_t { path, query };
@@ -217,7 +222,8 @@ Result<Value> urlencode(Machine& machine, const Value& self, const Bound& /*argu
         ETNA_TRY(const auto key, to_text(machine, parts[0]));
         ETNA_TRY(const auto value, to_text(machine, parts[1]));
         ETNA_CHECK(machine.reserve((key.size() + value.size()) * 3));
-        out += (out.empty() ? "" : "&") + url_quoted(key, Quoting::query) + "=" + url_quoted(value, Quoting::query);
+        out += (out.empty() ? "" : "&") + url_quoted(key, Quoting::query) + "=" +
+               url_quoted(value, Quoting::query);
         ETNA_CHECK(machine.room_for(out.size()));
     }
     return machine.text(std::move(out));
@@ -291,7 +297,8 @@ Result<Value> striptags(Machine& machine, const Value& self, const Bound& /*argu
 Result<Value> xmlattr(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const bool with_space, flag(machine, arguments.at(0), true));
     if (!self.is(Type::dict))
-        return python_error("AttributeError", fmt::format("'{}' object has no attribute 'items'", type_name(self)));
+        return python_error("AttributeError",
+                            fmt::format("'{}' object has no attribute 'items'", type_name(self)));
     std::string out;
     for (const Dict::Entry& entry : self.dict()->entries) {
         if (entry.value.is(Type::none) || entry.value.is(Type::undefined))

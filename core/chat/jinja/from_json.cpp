@@ -64,7 +64,8 @@ private:
     bool close() {
         Level level = std::move(levels_.back());
         levels_.pop_back();
-        return add(level.is_object ? Value::dict(std::move(level.entries)) : Value::list(std::move(level.items)));
+        return add(level.is_object ? Value::dict(std::move(level.entries))
+                                   : Value::list(std::move(level.items)));
     }
     bool add(Value value) {
         if (levels_.empty())

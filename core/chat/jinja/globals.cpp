@@ -57,7 +57,8 @@ Result<Value> strftime_now(Machine& machine, Arguments arguments) {
 Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& arguments) {
     std::vector<Dict::Entry> entries;
     if (arguments.positional.size() > 1)
-        return type_error(fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
+        return type_error(
+            fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
     if (!arguments.positional.empty()) {
         const Value& given = arguments.positional[0];
         if (given.is(Type::dict)) {
@@ -66,14 +67,15 @@ Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& a
             ETNA_TRY(const auto pairs, items_of(machine, given));
             for (std::size_t i = 0; i < pairs.size(); ++i) {
                 if (!is_iterable(machine, pairs[i])) {
-                    return type_error(
-                        fmt::format("cannot convert dictionary update sequence element #{} to a sequence", i));
+                    return type_error(fmt::format(
+                        "cannot convert dictionary update sequence element #{} to a sequence", i));
                 }
                 ETNA_TRY(const auto parts, items_of(machine, pairs[i]));
                 if (parts.size() != 2) {
-                    return value_error(fmt::format("dictionary update sequence element #{} has length {}; 2 is "
-                                                   "required",
-                                                   i, parts.size()));
+                    return value_error(
+                        fmt::format("dictionary update sequence element #{} has length {}; 2 is "
+                                    "required",
+                                    i, parts.size()));
                 }
                 entries.push_back({parts[0], parts[1]});
             }
@@ -106,7 +108,9 @@ public:
 
     [[nodiscard]] std::string_view type_name() const override { return "Cycler"; }
     [[nodiscard]] std::string owner_name() const override { return "jinja2.utils.Cycler object"; }
-    Result<std::string> repr(Machine& /*machine*/) override { return std::string("<jinja2.utils.Cycler object>"); }
+    Result<std::string> repr(Machine& /*machine*/) override {
+        return std::string("<jinja2.utils.Cycler object>");
+    }
     Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override;
     Value next() {
         const Value item = items_[place_];
@@ -157,7 +161,9 @@ public:
 
     [[nodiscard]] std::string_view type_name() const override { return "Joiner"; }
     [[nodiscard]] std::string owner_name() const override { return "jinja2.utils.Joiner object"; }
-    Result<std::string> repr(Machine& /*machine*/) override { return std::string("<jinja2.utils.Joiner object>"); }
+    Result<std::string> repr(Machine& /*machine*/) override {
+        return std::string("<jinja2.utils.Joiner object>");
+    }
     [[nodiscard]] bool is_callable() const override { return true; }
     Result<Value> call(Machine& /*machine*/, Arguments /*arguments*/) override {
         return std::exchange(was_used_, true) ? separator_ : Value("");

@@ -47,11 +47,13 @@ void JsonWriter::escaped(char32_t code_point) {
         code_point < 0x80 ? letters.find(static_cast<char>(code_point)) : std::string_view::npos;
     if (known != std::string_view::npos)
         text += {'\\', names[known]};
-    else if (code_point < 0x20 || (style_.ascii_only && code_point >= 0x7F && code_point < 0x10000 && code_point != 0x7F))
+    else if (code_point < 0x20 ||
+             (style_.ascii_only && code_point >= 0x7F && code_point < 0x10000 && code_point != 0x7F))
         text += fmt::format("\\u{:04x}", static_cast<uint32_t>(code_point));
     else if (style_.ascii_only && code_point >= 0x10000)
-        text += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((static_cast<uint32_t>(code_point) - 0x10000) >> 10),
-                            0xDC00 + (static_cast<uint32_t>(code_point) & 0x3FF));
+        text +=
+            fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((static_cast<uint32_t>(code_point) - 0x10000) >> 10),
+                        0xDC00 + (static_cast<uint32_t>(code_point) & 0x3FF));
     else
         append_utf8(text, code_point);
 }
@@ -94,14 +96,18 @@ Status JsonWriter::items(const List& list) {
 
 Result<std::string> JsonWriter::key(const Value& key) {
     switch (key.type()) {
-    case Type::string: return key.string();
-    case Type::none: return std::string("null");
-    case Type::boolean: return std::string(key.boolean() ? "true" : "false");
-    case Type::integer: return std::to_string(key.integer());
-    case Type::real: return number_text(key.real());
+    case Type::string:
+        return key.string();
+    case Type::none:
+        return std::string("null");
+    case Type::boolean:
+        return std::string(key.boolean() ? "true" : "false");
+    case Type::integer:
+        return std::to_string(key.integer());
+    case Type::real:
+        return number_text(key.real());
     default:
-        return type_error(
-            fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key)));
+        return type_error(fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key)));
     }
 }
 
@@ -142,17 +148,27 @@ Status JsonWriter::write(const Value& value) {
     ETNA_CHECK(machine_.spend(step_work + (style_.indent ? level_ * style_.indent->size() : 0)));
     ETNA_CHECK(machine_.room_for(text.size()));
     switch (value.type()) {
-    case Type::none: text += "null"; return {};
-    case Type::boolean: text += value.boolean() ? "true" : "false"; return {};
-    case Type::integer: text += std::to_string(value.integer()); return {};
-    case Type::real: text += number_text(value.real()); return {};
+    case Type::none:
+        text += "null";
+        return {};
+    case Type::boolean:
+        text += value.boolean() ? "true" : "false";
+        return {};
+    case Type::integer:
+        text += std::to_string(value.integer());
+        return {};
+    case Type::real:
+        text += number_text(value.real());
+        return {};
     case Type::string:
         ETNA_CHECK(machine_.reserve(value.string().size()));
         string(value.string());
         return {};
     case Type::list:
-    case Type::tuple: return items(*value.sequence());
-    case Type::dict: return entries(*value.dict());
+    case Type::tuple:
+        return items(*value.sequence());
+    case Type::dict:
+        return entries(*value.dict());
     default:
         return type_error(fmt::format("Object of type {} is not JSON serializable", type_name(value)));
     }

@@ -159,6 +159,10 @@ std::size_t Lexer::after_close(std::size_t position, char kind, char control) co
 }
 
 Status Lexer::skip_comment(const Tag& tag) {
+    if (tag.content == source_.size()) { // the reference misses the end only where something follows
+        position_ = tag.content;
+        return {};
+    }
     const std::size_t end = source_.find("#}", tag.content);
     if (end == std::string::npos)
         return syntax_error(position_of(tag.at), "Missing end of comment tag");
@@ -181,6 +185,10 @@ Result<bool> Lexer::raw_block(const Tag& tag) {
         return false;
     begin = opening == '-' ? skip_spaces(source, begin + 2) : begin + 2;
     line_starts_ = source_[begin - 1] == '\n';
+    if (begin == source_.size()) {
+        position_ = begin;
+        return true;
+    }
     for (std::size_t found = source.find("{%", begin); found != std::string_view::npos;
          found = source.find("{%", found + 1)) {
         const char control = at(found + 2);
@@ -264,8 +272,8 @@ Status Lexer::add_sign() {
         if (open_brackets_.empty())
             return syntax_error(position_of(position_), fmt::format("unexpected '{}'", sign));
         if (open_brackets_.back() != sign[0]) {
-            return syntax_error(position_of(position_), fmt::format("unexpected '{}', expected '{}'", sign,
-                                                                    open_brackets_.back()));
+            return syntax_error(position_of(position_),
+                                fmt::format("unexpected '{}', expected '{}'", sign, open_brackets_.back()));
         }
         open_brackets_.pop_back();
     }
@@ -309,7 +317,8 @@ Status Lexer::add_string() {
     std::size_t end = begin + 1;
     while (at(end) != quote || end >= source_.size()) {
         if (end >= source_.size())
-            return syntax_error(position_of(begin), fmt::format("unexpected char {}", quote == '"' ? "'\"'" : "\"'\""));
+            return syntax_error(position_of(begin),
+                                fmt::format("unexpected char {}", quote == '"' ? "'\"'" : "\"'\""));
         end += source_[end] == '\\' ? 2 : 1;
     }
     const std::string_view raw = std::string_view(source_).substr(begin + 1, end - begin - 1);
@@ -334,7 +343,8 @@ std::size_t digits_end(std::string_view text, std::size_t position, std::string_
     const auto is_digit_at = [&](std::size_t i) {
         return i < text.size() && digits.find(text[i]) != std::string_view::npos;
     };
-    while (is_digit_at(position) || (position < text.size() && text[position] == '_' && is_digit_at(position + 1)))
+    while (is_digit_at(position) ||
+           (position < text.size() && text[position] == '_' && is_digit_at(position + 1)))
         ++position;
     return position;
 }

@@ -46,7 +46,8 @@ Status Machine::reserve(std::size_t bytes) {
 Status Machine::room_for(std::size_t bytes) const {
     if (bytes <= limits_.live_bytes && memory_.live_bytes <= limits_.live_bytes - bytes)
         return {};
-    return limit_error(fmt::format("the template needs more than {} MiB of memory", limits_.live_bytes >> 20));
+    return limit_error(
+        fmt::format("the template needs more than {} MiB of memory", limits_.live_bytes >> 20));
 }
 
 Status Machine::check_depth(std::size_t depth) const {

@@ -21,9 +21,9 @@ Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::strin
     if (name == "name")
         return std::optional<Value>(Value(macro_.name));
     if (name == "catch_kwargs" || name == "catch_varargs" || name == "caller") {
-        return std::optional<Value>(name == "caller" ? macro_.uses_caller
-                                                     : (name == "catch_kwargs" ? macro_.uses_keywords
-                                                                               : macro_.uses_varargs));
+        return std::optional<Value>(
+            name == "caller" ? macro_.uses_caller
+                             : (name == "catch_kwargs" ? macro_.uses_keywords : macro_.uses_varargs));
     }
     if (name != "arguments")
         return std::optional<Value>();
@@ -36,7 +36,8 @@ Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::strin
 
 /// Puts the arguments into the macro's scope, whose current one it is: positional ones, named ones, what is
 /// left over, then defaults in order.
-Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments, const std::shared_ptr<Scope>& scope) {
+Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
+                                    const std::shared_ptr<Scope>& scope) {
     const std::size_t count = macro.parameters.size();
     std::vector<std::optional<Value>> values(count);
     for (std::size_t i = 0; i < count; ++i)
@@ -81,7 +82,8 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments, con
     return {};
 }
 
-Result<Value> Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Arguments arguments) {
+Result<Value> Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope,
+                                      Arguments arguments) {
     auto inside = std::make_shared<Scope>(scope, macro.hidden);
     const auto outside = std::exchange(scope_, inside);
     const Status bound = bind_parameters(macro, std::move(arguments), inside);

@@ -61,7 +61,10 @@ Result<Bound> bind(const Native& native, Arguments arguments) {
         bound.all = std::move(arguments);
         return bound;
     }
-    const auto parameters = words(native.parameters);
+    const bool is_positional = native.parameters.substr(0, 1) == "/";
+    const auto parameters = words(native.parameters.substr(is_positional ? 1 : 0));
+    if (is_positional && !arguments.keyword.empty())
+        return type_error(fmt::format("{}() takes no keyword arguments", native.name));
     if (arguments.positional.size() > parameters.size()) {
         return type_error(fmt::format("{}() takes at most {} argument{} ({} given)", native.name,
                                       parameters.size(), parameters.size() == 1 ? "" : "s",
@@ -80,8 +83,8 @@ Result<Bound> bind(const Native& native, Arguments arguments) {
     }
     for (std::size_t i = 0; i < native.required; ++i) {
         if (!bound.named[i]) {
-            return type_error(
-                fmt::format("{}() missing required argument '{}' (pos {})", native.name, parameters[i], i + 1));
+            return type_error(fmt::format("{}() missing required argument '{}' (pos {})", native.name,
+                                          parameters[i], i + 1));
         }
     }
     return bound;

@@ -18,11 +18,11 @@ struct Bound {
     [[nodiscard]] const Value* at(std::size_t place) const { return named[place] ? &*named[place] : nullptr; }
 };
 
-/// A function of Python or Jinja that is built in: a method, a filter or a test. `self` is the object, or what
-/// stands before | or `is`.
+/// A function of Python or Jinja that is built in: a method, a filter or a test. `self` is the object, or
+/// what stands before | or `is`.
 struct Native {
     std::string_view name;
-    std::string_view parameters; ///< names, separated by a space; "*" takes anything
+    std::string_view parameters; ///< separated by a space; "*" takes any, "/..." none by name
     std::size_t required;        ///< how many of them must be given
     Result<Value> (*run)(Machine& machine, const Value& self, const Bound& arguments);
     bool escapes = false; ///< a method of markup that escapes its strings first

@@ -45,15 +45,22 @@ Result<std::string> real_digits(double magnitude, const FormatSpec& spec) {
         return value_error("precision too big");
     const int precision = spec.precision < 0 ? 6 : static_cast<int>(spec.precision);
     switch (spec.type) {
-    case 'e': return fmt::format("{:.{}e}", magnitude, precision);
-    case 'E': return fmt::format("{:.{}E}", magnitude, precision);
+    case 'e':
+        return fmt::format("{:.{}e}", magnitude, precision);
+    case 'E':
+        return fmt::format("{:.{}E}", magnitude, precision);
     case 'f':
-    case 'F': return fmt::format("{:.{}f}", magnitude, precision);
+    case 'F':
+        return fmt::format("{:.{}f}", magnitude, precision);
     case 'g':
-    case 'n': return fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
-    case 'G': return fmt::format("{:.{}G}", magnitude, std::max(precision, 1));
-    case '%': return fmt::format("{:.{}f}%", magnitude * 100, precision);
-    default: break;
+    case 'n':
+        return fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
+    case 'G':
+        return fmt::format("{:.{}G}", magnitude, std::max(precision, 1));
+    case '%':
+        return fmt::format("{:.{}f}%", magnitude * 100, precision);
+    default:
+        break;
     }
     if (spec.precision < 0)
         return real_text(magnitude);
@@ -65,11 +72,16 @@ Result<std::string> real_digits(double magnitude, const FormatSpec& spec) {
 
 std::string integer_digits(uint64_t magnitude, const FormatSpec& spec) {
     switch (spec.type) {
-    case 'b': return (spec.alternate ? "0b" : "") + fmt::format("{:b}", magnitude);
-    case 'o': return (spec.alternate ? "0o" : "") + fmt::format("{:o}", magnitude);
-    case 'x': return (spec.alternate ? "0x" : "") + fmt::format("{:x}", magnitude);
-    case 'X': return (spec.alternate ? "0X" : "") + fmt::format("{:X}", magnitude);
-    default: return std::to_string(magnitude);
+    case 'b':
+        return (spec.alternate ? "0b" : "") + fmt::format("{:b}", magnitude);
+    case 'o':
+        return (spec.alternate ? "0o" : "") + fmt::format("{:o}", magnitude);
+    case 'x':
+        return (spec.alternate ? "0x" : "") + fmt::format("{:x}", magnitude);
+    case 'X':
+        return (spec.alternate ? "0X" : "") + fmt::format("{:X}", magnitude);
+    default:
+        return std::to_string(magnitude);
     }
 }
 
@@ -102,8 +114,8 @@ Result<std::string> formatted_number(Machine& machine, const Value& value, const
             return value_error("Precision not allowed in integer format specifier");
         const int64_t integer = *integer_of(value);
         is_negative = integer < 0;
-        digits = integer_digits(is_negative ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer),
-                                spec);
+        digits = integer_digits(
+            is_negative ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer), spec);
     }
     if (spec.group != 0)
         digits = grouped(digits, spec.group);

@@ -42,6 +42,7 @@ public:
     [[nodiscard]] virtual std::string owner_name() const { return std::string(type_name()) + " object"; }
     virtual Result<std::string> repr(Machine& machine) = 0;
 
+    [[nodiscard]] virtual bool is_hashable() const { return true; }
     [[nodiscard]] virtual bool is_callable() const { return false; }
     virtual Result<Value> call(Machine& machine, Arguments arguments);
 

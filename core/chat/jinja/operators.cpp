@@ -33,11 +33,16 @@ int order_of(const Value& left, const Value& right) {
 
 bool holds(Comparison sign, int order) {
     switch (sign) {
-    case Comparison::less: return order == -1;
-    case Comparison::less_equal: return order == -1 || order == 0;
-    case Comparison::greater: return order == 1;
-    case Comparison::greater_equal: return order == 1 || order == 0;
-    default: return false;
+    case Comparison::less:
+        return order == -1;
+    case Comparison::less_equal:
+        return order == -1 || order == 0;
+    case Comparison::greater:
+        return order == 1;
+    case Comparison::greater_equal:
+        return order == 1 || order == 0;
+    default:
+        return false;
     }
 }
 
@@ -139,11 +144,16 @@ private:
 /// repr() of a key that is no string, as far as keys that miss are worth it.
 std::string plain_repr(const Value& key) {
     switch (key.type()) {
-    case Type::integer: return std::to_string(key.integer());
-    case Type::real: return real_text(key.real());
-    case Type::boolean: return key.boolean() ? "True" : "False";
-    case Type::none: return "None";
-    default: return std::string(type_name(key));
+    case Type::integer:
+        return std::to_string(key.integer());
+    case Type::real:
+        return real_text(key.real());
+    case Type::boolean:
+        return key.boolean() ? "True" : "False";
+    case Type::none:
+        return "None";
+    default:
+        return std::string(type_name(key));
     }
 }
 
@@ -168,7 +178,8 @@ Error undefined_error(const Value& value) {
         else
             message = fmt::format("{} has no element {}", missing->owner, name);
     }
-    return python_error(missing != nullptr && missing->is_unsafe ? "SecurityError" : "UndefinedError", message);
+    return python_error(missing != nullptr && missing->is_unsafe ? "SecurityError" : "UndefinedError",
+                        message);
 }
 
 Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
@@ -256,32 +267,43 @@ Result<bool> contains(Machine& machine, const Value& container, const Value& ite
 
 Result<bool> compare(Machine& machine, Comparison sign, const Value& left, const Value& right) {
     switch (sign) {
-    case Comparison::equal: return equal(machine, left, right);
+    case Comparison::equal:
+        return equal(machine, left, right);
     case Comparison::unequal: {
         ETNA_TRY(const bool same, equal(machine, left, right));
         return !same;
     }
-    case Comparison::in: return contains(machine, right, left);
+    case Comparison::in:
+        return contains(machine, right, left);
     case Comparison::not_in: {
         ETNA_TRY(const bool found, contains(machine, right, left));
         return !found;
     }
-    default: return ordered(machine, sign, left, right);
+    default:
+        return ordered(machine, sign, left, right);
     }
 }
 
 Result<bool> is_true(Machine& machine, const Value& value) {
     switch (value.type()) {
     case Type::undefined:
-    case Type::none: return false;
-    case Type::boolean: return value.boolean();
-    case Type::integer: return value.integer() != 0;
-    case Type::real: return value.real() != 0;
-    case Type::string: return !value.string().empty();
+    case Type::none:
+        return false;
+    case Type::boolean:
+        return value.boolean();
+    case Type::integer:
+        return value.integer() != 0;
+    case Type::real:
+        return value.real() != 0;
+    case Type::string:
+        return !value.string().empty();
     case Type::list:
-    case Type::tuple: return !value.sequence()->items.empty();
-    case Type::dict: return !value.dict()->entries.empty();
-    case Type::object: break;
+    case Type::tuple:
+        return !value.sequence()->items.empty();
+    case Type::dict:
+        return !value.dict()->entries.empty();
+    case Type::object:
+        break;
     }
     ETNA_TRY(const auto length, value.object()->length(machine));
     return !length || *length > 0;
@@ -308,7 +330,8 @@ Result<std::size_t> length_of(Machine& machine, const Value& value) {
 
 bool is_iterable(Machine& machine, const Value& value) {
     if (!value.is(Type::object))
-        return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() || value.is(Type::dict);
+        return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() ||
+               value.is(Type::dict);
     const auto cursor = value.object()->iterate(machine);
     return cursor && *cursor != nullptr;
 }

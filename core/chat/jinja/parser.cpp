@@ -15,16 +15,26 @@ namespace {
 std::string description(const Token& token) {
     switch (token.type) {
     case TokenType::name:
-    case TokenType::sign: return token.text;
-    case TokenType::data: return "template data / text";
-    case TokenType::block_begin: return "begin of statement block";
-    case TokenType::block_end: return "end of statement block";
-    case TokenType::variable_begin: return "begin of print statement";
-    case TokenType::variable_end: return "end of print statement";
-    case TokenType::string: return "string";
-    case TokenType::integer: return "integer";
-    case TokenType::real: return "float";
-    case TokenType::end: return "end of template";
+    case TokenType::sign:
+        return token.text;
+    case TokenType::data:
+        return "template data / text";
+    case TokenType::block_begin:
+        return "begin of statement block";
+    case TokenType::block_end:
+        return "end of statement block";
+    case TokenType::variable_begin:
+        return "begin of print statement";
+    case TokenType::variable_end:
+        return "end of print statement";
+    case TokenType::string:
+        return "string";
+    case TokenType::integer:
+        return "integer";
+    case TokenType::real:
+        return "float";
+    case TokenType::end:
+        return "end of template";
     }
     return {};
 }
@@ -208,8 +218,8 @@ Result<Tree> Parser::parse() {
 
 Result<Tree> parse(std::string_view source, const Limits& limits) {
     if (source.size() > limits.template_bytes) {
-        return limit_error(fmt::format("template: {} bytes long; {} is the most", source.size(),
-                                       limits.template_bytes));
+        return limit_error(
+            fmt::format("template: {} bytes long; {} is the most", source.size(), limits.template_bytes));
     }
     ETNA_TRY(auto tokens, tokenize(source));
     ETNA_TRY(auto tree, Parser(std::move(tokens), limits).parse());

@@ -113,8 +113,8 @@ Result<ExpressionPtr> Parser::comparison() {
     Compare compare;
     ETNA_TRY(compare.first, sum());
     while (true) {
-        const auto* sign =
-            std::find_if(std::begin(signs), std::end(signs), [&](const auto& each) { return skip_sign(each.first); });
+        const auto* sign = std::find_if(std::begin(signs), std::end(signs),
+                                        [&](const auto& each) { return skip_sign(each.first); });
         auto comparison = Comparison::in;
         if (sign != std::end(signs)) {
             comparison = sign->second;
@@ -164,8 +164,8 @@ Result<ExpressionPtr> Parser::product() {
     const Position at = current().at;
     ETNA_TRY(auto left, power());
     while (true) {
-        const auto* sign =
-            std::find_if(std::begin(signs), std::end(signs), [&](const auto& each) { return skip_sign(each.first); });
+        const auto* sign = std::find_if(std::begin(signs), std::end(signs),
+                                        [&](const auto& each) { return skip_sign(each.first); });
         if (sign == std::end(signs))
             return left;
         ETNA_TRY(auto right, power());
@@ -370,9 +370,9 @@ Result<ExpressionPtr> Parser::test(ExpressionPtr operand) {
     Test test;
     ETNA_TRY(test.name, dotted_name());
     const TokenType type = current().type;
-    const bool is_operand = type == TokenType::string || type == TokenType::integer ||
-                            type == TokenType::real || at_sign("[") || at_sign("{") ||
-                            (type == TokenType::name && !at_name("else") && !at_name("or") && !at_name("and"));
+    const bool is_operand =
+        type == TokenType::string || type == TokenType::integer || type == TokenType::real || at_sign("[") ||
+        at_sign("{") || (type == TokenType::name && !at_name("else") && !at_name("or") && !at_name("and"));
     if (at_sign("(")) {
         ETNA_TRY(test.arguments, call_arguments());
     } else if (is_operand) {

@@ -56,7 +56,7 @@ private:
     [[nodiscard]] Error unexpected(std::string_view wanted) const;
 
     // statements
-    Result<Block> block(Tags end);           ///< after the head of a tag, up to the word of an end tag
+    Result<Block> block(Tags end); ///< after the head of a tag, up to the word of an end tag
     Result<Block> block_until(std::string_view end); ///< the same, and takes that word
     Result<Block> statements(Tags end);
     Status statement(Block& out);

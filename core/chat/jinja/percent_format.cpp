@@ -17,7 +17,8 @@ namespace {
 class PercentFormat {
 public:
     PercentFormat(Machine& machine, const Value& format, const Value& arguments)
-        : machine_(machine), format_(format.string()), arguments_(arguments), is_markup_(format.is_markup()) {}
+        : machine_(machine), format_(format.string()), arguments_(arguments), is_markup_(format.is_markup()) {
+    }
 
     Result<std::string> run();
 
@@ -132,7 +133,8 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
     if (value.is(Type::real) && !(std::fabs(value.real()) < 9e18))
         return python_error("OverflowError", "cannot convert float to integer");
     place.spec.type = type == 'i' || type == 'u' ? 'd' : type;
-    const Value integer = value.is(Type::real) ? Value(static_cast<int64_t>(value.real())) : *integer_of(value);
+    const Value integer =
+        value.is(Type::real) ? Value(static_cast<int64_t>(value.real())) : *integer_of(value);
     FormatSpec spec = place.spec;
     const int64_t digits_min = std::exchange(spec.precision, -1);
     if (digits_min <= 0)
@@ -208,9 +210,11 @@ Result<std::string> PercentFormat::run() {
         ETNA_CHECK(machine_.room_for(out.size() + part.size()));
         out += part;
     }
-    const bool is_mapping = !arguments_.is(Type::tuple) && !arguments_.is(Type::string) &&
-                            (arguments_.is(Type::dict) || arguments_.is(Type::list) ||
-                             arguments_.is(Type::undefined)); // those with [ ] may go unused
+    const bool is_mapping =
+        !arguments_.is(Type::tuple) && !arguments_.is(Type::string) &&
+        (arguments_.is(Type::dict) || arguments_.is(Type::list) || arguments_.is(Type::undefined) ||
+         (arguments_.is(Type::object) &&
+          arguments_.object()->is_indexable())); // those with [ ] may go unused
     const std::size_t given = arguments_.is(Type::tuple) ? arguments_.sequence()->items.size() : 1;
     if (!is_mapping && !used_names_ && used_ < given)
         return type_error("not all arguments converted during string formatting");

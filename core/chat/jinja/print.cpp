@@ -37,11 +37,20 @@ Result<std::string> dict_repr(Machine& machine, const Dict& dict) {
 
 void append_escaped_code_point(std::string& out, char32_t code_point) {
     switch (code_point) {
-    case '\n': out += "\\n"; return;
-    case '\r': out += "\\r"; return;
-    case '\t': out += "\\t"; return;
-    case '\\': out += "\\\\"; return;
-    default: break;
+    case '\n':
+        out += "\\n";
+        return;
+    case '\r':
+        out += "\\r";
+        return;
+    case '\t':
+        out += "\\t";
+        return;
+    case '\\':
+        out += "\\\\";
+        return;
+    default:
+        break;
     }
     if (has(code_point, Property::printable))
         append_utf8(out, code_point);
@@ -84,7 +93,8 @@ std::string real_text(double number) {
     std::from_chars(digits, end, exponent);
     if (exponent < fixed_exponent_min || exponent >= fixed_exponent_max)
         return std::string(scientific); // to_chars writes the exponent as Python does
-    const auto* fixed_end = std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
+    const auto* fixed_end =
+        std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
     std::string text(buffer, static_cast<std::size_t>(fixed_end - buffer));
     return text.find('.') == std::string::npos ? text + ".0" : text;
 }
@@ -93,12 +103,23 @@ std::string escaped(std::string_view text) {
     std::string out;
     for (const char letter : text) {
         switch (letter) {
-        case '&': out += "&amp;"; break;
-        case '<': out += "&lt;"; break;
-        case '>': out += "&gt;"; break;
-        case '\'': out += "&#39;"; break;
-        case '"': out += "&#34;"; break;
-        default: out += letter;
+        case '&':
+            out += "&amp;";
+            break;
+        case '<':
+            out += "&lt;";
+            break;
+        case '>':
+            out += "&gt;";
+            break;
+        case '\'':
+            out += "&#39;";
+            break;
+        case '"':
+            out += "&#34;";
+            break;
+        default:
+            out += letter;
         }
     }
     return out;
@@ -117,11 +138,16 @@ Result<std::string> to_repr(Machine& machine, const Value& value) {
     ETNA_CHECK(level.check());
     ETNA_CHECK(machine.spend(step_work));
     switch (value.type()) {
-    case Type::undefined: return std::string("Undefined");
-    case Type::none: return std::string("None");
-    case Type::boolean: return std::string(value.boolean() ? "True" : "False");
-    case Type::integer: return std::to_string(value.integer());
-    case Type::real: return real_text(value.real());
+    case Type::undefined:
+        return std::string("Undefined");
+    case Type::none:
+        return std::string("None");
+    case Type::boolean:
+        return std::string(value.boolean() ? "True" : "False");
+    case Type::integer:
+        return std::to_string(value.integer());
+    case Type::real:
+        return real_text(value.real());
     case Type::string: {
         ETNA_CHECK(machine.reserve(value.string().size()));
         return value.is_markup() ? "Markup(" + quoted(value.string()) + ")" : quoted(value.string());
@@ -134,8 +160,10 @@ Result<std::string> to_repr(Machine& machine, const Value& value) {
         ETNA_TRY(const auto items, joined_reprs(machine, value.sequence()->items));
         return "(" + items + (value.sequence()->items.size() == 1 ? ",)" : ")");
     }
-    case Type::dict: return dict_repr(machine, *value.dict());
-    case Type::object: return value.object()->repr(machine);
+    case Type::dict:
+        return dict_repr(machine, *value.dict());
+    case Type::object:
+        return value.object()->repr(machine);
     }
     return std::string();
 }

@@ -109,6 +109,7 @@ public:
     [[nodiscard]] std::string_view type_name() const override {
         return view_ == View::keys ? "dict_keys" : (view_ == View::values ? "dict_values" : "dict_items");
     }
+    [[nodiscard]] bool is_hashable() const override { return view_ == View::values; }
     Result<std::string> repr(Machine& machine) override {
         ViewCursor cursor(dict_, view_, false);
         std::string text(type_name());

@@ -126,8 +126,8 @@ Result<Interpreter::Flow> Interpreter::run(const If& choice) {
     return execute(choice.otherwise);
 }
 
-Result<std::unique_ptr<Cursor>> Interpreter::loop_cursor(const For& loop, const std::shared_ptr<Scope>& parent,
-                                                         const Value& items) {
+Result<std::unique_ptr<Cursor>>
+Interpreter::loop_cursor(const For& loop, const std::shared_ptr<Scope>& parent, const Value& items) {
     ETNA_TRY(auto cursor, iterate(machine_, items));
     if (loop.test == nullptr)
         return cursor;
@@ -157,15 +157,14 @@ Result<Interpreter::Flow> Interpreter::iterate_loop(const For& loop, const std::
         keep(parent);
         recursion = {this, &loop, parent};
     }
-    ETNA_TRY(const auto value, machine_.object<LoopObject>(items.depth() + 1, std::move(cursor), length, depth,
-                                                           std::move(recursion)));
+    ETNA_TRY(const auto value, machine_.object<LoopObject>(items.depth() + 1, std::move(cursor), length,
+                                                           depth, std::move(recursion)));
     auto& state = static_cast<LoopObject&>(*value.object());
     bool is_empty = true;
     while (true) {
         ETNA_TRY(const bool has_next, state.advance(machine_));
         if (!has_next)
             break;
-        is_empty = false;
         auto scope = std::make_shared<Scope>(parent, loop.hidden);
         if (loop.uses_loop)
             scope->set("loop", value);
@@ -174,6 +173,8 @@ Result<Interpreter::Flow> Interpreter::iterate_loop(const For& loop, const std::
         ETNA_TRY(const auto flow, execute_in(loop.body, std::move(scope)));
         if (flow == Flow::break_loop)
             break;
+        if (flow == Flow::onward) // as in the reference, a loop whose every item is skipped counts as empty
+            is_empty = false;
     }
     if (!is_empty || loop.otherwise.empty())
         return Flow::onward;

@@ -108,8 +108,8 @@ Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) 
     for (std::size_t i = 0; i < items.size(); ++i) {
         const bool escapes = self.is_markup() && !items[i].is_markup();
         if (!items[i].is(Type::string) && !self.is_markup()) {
-            return type_error(fmt::format("sequence item {}: expected str instance, {} found", i,
-                                          type_name(items[i])));
+            return type_error(
+                fmt::format("sequence item {}: expected str instance, {} found", i, type_name(items[i])));
         }
         ETNA_TRY(const auto part, to_text(machine, items[i]));
         ETNA_CHECK(machine.spend(part.size() + self.string().size()));
@@ -138,8 +138,9 @@ Result<Value> justified(Machine& machine, const Value& self, const Bound& argume
     if (static_cast<uint64_t>(missing) > machine.limits().live_bytes)
         return machine.reserve(machine.limits().live_bytes + 1).error();
     ETNA_CHECK(machine.reserve(static_cast<std::size_t>(missing) * filler.size()));
-    const int64_t before =
-        fill == Fill::left ? missing : fill == Fill::right ? 0 : missing / 2 + (missing & width & 1);
+    const int64_t before = fill == Fill::left    ? missing
+                           : fill == Fill::right ? 0
+                                                 : missing / 2 + (missing & width & 1);
     std::string out;
     for (int64_t i = 0; i < before; ++i)
         out += filler;
@@ -160,7 +161,8 @@ Result<Value> zfill(Machine& machine, const Value& self, const Bound& arguments)
         return machine.reserve(machine.limits().live_bytes + 1).error();
     ETNA_CHECK(machine.reserve(static_cast<std::size_t>(width)));
     return like(machine, self,
-                text.substr(0, is_signed ? 1 : 0) + std::string(static_cast<std::size_t>(width - length), '0') +
+                text.substr(0, is_signed ? 1 : 0) +
+                    std::string(static_cast<std::size_t>(width - length), '0') +
                     text.substr(is_signed ? 1 : 0));
 }
 
@@ -205,9 +207,8 @@ Result<Value> partition(Machine& machine, const Value& self, const Bound& argume
     const bool is_found = at != std::string::npos;
     const std::string whole[] = {from == From::start ? text : "", "", from == From::start ? "" : text};
     std::vector<Value> parts;
-    for (const std::string& part :
-         {is_found ? text.substr(0, at) : whole[0], is_found ? separator : whole[1],
-          is_found ? text.substr(at + separator.size()) : whole[2]}) {
+    for (const std::string& part : {is_found ? text.substr(0, at) : whole[0], is_found ? separator : whole[1],
+                                    is_found ? text.substr(at + separator.size()) : whole[2]}) {
         ETNA_TRY(auto value, like(machine, self, part));
         parts.push_back(std::move(value));
     }
@@ -216,7 +217,8 @@ Result<Value> partition(Machine& machine, const Value& self, const Bound& argume
 
 template <From from>
 Result<Value> without(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto part, string_argument(*arguments.at(0), from == From::start ? "removeprefix" : "removesuffix"));
+    ETNA_TRY(const auto part,
+             string_argument(*arguments.at(0), from == From::start ? "removeprefix" : "removesuffix"));
     const std::string& text = self.string();
     const std::size_t at = from == From::start ? 0 : text.size() - std::min(part.size(), text.size());
     if (part.empty() || part.size() > text.size() || text.compare(at, part.size(), part) != 0)
@@ -243,29 +245,29 @@ Result<Value> format_map(Machine& machine, const Value& self, const Bound& argum
 constexpr Native table[] = {
     {"capitalize", "", 0, converted<capital_case>, true},
     {"casefold", "", 0, converted<folded>, true},
-    {"center", "width fillchar", 1, justified<Fill::both>, true},
+    {"center", "/width fillchar", 1, justified<Fill::both>, true},
     {"expandtabs", "tabsize", 0, expandtabs, true},
     {"format", "*", 0, format},
-    {"format_map", "mapping", 1, format_map},
-    {"join", "iterable", 1, join},
-    {"ljust", "width fillchar", 1, justified<Fill::right>, true},
+    {"format_map", "/mapping", 1, format_map},
+    {"join", "/iterable", 1, join},
+    {"ljust", "/width fillchar", 1, justified<Fill::right>, true},
     {"lower", "", 0, converted<lower_case>, true},
-    {"lstrip", "chars", 0, strip<Side::left>, true},
-    {"partition", "sep", 1, partition<From::start>, true},
-    {"removeprefix", "prefix", 1, without<From::start>, true},
-    {"removesuffix", "suffix", 1, without<From::end>, true},
-    {"replace", "old new count", 2, replace, true},
-    {"rjust", "width fillchar", 1, justified<Fill::left>, true},
-    {"rpartition", "sep", 1, partition<From::end>, true},
+    {"lstrip", "/chars", 0, strip<Side::left>, true},
+    {"partition", "/sep", 1, partition<From::start>, true},
+    {"removeprefix", "/prefix", 1, without<From::start>, true},
+    {"removesuffix", "/suffix", 1, without<From::end>, true},
+    {"replace", "/old new count", 2, replace, true},
+    {"rjust", "/width fillchar", 1, justified<Fill::left>, true},
+    {"rpartition", "/sep", 1, partition<From::end>, true},
     {"rsplit", "sep maxsplit", 0, divided<split_from_right>},
-    {"rstrip", "chars", 0, strip<Side::right>, true},
+    {"rstrip", "/chars", 0, strip<Side::right>, true},
     {"split", "sep maxsplit", 0, divided<split>},
     {"splitlines", "keepends", 0, splitlines},
-    {"strip", "chars", 0, strip<Side::both>, true},
+    {"strip", "/chars", 0, strip<Side::both>, true},
     {"swapcase", "", 0, converted<swapped_case>, true},
     {"title", "", 0, converted<title_case>, true},
     {"upper", "", 0, converted<upper_case>, true},
-    {"zfill", "width", 1, zfill, true},
+    {"zfill", "/width", 1, zfill, true},
 };
 
 } // namespace

@@ -99,7 +99,8 @@ Result<Value> affix(Machine& machine, const Value& self, const Bound& arguments)
     const Value& given = *arguments.at(0);
     const std::vector<Value> one = {given};
     if (!given.is(Type::tuple) && !given.is(Type::string)) {
-        return type_error(fmt::format("{} first arg must be str or a tuple of str, not {}", name, type_name(given)));
+        return type_error(
+            fmt::format("{} first arg must be str or a tuple of str, not {}", name, type_name(given)));
     }
     for (const Value& each : given.is(Type::tuple) ? given.sequence()->items : one) {
         if (!each.is(Type::string)) {
@@ -134,7 +135,8 @@ bool is_alphanumeric(char32_t code_point) {
 
 Result<Value> isascii(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
     const std::string& text = self.string();
-    return Value(std::all_of(text.begin(), text.end(), [](char letter) { return static_cast<uint8_t>(letter) < 0x80; }));
+    return Value(std::all_of(text.begin(), text.end(),
+                             [](char letter) { return static_cast<uint8_t>(letter) < 0x80; }));
 }
 
 Result<Value> isprintable(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
@@ -175,10 +177,10 @@ Result<Value> istitle(Machine& /*machine*/, const Value& self, const Bound& /*ar
 }
 
 constexpr Native table[] = {
-    {"count", "sub start end", 1, count},
-    {"endswith", "suffix start end", 1, affix<End::back>},
-    {"find", "sub start end", 1, find<Search::first, Absence::minus_one>},
-    {"index", "sub start end", 1, find<Search::first, Absence::error>},
+    {"count", "/sub start end", 1, count},
+    {"endswith", "/suffix start end", 1, affix<End::back>},
+    {"find", "/sub start end", 1, find<Search::first, Absence::minus_one>},
+    {"index", "/sub start end", 1, find<Search::first, Absence::error>},
     {"isalnum", "", 0, all_are<is_alphanumeric>},
     {"isalpha", "", 0, all_are<with<Property::alphabetic>>},
     {"isascii", "", 0, isascii},
@@ -191,9 +193,9 @@ constexpr Native table[] = {
     {"isspace", "", 0, all_are<with<Property::space>>},
     {"istitle", "", 0, istitle},
     {"isupper", "", 0, is_case<Property::upper, Property::lower>},
-    {"rfind", "sub start end", 1, find<Search::last, Absence::minus_one>},
-    {"rindex", "sub start end", 1, find<Search::last, Absence::error>},
-    {"startswith", "prefix start end", 1, affix<End::front>},
+    {"rfind", "/sub start end", 1, find<Search::last, Absence::minus_one>},
+    {"rindex", "/sub start end", 1, find<Search::last, Absence::error>},
+    {"startswith", "/prefix start end", 1, affix<End::front>},
 };
 
 } // namespace

@@ -30,17 +30,18 @@ struct Input {
 /// random, urlize and wordwrap. Integers have 64 bits. Immutable; thread-safe; copies are cheap.
 class Template {
 public:
-    /// Parses the text. Errors: corrupt (the message begins with "template: line L, column C"), unsupported (a
-    /// bound of `limits`).
+    /// Parses the text. Errors: corrupt (the message begins with "template: line L, column C"), unsupported
+    /// (a bound of `limits`).
     static Result<Template> create(std::string_view text, const Limits& limits = {});
 
     /// The text that the template makes of the variables. Errors: invalid_argument (the template refuses them
-    /// with raise_exception(); the message is its own), unsupported (a failure while rendering: the message has
-    /// the place and what Python would raise, or names the bound that was reached).
+    /// with raise_exception(); the message is its own), unsupported (a failure while rendering: the message
+    /// has the place and what Python would raise, or names the bound that was reached).
     [[nodiscard]] Result<std::string> render(const Input& input) const;
 
 private:
-    Template(std::shared_ptr<const Tree> tree, const Limits& limits) : tree_(std::move(tree)), limits_(limits) {}
+    Template(std::shared_ptr<const Tree> tree, const Limits& limits)
+        : tree_(std::move(tree)), limits_(limits) {}
 
     std::shared_ptr<const Tree> tree_;
     Limits limits_;

@@ -60,8 +60,8 @@ Result<Value> callable(Machine& /*machine*/, const Value& self, const Bound& /*a
 
 /// Something with a length and items; dicts too, as in the reference.
 Result<Value> sequence(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
-    return Value(self.is(Type::undefined) || self.is(Type::string) || self.is_sequence() || self.is(Type::dict) ||
-                 (self.is(Type::object) && self.object()->is_indexable()));
+    return Value(self.is(Type::undefined) || self.is(Type::string) || self.is_sequence() ||
+                 self.is(Type::dict) || (self.is(Type::object) && self.object()->is_indexable()));
 }
 
 Result<Value> iterable(Machine& machine, const Value& self, const Bound& /*arguments*/) {
@@ -91,6 +91,8 @@ Result<Value> has_case(Machine& machine, const Value& self, const Bound& /*argum
 
 template <bool (*exists)(std::string_view)>
 Result<Value> named(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
+    if (!is_hashable(self))
+        return type_error(fmt::format("unhashable type: '{}'", type_name(self)));
     return Value(self.is(Type::string) && exists(self.string()));
 }
 

@@ -33,7 +33,7 @@ std::vector<std::string> split_at_spaces(std::string_view text, std::size_t spli
         while (end < text.size() && parts.size() < splits_max && !is_space(decode_at(text, end).code_point))
             end += decode_at(text, end).bytes;
         if (parts.size() == splits_max) {
-            parts.emplace_back(stripped(text, {}, Side::right));
+            parts.emplace_back(text);
             break;
         }
         parts.emplace_back(text.substr(0, end));
@@ -47,7 +47,7 @@ std::vector<std::string> split_at_spaces_from_right(std::string_view text, std::
     text = stripped(text, {}, Side::right);
     while (!text.empty()) {
         if (parts.size() == splits_max) {
-            parts.emplace_back(stripped(text, {}, Side::left));
+            parts.emplace_back(text);
             break;
         }
         std::size_t begin = text.size();

@@ -4,6 +4,7 @@
 
 #include <clocale>
 #include <ctime>
+
 #include <locale.h> // NOLINT(modernize-deprecated-headers): newlocale
 
 namespace etna::chat::jinja {

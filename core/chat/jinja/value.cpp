@@ -30,8 +30,8 @@ Value Value::dict(std::vector<std::pair<std::string, Value>> entries) {
 }
 
 Type Value::type() const {
-    constexpr Type types[] = {Type::undefined, Type::none,   Type::boolean, Type::integer, Type::real,
-                              Type::string,    Type::list,   Type::dict,    Type::object};
+    constexpr Type types[] = {Type::undefined, Type::none, Type::boolean, Type::integer, Type::real,
+                              Type::string,    Type::list, Type::dict,    Type::object};
     const Type type = types[content_.index()];
     return type == Type::list && sequence()->is_tuple ? Type::tuple : type;
 }
@@ -90,16 +90,26 @@ std::size_t Value::depth() const {
 
 std::string_view type_name(const Value& value) {
     switch (value.type()) {
-    case Type::undefined: return "Undefined";
-    case Type::none: return "NoneType";
-    case Type::boolean: return "bool";
-    case Type::integer: return "int";
-    case Type::real: return "float";
-    case Type::string: return value.is_markup() ? "Markup" : "str";
-    case Type::list: return "list";
-    case Type::tuple: return "tuple";
-    case Type::dict: return "dict";
-    case Type::object: return value.object()->type_name();
+    case Type::undefined:
+        return "Undefined";
+    case Type::none:
+        return "NoneType";
+    case Type::boolean:
+        return "bool";
+    case Type::integer:
+        return "int";
+    case Type::real:
+        return "float";
+    case Type::string:
+        return value.is_markup() ? "Markup" : "str";
+    case Type::list:
+        return "list";
+    case Type::tuple:
+        return "tuple";
+    case Type::dict:
+        return "dict";
+    case Type::object:
+        return value.object()->type_name();
     }
     return "object";
 }

@@ -27,15 +27,15 @@ enum class Type : uint8_t { undefined, none, boolean, integer, real, string, lis
 /// own. Values given to a rendering are copied first, so that one Value may serve many threads.
 class Value {
 public:
-    Value(); ///< an undefined value without a name
-    Value(None) : content_(None{}) {}                         // NOLINT(google-explicit-constructor)
-    Value(bool boolean) : content_(boolean) {}                // NOLINT(google-explicit-constructor)
-    Value(int64_t integer) : content_(integer) {}             // NOLINT(google-explicit-constructor)
-    Value(double real) : content_(real) {}                    // NOLINT(google-explicit-constructor)
-    Value(std::string_view text);                             // NOLINT(google-explicit-constructor): UTF-8
+    Value();                                      ///< an undefined value without a name
+    Value(None) : content_(None{}) {}             // NOLINT(google-explicit-constructor)
+    Value(bool boolean) : content_(boolean) {}    // NOLINT(google-explicit-constructor)
+    Value(int64_t integer) : content_(integer) {} // NOLINT(google-explicit-constructor)
+    Value(double real) : content_(real) {}        // NOLINT(google-explicit-constructor)
+    Value(std::string_view text);                 // NOLINT(google-explicit-constructor): UTF-8
     Value(const std::string& text) : Value(std::string_view(text)) {} // NOLINT(google-explicit-constructor)
     Value(const char* text) : Value(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
-    Value(int) = delete; ///< say int64_t or bool
+    Value(int) = delete;                                              ///< say int64_t or bool
     explicit Value(std::shared_ptr<const Missing> missing) : content_(std::move(missing)) {}
     explicit Value(std::shared_ptr<const Text> text) : content_(std::move(text)) {}
     explicit Value(std::shared_ptr<List> list) : content_(std::move(list)) {}
