@@ -121,7 +121,7 @@ def main():
             case = {"template": template, "output": env.from_string(template).render(**copy.deepcopy(CONTEXT))}
         except Exception as error:
             case = {"template": template, "error": f"{type(error).__name__}: {error}"}
-            if getattr(error, "lineno", None):
+            if isinstance(error, jinja2.TemplateSyntaxError):
                 case["line"] = error.lineno
         if " at 0x" not in case.get("output", ""):
             lines.append(json.dumps(case, ensure_ascii=False))
