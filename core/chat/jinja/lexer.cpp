@@ -225,10 +225,11 @@ Status Lexer::tag_content(const Tag& tag) {
         }
         if (position_ >= source_.size())
             return {}; // the parser says what it misses
-        if (is_space_at(source_, position_))
+        if (is_space_at(source_, position_)) {
             position_ = skip_spaces(source_, position_);
-        else
+        } else {
             ETNA_CHECK(add_token());
+        }
     }
 }
 
@@ -316,9 +317,10 @@ Status Lexer::add_string() {
     const char quote = source_[begin];
     std::size_t end = begin + 1;
     while (at(end) != quote || end >= source_.size()) {
-        if (end >= source_.size())
+        if (end >= source_.size()) {
             return syntax_error(position_of(begin),
                                 fmt::format("unexpected char {}", quote == '"' ? "'\"'" : "\"'\""));
+        }
         end += source_[end] == '\\' ? 2 : 1;
     }
     const std::string_view raw = std::string_view(source_).substr(begin + 1, end - begin - 1);

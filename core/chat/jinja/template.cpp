@@ -15,8 +15,7 @@ Error with_place(Error error, std::optional<Position> place) {
     error.message = place ? fmt::format("template: {}: {}", to_string(*place), error.message)
                           : fmt::format("template: {}", error.message);
     if (error.hint.empty())
-        error.hint =
-            "the chat template cannot render this conversation; try another one with --chat-template";
+        error.hint = "the chat template cannot render this conversation; try --chat-template";
     return error;
 }
 

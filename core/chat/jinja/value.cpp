@@ -68,12 +68,13 @@ bool Value::same_as(const Value& other) const {
         [&](const auto& mine) {
             using Mine = std::decay_t<decltype(mine)>;
             const auto& theirs = std::get<Mine>(other.content_);
-            if constexpr (std::is_same_v<Mine, None>)
+            if constexpr (std::is_same_v<Mine, None>) {
                 return true;
-            else if constexpr (std::is_same_v<Mine, std::shared_ptr<const Text>>)
+            } else if constexpr (std::is_same_v<Mine, std::shared_ptr<const Text>>) {
                 return mine->bytes == theirs->bytes && mine->markup == theirs->markup;
-            else
+            } else {
                 return mine == theirs;
+            }
         },
         content_);
 }
