@@ -153,7 +153,7 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
         spec.sign = sign;
     spec.alternate = take("#") != 0;
     if (take("0") != 0 && spec.align == 0) {
-        spec.fill = "0";
+        spec.fill.assign(1, '0');
         spec.align = '=';
     }
     spec.width = std::max<int64_t>(take_number(text), 0);
