@@ -2,6 +2,10 @@
 
 #include "core/chat/request.hpp"
 
+#include <utility>
+
+#include <fmt/format.h>
+
 namespace etna::chat {
 namespace {
 
@@ -44,6 +48,51 @@ Json message_json(const Message& message) {
     return json;
 }
 
+Result<Role> role_named(const std::string& name) {
+    for (const Role role : {Role::system, Role::user, Role::assistant, Role::tool}) {
+        if (name == name_of(role))
+            return role;
+    }
+    if (name == "developer")
+        return Role::system;
+    return Error{ErrorKind::invalid_argument, fmt::format("`{}` is no role of a message", name),
+                 "roles are system, user, assistant and tool"};
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const auto member = object.find(key);
+    return member != object.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+Result<ToolCall> parse_call(const Json& call) {
+    const bool has_function = call.is_object() && call.contains("function") && call["function"].is_object();
+    if (!has_function)
+        return Error{ErrorKind::invalid_argument, "a tool call has no `function`"};
+    const Json& function = call["function"];
+    const auto arguments = function.find("arguments");
+    ToolCall parsed = {.id = text_at(call, "id"), .name = text_at(function, "name"), .arguments = "{}"};
+    if (arguments != function.end() && !arguments->is_null())
+        parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : text_of(*arguments);
+    return parsed;
+}
+
+Result<Message> parse_message(const Json& json) {
+    Message message;
+    ETNA_TRY(message.role, role_named(text_at(json, "role")));
+    ETNA_TRY(message.content, content_text(json));
+    message.reasoning = text_at(json, "reasoning_content");
+    message.tool_call_id = text_at(json, "tool_call_id");
+    message.tool_name = text_at(json, "name");
+    const auto calls = json.find("tool_calls");
+    if (calls == json.end() || !calls->is_array())
+        return message;
+    for (const Json& call : *calls) {
+        ETNA_TRY(auto parsed, parse_call(call));
+        message.tool_calls.push_back(std::move(parsed));
+    }
+    return message;
+}
+
 } // namespace
 
 std::string request_json(const Conversation& conversation) {
@@ -58,6 +107,19 @@ std::string request_json(const Conversation& conversation) {
         request["chat_template_kwargs"] = {{"enable_thinking", thinks}, {"thinking", thinks}};
     }
     return text_of(request);
+}
+
+Result<Conversation> parse_conversation(std::string_view request_json) {
+    ETNA_TRY(const Json request, parse_request(request_json));
+    Conversation conversation;
+    for (const Json& message : request["messages"]) {
+        ETNA_TRY(auto parsed, parse_message(message));
+        conversation.messages.push_back(std::move(parsed));
+    }
+    if (const auto tools = request.find("tools");
+        tools != request.end() && tools->is_array() && !tools->empty())
+        conversation.tools = text_of(*tools);
+    return conversation;
 }
 
 } // namespace etna::chat

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "core/base/result.hpp"
 #include "core/chat/message.hpp"
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::chat {
@@ -21,5 +23,9 @@ struct Conversation {
 /// The conversation as a chat request of OpenAI's API, which ChatTemplate renders: JSON text. Reasoning
 /// stands in `reasoning_content`. Arguments and tools that are no JSON are written as strings, as they are.
 std::string request_json(const Conversation& conversation);
+
+/// The way back, of what a Conversation can hold: content parts become text. Errors: invalid_argument, naming
+/// the member.
+Result<Conversation> parse_conversation(std::string_view request_json);
 
 } // namespace etna::chat

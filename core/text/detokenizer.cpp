@@ -2,6 +2,8 @@
 
 #include "core/text/utf8.hpp"
 
+#include <algorithm>
+
 namespace etna::text {
 
 Detokenizer::Detokenizer(const Tokenizer& tokenizer, DetokenizeOptions options)
@@ -12,7 +14,9 @@ std::string_view Detokenizer::push(TokenId token) {
     text_.clear();
     const TokenType type = tokenizer_->type(token);
     const bool is_control = type == TokenType::control || type == TokenType::unknown;
-    if (is_control && options_.control == ControlTokens::hidden)
+    const bool is_hidden = is_control && options_.control == ControlTokens::hidden &&
+                           !std::binary_search(options_.shown.begin(), options_.shown.end(), token);
+    if (is_hidden)
         return text_;
     std::string_view bytes = tokenizer_->bytes(token);
     if (at_beginning_ && !bytes.empty()) {

@@ -2,6 +2,7 @@
 
 #include "core/text/tokenizer.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@ enum class TextPosition {
 struct DetokenizeOptions {
     ControlTokens control = ControlTokens::hidden;
     TextPosition position = TextPosition::beginning;
+    std::span<const TokenId> shown = {}; ///< control tokens that give their name all the same; ascending,
+                                         ///< borrowed
 };
 
 /// Token ids one by one to text that is always whole UTF-8 characters: bytes of an unfinished character wait

@@ -61,6 +61,17 @@ std::size_t valid_utf8_prefix(std::string_view text) {
     return position;
 }
 
+std::string repaired_utf8(std::string_view text) {
+    std::string repaired;
+    repaired.reserve(text.size());
+    while (!text.empty()) {
+        const Utf8Step step = next_utf8(text);
+        repaired += step.kind == Utf8Kind::valid ? text.substr(0, step.bytes) : replacement_character;
+        text.remove_prefix(step.bytes);
+    }
+    return repaired;
+}
+
 void append_utf8(std::string& text, char32_t code_point) {
     if (code_point < 0x80) {
         text += static_cast<char>(code_point);

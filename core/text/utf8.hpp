@@ -29,6 +29,9 @@ std::size_t valid_utf8_prefix(std::string_view text);
 /// U+FFFD, what stands for an invalid stretch.
 constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
 
+/// The text with U+FFFD in place of every invalid stretch.
+std::string repaired_utf8(std::string_view text);
+
 /// Appends the UTF-8 form of `code_point` (a scalar value) to `text`.
 void append_utf8(std::string& text, char32_t code_point);
 
