@@ -15,7 +15,7 @@ enum class EventKind : uint8_t {
                            ///< reasoning
     call_begun,            ///< `call`, `name`, `id` (empty: the model gave none)
     call_arguments,        ///< `call`, `text`: more of the arguments' JSON, only what is certain
-    call_done,             ///< `call`: the arguments are one whole JSON object
+    call_done,   ///< `call`, `id` if it came after call_begun: the arguments are one whole JSON object
     call_broken, ///< `call`, `text`: what the model wrote; a call_begun may or may not have come before
 };
 
@@ -23,25 +23,25 @@ enum class EventKind : uint8_t {
 struct Event {
     EventKind kind = EventKind::content;
     std::size_t call = 0; ///< calls are counted from 0, broken ones too
-    std::string text;
-    std::string name;
-    std::string id;
+    std::string text = {};
+    std::string name = {};
+    std::string id = {};
 
     bool operator==(const Event&) const = default;
 };
 
 struct Call {
-    std::string name;
-    std::string id;
-    std::string arguments; ///< a JSON object
+    std::string name = {};
+    std::string id = {};
+    std::string arguments = {}; ///< a JSON object
 
     bool operator==(const Call&) const = default;
 };
 
 /// A whole turn of the model.
 struct Output {
-    std::string content;
-    std::string reasoning;
+    std::string content = {};
+    std::string reasoning = {};
     std::vector<Call> calls;         ///< finished ones
     std::vector<std::string> broken; ///< calls that were cut off or are no call, as the model wrote them
 

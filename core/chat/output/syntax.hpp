@@ -33,18 +33,26 @@ enum class Presence : uint8_t { required, optional };
 
 /// A fixed text and what follows it.
 struct Part {
-    std::string_view text;
+    std::string_view text = {};
     Slot slot = Slot::none;
     Presence presence = Presence::required; ///< optional: text and slot may be missing together
 };
 
 using Pattern = std::vector<Part>;
 
+/// What stands where a call's id stands in Slot::object.
+enum class CallId : uint8_t {
+    absent,
+    index,  ///< a string: "0" for the first call of the turn
+    random, ///< a string of nine letters and digits
+};
+
 /// The members of Slot::object in all spellings; the first of each is the one to write.
 struct Members {
     std::vector<std::string_view> name = {"name"};
     std::vector<std::string_view> arguments = {"arguments", "parameters"};
     std::vector<std::string_view> id = {"id"};
+    CallId written_id = CallId::absent;
 };
 
 enum class Brackets : uint8_t { none, allowed, required };
@@ -60,18 +68,20 @@ enum class Parallel : uint8_t {
 struct Section {
     /// All spellings, the first is the one to write. None: the calls begin with nothing in front of them, and
     /// only where a stretch of content could begin; then a call counts only if it names an offered function.
-    std::vector<std::string_view> open;
+    std::vector<std::string_view> open = {};
     Brackets brackets = Brackets::none; ///< "[" and "]" around the calls
-    std::vector<Pattern> calls;         ///< one call, in all forms; the first is the one to write
-    std::string_view separator;
-    std::string_view close; ///< empty: the section ends with its last call
+    /// One call, in all forms; the first is the one to write. How a call begins decides which it is. A form
+    /// of only Slot::code is the last; then every other form has to name an offered function.
+    std::vector<Pattern> calls = {};
+    std::string_view separator = {};
+    std::string_view close = {}; ///< empty: the section ends with its last call
     Parallel parallel = Parallel::calls;
 };
 
 /// Texts around reasoning.
 struct ReasoningMarks {
-    std::string_view open;
-    std::string_view close;
+    std::string_view open = {};
+    std::string_view close = {};
     /// Whether this model is known to reason. Only then a `close` that nothing opened is looked for.
     bool expected = false;
 };
@@ -85,59 +95,67 @@ enum class Audience : uint8_t {
 
 /// Who reads a message: the first Route that fits decides.
 struct Route {
-    std::string_view channel;   ///< empty: any, or none named
-    std::string_view recipient; ///< a beginning, removed from a function's name; empty: see `addressed`
-    bool addressed = false;     ///< a recipient must be named
+    std::string_view channel = {}; ///< empty: any, or none named
+    /// Empty: see `addressed`. Ending in ".": a beginning that is no part of a function's name.
+    std::string_view recipient = {};
+    bool addressed = false; ///< a recipient must be named
     Audience audience = Audience::user;
 };
 
 /// Output as a sequence of messages: open header body text close.
 struct Messages {
-    std::vector<std::string_view> open;  ///< empty: output is not cut into messages
-    std::string_view body;               ///< between header and text
-    std::vector<std::string_view> close; ///< the first follows what the user reads, the second a call
-    std::string_view channel;            ///< in a header, before the channel's name; empty: no channels
-    std::string_view recipient; ///< in a header, before the recipient; empty: the header is the recipient
-    std::vector<Route> routes;
+    std::vector<std::string_view> open = {};  ///< empty: output is not cut into messages
+    std::string_view body = {};               ///< between header and text
+    std::vector<std::string_view> close = {}; ///< the first follows what the user reads, the second a call
+    std::string_view channel = {};            ///< in a header, before the channel's name; empty: no channels
+    std::string_view recipient =
+        {}; ///< in a header, before the recipient; empty: the header is the recipient
+    std::vector<Route> routes = {};
+    std::vector<Pattern> calls = {}; ///< what a function gets, in all forms; the header has named it
 };
 
 /// The function that is meant where a model writes a program instead of naming a function.
 struct Code {
-    std::vector<std::string_view> names; ///< the first of these that is offered, or the first
+    std::vector<std::string_view> names = {}; ///< the first of these that is offered, or the first
     std::string_view member = "code";
 };
 
 /// By what a family is known. All of `all` and none of `none` stand in the template; or, where no family's
 /// texts do, the vocabulary has one of `tokens`.
 struct Signs {
-    std::vector<std::string_view> all;
-    std::vector<std::string_view> none;
-    std::vector<std::string_view> tokens;
+    std::vector<std::string_view> all = {};
+    std::vector<std::string_view> none = {};
+    std::vector<std::string_view> tokens = {};
 };
 
 /// One model family's way to write.
 struct Syntax {
-    std::string_view name; ///< "hermes", "kimi_k2", ...
-    Signs signs;
-    std::vector<ReasoningMarks> reasoning; ///< known only where a stretch of content could begin
-    bool call_ends_reasoning = false;      ///< a section may open inside reasoning and ends it
-    std::vector<Section> sections;
-    Members members;
-    Pattern parameter;                        ///< of Slot::parameters
-    std::vector<std::string_view> text_kinds; ///< what Slot::kind says of a string; anything else is JSON
-    std::string_view verbatim_open; ///< a value may stand between these, then nothing in it is a mark
-    std::string_view verbatim_close;
-    std::string_view string_mark; ///< around strings in Slot::dictionary
-    Code code;
-    Messages messages;
-    std::vector<std::string_view> hidden; ///< protocol without meaning here, never shown
+    std::string_view name = {}; ///< "hermes", "kimi_k2", ...
+    Signs signs = {};
+    std::vector<ReasoningMarks> reasoning = {}; ///< known only where a stretch of content could begin
+    bool call_ends_reasoning = false;           ///< a section may open inside reasoning and ends it
+    std::vector<Section> sections = {};
+    Members members = {};
+    Pattern parameter = {}; ///< of Slot::parameters
+    std::vector<std::string_view> text_kinds =
+        {};                              ///< what Slot::kind says of a string; anything else is JSON
+    std::string_view verbatim_open = {}; ///< a value may stand between these, then nothing in it is a mark
+    std::string_view verbatim_close = {};
+    std::string_view string_mark = {}; ///< around strings in Slot::dictionary
+    Code code = {};
+    Messages messages = {};
+    std::vector<std::string_view> hidden = {}; ///< protocol without meaning here, never shown
 
-    /// Every text of the protocol, without the white space at its ends. Where one of them is a control token,
-    /// it has to be decoded as text for the parser, which otherwise would not see it.
+    /// Every text of the protocol once, without the white space at its ends.
     [[nodiscard]] std::vector<std::string_view> markers() const;
+
+    /// Whether a token's text is one of markers(), or a part of one. Such a control token has to be decoded
+    /// as text for the parser, which otherwise would not see it.
+    [[nodiscard]] bool is_marker(std::string_view token) const;
 };
 
-/// All families, the most specific first. The last one, "generic", fits every model. Static, immutable.
+/// All families, in the order in which their signs are looked for. The last one, "generic", fits every
+/// model. Static, immutable.
 const std::vector<Syntax>& syntaxes();
 
 /// nullptr: no family of this name.
