@@ -61,6 +61,8 @@ Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& a
             fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
     if (!arguments.positional.empty()) {
         const Value& given = arguments.positional[0];
+        if (given.is(Type::undefined))
+            return undefined_error(given);
         if (given.is(Type::dict)) {
             entries = given.dict()->entries;
         } else {

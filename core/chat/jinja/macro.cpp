@@ -28,10 +28,11 @@ Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::strin
     if (name != "arguments")
         return std::optional<Value>();
     std::vector<Value> names;
+    names.reserve(macro_.parameters.size());
     for (const Parameter& parameter : macro_.parameters)
         names.emplace_back(parameter.name);
-    ETNA_TRY(auto list, machine.list(std::move(names)));
-    return std::optional<Value>(std::move(list));
+    ETNA_TRY(auto tuple, machine.tuple(std::move(names)));
+    return std::optional<Value>(std::move(tuple));
 }
 
 /// Puts the arguments into the macro's scope, whose current one it is: positional ones, named ones, what is

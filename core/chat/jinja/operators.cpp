@@ -360,9 +360,9 @@ Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine, const Value& 
         return value.object()->iterate_reversed(machine);
     if (!value.is(Type::string) && !value.is(Type::dict))
         return std::unique_ptr<Cursor>();
-    ETNA_TRY(auto items, items_of(machine, value));
-    std::reverse(items.begin(), items.end());
-    return std::unique_ptr<Cursor>(std::make_unique<VectorCursor>(std::move(items)));
+    ETNA_TRY(const auto items, items_of(machine, value));
+    return std::unique_ptr<Cursor>(
+        std::make_unique<VectorCursor>(std::vector<Value>(items.rbegin(), items.rend())));
 }
 
 Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {

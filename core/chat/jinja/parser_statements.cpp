@@ -82,7 +82,7 @@ Result<Target> Parser::target(std::string_view end_name) {
     Target result = {.at = first.at, .is_tuple = true};
     result.parts.push_back(std::move(first));
     while (skip_sign(",")) {
-        const bool ends = at_sign("=") || at_sign(")") || current().type == TokenType::block_end ||
+        const bool ends = at_sign(")") || current().type == TokenType::block_end ||
                           (!end_name.empty() && at_name(end_name));
         if (ends)
             break;

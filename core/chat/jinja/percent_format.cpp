@@ -123,7 +123,7 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
                                      : fmt::format("must be real number, not {}", type_name(value)));
     }
     if (place.zeros && !place.left) {
-        place.spec.fill = "0";
+        place.spec.fill.assign(1, '0');
         place.spec.align = '=';
     }
     if (!is_integer)
@@ -142,7 +142,7 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
     FormatSpec inner = {.fill = "0", .align = '=', .sign = spec.sign, .width = digits_min, .type = spec.type};
     inner.width += integer.integer() < 0 || spec.sign != '-' ? 1 : 0;
     ETNA_TRY(const auto padded, formatted(machine_, integer, inner));
-    spec.fill = " ";
+    spec.fill.assign(1, ' ');
     return aligned(machine_, padded, spec, spec.align == '=' ? '>' : spec.align);
 }
 
