@@ -41,13 +41,15 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
                                     const std::shared_ptr<Scope>& scope) {
     const std::size_t count = macro.parameters.size();
     std::vector<std::optional<Value>> values(count);
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
         values[i] = i < arguments.positional.size() ? std::optional(arguments.positional[i])
                                                     : arguments.take(macro.parameters[i].name);
+    }
     if (macro.uses_caller && !has_parameter(macro, "caller"))
         scope->set("caller", arguments.take("caller").value_or(undefined("No caller defined")));
     if (macro.uses_keywords) {
         std::vector<Dict::Entry> entries;
+        entries.reserve(arguments.keyword.size());
         for (auto& [name, value] : arguments.keyword)
             entries.push_back({Value(name), value});
         ETNA_TRY(auto left, machine_.dict(std::move(entries)));

@@ -193,8 +193,7 @@ Result<std::string> formatted(Machine& machine, const Value& value, const Format
     if (is_number(value) && !(value.is(Type::boolean) && says_nothing))
         return formatted_number(machine, value, spec);
     if (!value.is(Type::string) && !says_nothing) {
-        return type_error(
-            fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
+        return type_error(fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
     }
     if (spec.type != 0 && spec.type != 's')
         return unknown_code(spec.type, value);

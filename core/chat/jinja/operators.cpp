@@ -171,12 +171,13 @@ Error undefined_error(const Value& value) {
     } else if (missing != nullptr) {
         const bool is_name = missing->name.is(Type::string);
         const std::string name = is_name ? quoted(missing->name.string()) : plain_repr(missing->name);
-        if (missing->owner.empty())
+        if (missing->owner.empty()) {
             message = name + " is undefined";
-        else if (is_name)
+        } else if (is_name) {
             message = fmt::format("{} has no attribute {}", quoted(missing->owner), name);
-        else
+        } else {
             message = fmt::format("{} has no element {}", missing->owner, name);
+        }
     }
     return python_error(missing != nullptr && missing->is_unsafe ? "SecurityError" : "UndefinedError",
                         message);
@@ -329,9 +330,10 @@ Result<std::size_t> length_of(Machine& machine, const Value& value) {
 }
 
 bool is_iterable(Machine& machine, const Value& value) {
-    if (!value.is(Type::object))
+    if (!value.is(Type::object)) {
         return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() ||
                value.is(Type::dict);
+    }
     const auto cursor = value.object()->iterate(machine);
     return cursor && *cursor != nullptr;
 }

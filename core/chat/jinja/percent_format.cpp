@@ -155,7 +155,7 @@ Result<std::string> PercentFormat::text(const Place& place, const Value& value) 
     }
     if (is_markup_ && !value.is_markup())
         text = escaped(text);
-    FormatSpec spec = place.spec;
+    const FormatSpec spec = place.spec;
     if (spec.precision >= 0) {
         std::u32string letters = decode(text);
         letters.resize(std::min<std::size_t>(letters.size(), static_cast<std::size_t>(spec.precision)));
