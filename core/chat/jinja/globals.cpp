@@ -23,9 +23,7 @@ public:
     [[nodiscard]] std::string_view type_name() const override { return "function"; }
     Result<std::string> repr(Machine& /*machine*/) override { return description_; }
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& machine, Arguments&& arguments) override {
-        return run_(machine, arguments);
-    }
+    Result<Value> call(Machine& machine, Arguments&& arguments) override { return run_(machine, arguments); }
 
 private:
     std::string description_;
