@@ -73,10 +73,11 @@ void compare_all(const std::filesystem::path& root, Tally& tally) {
             const auto text = chat->render(input_of(*scenario));
             bool is_equal = false;
             if (wanted.contains("output")) {
-                if (text)
+                if (text) {
                     CHECK(text.value() == wanted["output"].get<std::string>());
-                else
+                } else {
                     FAIL_CHECK(text.error().message);
+                }
                 is_equal = text && text.value() == wanted["output"].get<std::string>();
             } else if (text) {
                 FAIL_CHECK("rendered, but the reference refuses: " + wanted["error"].get<std::string>());

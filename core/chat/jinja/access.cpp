@@ -100,6 +100,8 @@ Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object,
         return object.object()->attribute(machine, name);
     if (object.is(Type::tuple) && object.sequence()->is_group && (name == "grouper" || name == "list"))
         return std::optional<Value>(object.sequence()->items[name == "list" ? 1 : 0]);
+    if (object.is(Type::real) && name == "real")
+        return std::optional<Value>(object);
     if (is_number(object) && (name == "real" || name == "numerator") && integer_of(object))
         return std::optional<Value>(*integer_of(object));
     bool is_mutation = false;
@@ -180,9 +182,10 @@ Result<Value> sliced(Machine& machine, const Value& object, const Value& start, 
             ETNA_CHECK(machine.reserve(length * 4));
             const std::u32string letters = decode(object.string());
             std::u32string out;
-            for (std::size_t i = 0; i < places->count; ++i)
+            for (std::size_t i = 0; i < places->count; ++i) {
                 out +=
                     letters[static_cast<std::size_t>(places->start + static_cast<int64_t>(i) * places->step)];
+            }
             return machine.text(encode(out), object.is_markup());
         }
         if (places) {

@@ -116,10 +116,11 @@ Result<std::string> BraceFormat::run(std::string_view format, int depth_left) {
     for (std::size_t position = 0; position < format.size(); ++position) {
         const char letter = format[position];
         const bool is_doubled = position + 1 < format.size() && format[position + 1] == letter;
-        if ((letter == '{' || letter == '}') && is_doubled)
+        if ((letter == '{' || letter == '}') && is_doubled) {
             ++position;
-        else if (letter == '}')
+        } else if (letter == '}') {
             return value_error("Single '}' encountered in format string");
+        }
         if (letter != '{' || is_doubled) {
             out += letter;
             continue;
@@ -130,9 +131,10 @@ Result<std::string> BraceFormat::run(std::string_view format, int depth_left) {
             if (open == 0)
                 break;
         }
-        if (end == format.size())
+        if (end == format.size()) {
             return value_error(end == position + 1 ? "Single '{' encountered in format string"
                                                    : "expected '}' before end of string");
+        }
         ETNA_TRY(const auto part, field(format.substr(position + 1, end - position - 1), depth_left));
         ETNA_CHECK(machine_.spend(part.size() + step_work));
         ETNA_CHECK(machine_.room_for(out.size() + part.size()));

@@ -184,9 +184,10 @@ Result<Value> update(Machine& machine, const Value& self, const Bound& arguments
             ETNA_TRY(const auto pairs, items_of(machine, given));
             for (const Value& pair : pairs) {
                 ETNA_TRY(const auto parts, items_of(machine, pair));
-                if (parts.size() != 2)
+                if (parts.size() != 2) {
                     return value_error(
                         "dictionary update sequence element has the wrong length; 2 is required");
+                }
                 ETNA_CHECK(set_entry(machine, self, parts[0], parts[1]));
             }
         }

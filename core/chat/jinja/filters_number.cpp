@@ -117,10 +117,11 @@ Result<Value> round(Machine& machine, const Value& self, const Bound& arguments)
 Result<Value> file_size(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const bool is_binary, flag(machine, arguments.at(0), false));
     std::optional<double> bytes;
-    if (is_number(self))
+    if (is_number(self)) {
         bytes = real_of(self);
-    else if (self.is(Type::string))
+    } else if (self.is(Type::string)) {
         bytes = parse_real(self.string());
+    }
     if (!bytes)
         return value_error("could not convert the value to a number of bytes");
     const double base = is_binary ? 1024 : 1000;

@@ -77,9 +77,10 @@ Result<Value> map(Machine& machine, const Value& self, const Bound& arguments) {
         all.positional.empty() && std::any_of(all.keyword.begin(), all.keyword.end(),
                                               [](const auto& each) { return each.first == "attribute"; });
     ETNA_TRY(const bool has_items, is_true(machine, self));
-    if (!has_items)
+    if (!has_items) {
         return make_generator(machine, "sync_do_map", 1,
                               [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
+    }
     if (!is_iterable(machine, self))
         return failing_generator(machine, "sync_do_map", iterate(machine, self).error());
     if (by_attribute)
@@ -111,9 +112,10 @@ Result<Value> select(Machine& machine, const Value& self, const Bound& arguments
     const std::string generator = fmt::format("sync_do_{}{}", keep == Keep::passing ? "select" : "reject",
                                               look == Look::attribute ? "attr" : "");
     ETNA_TRY(const bool has_items, is_true(machine, self));
-    if (!has_items)
+    if (!has_items) {
         return make_generator(machine, generator, 1,
                               [](Machine&) { return Result<std::optional<Value>>(std::nullopt); });
+    }
     if (!is_iterable(machine, self))
         return failing_generator(machine, generator, iterate(machine, self).error());
     Arguments all = arguments.all;
@@ -257,9 +259,10 @@ Result<Value> dictsort(Machine& machine, const Value& self, const Bound& argumen
         return python_error("FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
     if (self.is(Type::undefined))
         return undefined_error(self);
-    if (!self.is(Type::dict))
+    if (!self.is(Type::dict)) {
         return python_error("AttributeError",
                             fmt::format("'{}' object has no attribute 'items'", type_name(self)));
+    }
     std::vector<Value> pairs;
     std::vector<Value> keys;
     for (const Dict::Entry& entry : self.dict()->entries) {

@@ -79,15 +79,17 @@ Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) 
 }
 
 Result<Value> items(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    if (self.is(Type::undefined))
+    if (self.is(Type::undefined)) {
         return make_generator(
             machine, "do_items", 1,
             [](Machine& /*machine*/) -> Result<std::optional<Value>> { return std::optional<Value>(); });
-    if (!self.is(Type::dict)) // the reference's is a generator and complains when it is used
+    }
+    if (!self.is(Type::dict)) { // the reference's is a generator and complains when it is used
         return make_generator(machine, "do_items", 1,
                               [](Machine& /*machine*/) -> Result<std::optional<Value>> {
                                   return type_error("Can only get item pairs from a mapping.");
                               });
+    }
     ETNA_TRY(const auto view, make_view(machine, self, View::items));
     ETNA_TRY(auto cursor, iterate(machine, view));
     const std::shared_ptr<Cursor> shared = std::move(cursor);

@@ -107,6 +107,7 @@ Result<Value> format(Machine& machine, const Value& self, const Bound& arguments
         return percent_format(machine, text, values);
     }
     std::vector<Dict::Entry> entries;
+    entries.reserve(arguments.all.keyword.size());
     for (const auto& [name, value] : arguments.all.keyword)
         entries.push_back({Value(name), value});
     ETNA_TRY(const auto values, machine.dict(std::move(entries)));
@@ -166,9 +167,10 @@ Result<Value> truncate(Machine& machine, const Value& self, const Bound& argumen
         ETNA_TRY(leeway, integer_argument(*given));
     }
     const auto end_length = static_cast<int64_t>(count_code_points(end));
-    if (length < end_length)
+    if (length < end_length) {
         return python_error("AssertionError",
                             fmt::format("expected length >= {}, got {}", end_length, length));
+    }
     if (leeway < 0)
         return python_error("AssertionError", fmt::format("expected leeway >= 0, got {}", leeway));
     ETNA_TRY(const std::size_t size, length_of(machine, self));
@@ -193,12 +195,13 @@ enum class Quoting : uint8_t { path, query };
 std::string url_quoted(std::string_view text, Quoting quoting) {
     std::string out;
     for (const char letter : text) {
-        if (is_unreserved(letter) || (letter == '/' && quoting == Quoting::path))
+        if (is_unreserved(letter) || (letter == '/' && quoting == Quoting::path)) {
             out += letter;
-        else if (letter == ' ' && quoting == Quoting::query)
+        } else if (letter == ' ' && quoting == Quoting::query) {
             out += '+';
-        else
+        } else {
             out += fmt::format("%{:02X}", static_cast<uint8_t>(letter));
+        }
     }
     return out;
 }
@@ -222,8 +225,8 @@ Result<Value> urlencode(Machine& machine, const Value& self, const Bound& /*argu
         ETNA_TRY(const auto key, to_text(machine, parts[0]));
         ETNA_TRY(const auto value, to_text(machine, parts[1]));
         ETNA_CHECK(machine.reserve((key.size() + value.size()) * 3));
-        out += (out.empty() ? "" : "&") + url_quoted(key, Quoting::query) + "=" +
-               url_quoted(value, Quoting::query);
+        out += out.empty() ? "" : "&";
+        out.append(url_quoted(key, Quoting::query)).append("=").append(url_quoted(value, Quoting::query));
         ETNA_CHECK(machine.room_for(out.size()));
     }
     return machine.text(std::move(out));
@@ -286,7 +289,7 @@ Result<Value> striptags(Machine& machine, const Value& self, const Bound& /*argu
     without("<", ">");
     std::string out;
     for (const std::string& word : split(text, {}, -1))
-        out += (out.empty() ? "" : " ") + word;
+        out.append(out.empty() ? "" : " ").append(word);
     const std::pair<std::string_view, std::string_view> references[] = {
         {"&lt;", "<"}, {"&gt;", ">"}, {"&#39;", "'"}, {"&#34;", "\""}, {"&quot;", "\""}, {"&amp;", "&"}};
     for (const auto& [reference, letter] : references)
@@ -296,9 +299,10 @@ Result<Value> striptags(Machine& machine, const Value& self, const Bound& /*argu
 
 Result<Value> xmlattr(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const bool with_space, flag(machine, arguments.at(0), true));
-    if (!self.is(Type::dict))
+    if (!self.is(Type::dict)) {
         return python_error("AttributeError",
                             fmt::format("'{}' object has no attribute 'items'", type_name(self)));
+    }
     std::string out;
     for (const Dict::Entry& entry : self.dict()->entries) {
         if (entry.value.is(Type::none) || entry.value.is(Type::undefined))
@@ -308,8 +312,9 @@ Result<Value> xmlattr(Machine& machine, const Value& self, const Bound& argument
         if (key.find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
             return value_error("Invalid character in attribute name: " + quoted(key));
         ETNA_CHECK(machine.reserve((key.size() + value.size()) * 6));
-        out += (out.empty() && !with_space ? "" : " ") + escaped(key) + "=\"" +
-               (entry.value.is_markup() ? value : escaped(value)) + "\"";
+        out += out.empty() && !with_space ? "" : " ";
+        out.append(escaped(key)).append("=\"").append(entry.value.is_markup() ? value : escaped(value));
+        out += '"';
         ETNA_CHECK(machine.room_for(out.size()));
     }
     return machine.text(std::move(out));

@@ -68,12 +68,13 @@ private:
                                    : Value::list(std::move(level.items)));
     }
     bool add(Value value) {
-        if (levels_.empty())
+        if (levels_.empty()) {
             result = std::move(value);
-        else if (levels_.back().is_object)
+        } else if (levels_.back().is_object) {
             levels_.back().entries.emplace_back(std::move(levels_.back().key), std::move(value));
-        else
+        } else {
             levels_.back().items.push_back(std::move(value));
+        }
         return true;
     }
 

@@ -17,22 +17,20 @@ namespace {
 /// A function that is there from the start.
 class Function final : public Object {
 public:
-    using Run = Result<Value> (*)(Machine& machine, Arguments arguments);
+    using Run = Result<Value> (*)(Machine& machine, Arguments& arguments);
     Function(std::string_view description, Run run) : description_(description), run_(run) {}
 
     [[nodiscard]] std::string_view type_name() const override { return "function"; }
     Result<std::string> repr(Machine& /*machine*/) override { return description_; }
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& machine, Arguments arguments) override {
-        return run_(machine, std::move(arguments));
-    }
+    Result<Value> call(Machine& machine, Arguments&& arguments) override { return run_(machine, arguments); }
 
 private:
     std::string description_;
     Run run_;
 };
 
-Result<Value> raise_exception(Machine& machine, Arguments arguments) {
+Result<Value> raise_exception(Machine& machine, Arguments& arguments) {
     if (auto named = arguments.take("message"))
         arguments.positional.push_back(std::move(*named));
     if (arguments.positional.size() != 1 || !arguments.keyword.empty())
@@ -43,7 +41,7 @@ Result<Value> raise_exception(Machine& machine, Arguments arguments) {
                  .hint = "the model's chat template refuses this conversation"};
 }
 
-Result<Value> strftime_now(Machine& machine, Arguments arguments) {
+Result<Value> strftime_now(Machine& machine, Arguments& arguments) {
     if (auto named = arguments.take("format"))
         arguments.positional.push_back(std::move(*named));
     if (arguments.positional.size() != 1 || !arguments.keyword.empty())
@@ -56,11 +54,14 @@ Result<Value> strftime_now(Machine& machine, Arguments arguments) {
 /// Entries of dict(...) and namespace(...): those of a mapping or of pairs, then the named ones.
 Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& arguments) {
     std::vector<Dict::Entry> entries;
-    if (arguments.positional.size() > 1)
+    if (arguments.positional.size() > 1) {
         return type_error(
             fmt::format("dict expected at most 1 argument, got {}", arguments.positional.size()));
+    }
     if (!arguments.positional.empty()) {
         const Value& given = arguments.positional[0];
+        if (given.is(Type::undefined))
+            return undefined_error(given);
         if (given.is(Type::dict)) {
             entries = given.dict()->entries;
         } else {
@@ -86,12 +87,12 @@ Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& a
     return entries;
 }
 
-Result<Value> make_dict(Machine& machine, Arguments arguments) {
+Result<Value> make_dict(Machine& machine, Arguments& arguments) {
     ETNA_TRY(auto entries, entries_of(machine, arguments));
     return machine.dict(std::move(entries));
 }
 
-Result<Value> make_namespace(Machine& machine, Arguments arguments) {
+Result<Value> make_namespace(Machine& machine, Arguments& arguments) {
     ETNA_TRY(const auto entries, entries_of(machine, arguments));
     ETNA_TRY(auto value, machine.object<Namespace>(0));
     ETNA_CHECK(machine.keep(value.object()));
@@ -146,7 +147,7 @@ Result<std::optional<Value>> Cycler::attribute(Machine& machine, std::string_vie
     return std::optional<Value>(std::move(bound));
 }
 
-Result<Value> make_cycler(Machine& machine, Arguments arguments) {
+Result<Value> make_cycler(Machine& machine, Arguments& arguments) {
     if (arguments.positional.empty() || !arguments.keyword.empty())
         return python_error("RuntimeError", "at least one item has to be provided");
     std::size_t depth = 1;
@@ -165,7 +166,7 @@ public:
         return std::string("<jinja2.utils.Joiner object>");
     }
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& /*machine*/, Arguments /*arguments*/) override {
+    Result<Value> call(Machine& /*machine*/, Arguments&& /*arguments*/) override {
         return std::exchange(was_used_, true) ? separator_ : Value("");
     }
 
@@ -174,7 +175,7 @@ private:
     bool was_used_ = false;
 };
 
-Result<Value> make_joiner(Machine& machine, Arguments arguments) {
+Result<Value> make_joiner(Machine& machine, Arguments& arguments) {
     if (auto named = arguments.take("sep"))
         arguments.positional.push_back(std::move(*named));
     if (arguments.positional.size() > 1)
@@ -224,7 +225,7 @@ std::optional<Value> global_value(std::string_view name) {
         {"namespace", "<class 'jinja2.utils.Namespace'>", make_namespace},
         {"raise_exception", "<function raise_exception>", raise_exception},
         {"range", "<function safe_range>",
-         [](Machine& machine, Arguments arguments) { return make_range(machine, arguments); }},
+         [](Machine& machine, Arguments& arguments) { return make_range(machine, arguments); }},
         {"strftime_now", "<function strftime_now>", strftime_now},
     };
     for (const Global& global : globals) {

@@ -90,7 +90,7 @@ private:
     Result<Value> value_of(const Attribute& node, Position at);
     Result<Value> value_of(const Subscript& node, Position at);
     Result<Value> value_of(const Slice& slice, Position at);
-    Result<Value> value_of(const Call& call, Position at);
+    Result<Value> value_of(const Call& node, Position at);
     Result<Value> value_of(const Filter& filter, Position at);
     Result<Value> value_of(const Test& test, Position at);
     Result<Value> filtered(const Filter& filter, const Value& operand);

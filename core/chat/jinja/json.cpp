@@ -45,17 +45,18 @@ void JsonWriter::escaped(char32_t code_point) {
     const std::string_view names = "\"\\nrtfb";
     const std::size_t known =
         code_point < 0x80 ? letters.find(static_cast<char>(code_point)) : std::string_view::npos;
-    if (known != std::string_view::npos)
+    if (known != std::string_view::npos) {
         text += {'\\', names[known]};
-    else if (code_point < 0x20 ||
-             (style_.ascii_only && code_point >= 0x7F && code_point < 0x10000 && code_point != 0x7F))
+    } else if (code_point < 0x20 ||
+               (style_.ascii_only && code_point >= 0x7F && code_point < 0x10000 && code_point != 0x7F)) {
         text += fmt::format("\\u{:04x}", static_cast<uint32_t>(code_point));
-    else if (style_.ascii_only && code_point >= 0x10000)
+    } else if (style_.ascii_only && code_point >= 0x10000) {
         text +=
             fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((static_cast<uint32_t>(code_point) - 0x10000) >> 10),
                         0xDC00 + (static_cast<uint32_t>(code_point) & 0x3FF));
-    else
+    } else {
         append_utf8(text, code_point);
+    }
 }
 
 void JsonWriter::string(const std::string& bytes) {
@@ -117,6 +118,7 @@ Status JsonWriter::entries(const Dict& dict) {
         return {};
     }
     std::vector<Value> keys;
+    keys.reserve(dict.entries.size());
     for (const Dict::Entry& entry : dict.entries)
         keys.push_back(entry.key);
     std::vector<std::size_t> places(keys.size());

@@ -84,7 +84,7 @@ Result<std::string> LoopObject::repr(Machine& machine) {
     return fmt::format("<LoopContext {}/{}>", index0_ + 1, *count);
 }
 
-Result<Value> LoopObject::call(Machine& /*machine*/, Arguments arguments) {
+Result<Value> LoopObject::call(Machine& /*machine*/, Arguments&& arguments) {
     if (recursion_.interpreter == nullptr)
         return type_error("The loop must have the 'recursive' marker to be called recursively.");
     if (arguments.positional.size() != 1 || !arguments.keyword.empty())

@@ -31,7 +31,7 @@ public:
     [[nodiscard]] std::string owner_name() const override { return "jinja2.runtime.LoopContext object"; }
     Result<std::string> repr(Machine& machine) override;
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& machine, Arguments arguments) override;
+    Result<Value> call(Machine& machine, Arguments&& arguments) override;
     Result<std::optional<std::size_t>> length(Machine& machine) override;
     Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override;
     void clear() override { changed_.clear(); }

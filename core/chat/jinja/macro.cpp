@@ -28,10 +28,11 @@ Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::strin
     if (name != "arguments")
         return std::optional<Value>();
     std::vector<Value> names;
+    names.reserve(macro_.parameters.size());
     for (const Parameter& parameter : macro_.parameters)
         names.emplace_back(parameter.name);
-    ETNA_TRY(auto list, machine.list(std::move(names)));
-    return std::optional<Value>(std::move(list));
+    ETNA_TRY(auto tuple, machine.tuple(std::move(names)));
+    return std::optional<Value>(std::move(tuple));
 }
 
 /// Puts the arguments into the macro's scope, whose current one it is: positional ones, named ones, what is
@@ -40,13 +41,15 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
                                     const std::shared_ptr<Scope>& scope) {
     const std::size_t count = macro.parameters.size();
     std::vector<std::optional<Value>> values(count);
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < count; ++i) {
         values[i] = i < arguments.positional.size() ? std::optional(arguments.positional[i])
                                                     : arguments.take(macro.parameters[i].name);
+    }
     if (macro.uses_caller && !has_parameter(macro, "caller"))
         scope->set("caller", arguments.take("caller").value_or(undefined("No caller defined")));
     if (macro.uses_keywords) {
         std::vector<Dict::Entry> entries;
+        entries.reserve(arguments.keyword.size());
         for (auto& [name, value] : arguments.keyword)
             entries.push_back({Value(name), value});
         ETNA_TRY(auto left, machine_.dict(std::move(entries)));

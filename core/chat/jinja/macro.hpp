@@ -15,7 +15,7 @@ public:
     [[nodiscard]] std::string owner_name() const override { return "jinja2.runtime.Macro object"; }
     Result<std::string> repr(Machine& /*machine*/) override { return "<Macro '" + macro_.name + "'>"; }
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& /*machine*/, Arguments arguments) override {
+    Result<Value> call(Machine& /*machine*/, Arguments&& arguments) override {
         return interpreter_.call_macro(macro_, scope_, std::move(arguments));
     }
     Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override;

@@ -31,7 +31,7 @@ public:
         return fmt::format("<built-in method {} of {} object>", native_->name, jinja::type_name(self_));
     }
     [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& machine, Arguments arguments) override {
+    Result<Value> call(Machine& machine, Arguments&& arguments) override {
         if (self_.is_markup() && native_->escapes) {
             for (Value& value : arguments.positional) {
                 if (value.is(Type::string) && !value.is_markup()) {

@@ -189,19 +189,21 @@ Result<std::string> aligned(Machine& machine, std::string text, const FormatSpec
 }
 
 Result<std::string> formatted(Machine& machine, const Value& value, const FormatSpec& spec) {
-    const bool is_plain_boolean = value.is(Type::boolean) && spec.type == 0;
-    if (is_number(value) && !is_plain_boolean)
+    const bool says_nothing = spec == FormatSpec{};
+    if (is_number(value) && !(value.is(Type::boolean) && says_nothing))
         return formatted_number(machine, value, spec);
-    if (!value.is(Type::string) && !is_plain_boolean) {
-        const bool is_default = spec.width == 0 && spec.type == 0 && spec.precision < 0 && spec.align == 0;
-        if (!is_default)
-            return type_error(
-                fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
+    if (!value.is(Type::string) && !says_nothing) {
+        return type_error(fmt::format("unsupported format string passed to {}.__format__", type_name(value)));
     }
     if (spec.type != 0 && spec.type != 's')
         return unknown_code(spec.type, value);
-    if (spec.align == '=')
-        return value_error("'=' alignment not allowed in string format specifier");
+    if (spec.group != 0)
+        return value_error(fmt::format("Cannot specify '{}' with 's'.", spec.group));
+    if (spec.sign != '-' || spec.alternate || spec.align == '=') {
+        const std::string_view what =
+            spec.sign != '-' ? "Sign" : (spec.alternate ? "Alternate form (#)" : "'=' alignment");
+        return value_error(fmt::format("{} not allowed in string format specifier", what));
+    }
     ETNA_TRY(auto text, to_text(machine, value));
     if (spec.precision >= 0) {
         std::u32string letters = decode(text);

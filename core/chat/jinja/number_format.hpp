@@ -16,6 +16,8 @@ struct FormatSpec {
     int64_t width = 0;
     int64_t precision = -1;
     char type = 0;
+
+    bool operator==(const FormatSpec& other) const = default;
 };
 
 /// ValueError where it is none.

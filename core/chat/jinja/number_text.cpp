@@ -15,10 +15,11 @@ std::optional<std::string> without_underscores(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool stands_between =
             i > 0 && i + 1 < text.size() && text[i - 1] != '_' && text[i + 1] != '_' && text[i - 1] != '.';
-        if (text[i] != '_')
+        if (text[i] != '_') {
             out += text[i];
-        else if (!stands_between)
+        } else if (!stands_between) {
             return {};
+        }
     }
     return out;
 }

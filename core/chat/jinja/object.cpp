@@ -18,7 +18,7 @@ std::optional<Value> Arguments::take(std::string_view name) {
     return value;
 }
 
-Result<Value> Object::call(Machine& /*machine*/, Arguments /*arguments*/) {
+Result<Value> Object::call(Machine& /*machine*/, Arguments&& /*arguments*/) {
     return type_error(fmt::format("'{}' object is not callable", type_name()));
 }
 

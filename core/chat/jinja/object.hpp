@@ -44,7 +44,7 @@ public:
 
     [[nodiscard]] virtual bool is_hashable() const { return true; }
     [[nodiscard]] virtual bool is_callable() const { return false; }
-    virtual Result<Value> call(Machine& machine, Arguments arguments);
+    virtual Result<Value> call(Machine& machine, Arguments&& arguments);
 
     /// Number of items, or nothing where Python's len() raises.
     virtual Result<std::optional<std::size_t>> length(Machine& machine);

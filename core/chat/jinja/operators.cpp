@@ -171,12 +171,13 @@ Error undefined_error(const Value& value) {
     } else if (missing != nullptr) {
         const bool is_name = missing->name.is(Type::string);
         const std::string name = is_name ? quoted(missing->name.string()) : plain_repr(missing->name);
-        if (missing->owner.empty())
+        if (missing->owner.empty()) {
             message = name + " is undefined";
-        else if (is_name)
+        } else if (is_name) {
             message = fmt::format("{} has no attribute {}", quoted(missing->owner), name);
-        else
+        } else {
             message = fmt::format("{} has no element {}", missing->owner, name);
+        }
     }
     return python_error(missing != nullptr && missing->is_unsafe ? "SecurityError" : "UndefinedError",
                         message);
@@ -329,9 +330,10 @@ Result<std::size_t> length_of(Machine& machine, const Value& value) {
 }
 
 bool is_iterable(Machine& machine, const Value& value) {
-    if (!value.is(Type::object))
+    if (!value.is(Type::object)) {
         return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() ||
                value.is(Type::dict);
+    }
     const auto cursor = value.object()->iterate(machine);
     return cursor && *cursor != nullptr;
 }
@@ -360,9 +362,9 @@ Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine, const Value& 
         return value.object()->iterate_reversed(machine);
     if (!value.is(Type::string) && !value.is(Type::dict))
         return std::unique_ptr<Cursor>();
-    ETNA_TRY(auto items, items_of(machine, value));
-    std::reverse(items.begin(), items.end());
-    return std::unique_ptr<Cursor>(std::make_unique<VectorCursor>(std::move(items)));
+    ETNA_TRY(const auto items, items_of(machine, value));
+    return std::unique_ptr<Cursor>(
+        std::make_unique<VectorCursor>(std::vector<Value>(items.rbegin(), items.rend())));
 }
 
 Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {

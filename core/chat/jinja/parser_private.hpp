@@ -71,7 +71,7 @@ private:
     Result<Scoped> block_statement();
     Status print_statement(Block& out);
     Result<std::vector<Parameter>> signature();
-    Result<Target> target(std::string_view end_name);
+    Result<Target> target();
     Result<Target> target_part();
     Result<Load> load_statement();
 

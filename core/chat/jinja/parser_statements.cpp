@@ -24,7 +24,7 @@ Result<If> Parser::if_statement() {
 
 Result<For> Parser::for_statement() {
     For result;
-    ETNA_TRY(result.target, target("in"));
+    ETNA_TRY(result.target, target());
     ETNA_CHECK(expect_name("in"));
     ETNA_TRY(result.iterable, tuple(Conditions::left_alone, "recursive", false));
     if (skip_name("if")) {
@@ -39,7 +39,7 @@ Result<For> Parser::for_statement() {
 }
 
 Status Parser::set_statement(Statement& out) {
-    ETNA_TRY(auto assigned, target({}));
+    ETNA_TRY(auto assigned, target());
     if (skip_sign("=")) {
         Set set = {.target = std::move(assigned), .value = nullptr};
         ETNA_TRY(set.value, tuple(Conditions::allowed, {}, false));
@@ -60,7 +60,7 @@ Result<Target> Parser::target_part() {
     ETNA_CHECK(level.check());
     Target result = {.at = current().at};
     if (skip_sign("(")) {
-        ETNA_TRY(result, target({}));
+        ETNA_TRY(result, target());
         ETNA_CHECK(expect_sign(")"));
         return result;
     }
@@ -75,16 +75,14 @@ Result<Target> Parser::target_part() {
     return result;
 }
 
-Result<Target> Parser::target(std::string_view end_name) {
+Result<Target> Parser::target() {
     ETNA_TRY(auto first, target_part());
     if (!at_sign(","))
         return first;
     Target result = {.at = first.at, .is_tuple = true};
     result.parts.push_back(std::move(first));
     while (skip_sign(",")) {
-        const bool ends = at_sign("=") || at_sign(")") || current().type == TokenType::block_end ||
-                          (!end_name.empty() && at_name(end_name));
-        if (ends)
+        if (at_sign(")") || current().type == TokenType::block_end)
             break;
         ETNA_TRY(auto part, target_part());
         result.parts.push_back(std::move(part));

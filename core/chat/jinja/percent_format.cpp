@@ -123,7 +123,7 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
                                      : fmt::format("must be real number, not {}", type_name(value)));
     }
     if (place.zeros && !place.left) {
-        place.spec.fill = "0";
+        place.spec.fill.assign(1, '0');
         place.spec.align = '=';
     }
     if (!is_integer)
@@ -142,7 +142,7 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
     FormatSpec inner = {.fill = "0", .align = '=', .sign = spec.sign, .width = digits_min, .type = spec.type};
     inner.width += integer.integer() < 0 || spec.sign != '-' ? 1 : 0;
     ETNA_TRY(const auto padded, formatted(machine_, integer, inner));
-    spec.fill = " ";
+    spec.fill.assign(1, ' ');
     return aligned(machine_, padded, spec, spec.align == '=' ? '>' : spec.align);
 }
 
@@ -155,7 +155,7 @@ Result<std::string> PercentFormat::text(const Place& place, const Value& value) 
     }
     if (is_markup_ && !value.is_markup())
         text = escaped(text);
-    FormatSpec spec = place.spec;
+    const FormatSpec spec = place.spec;
     if (spec.precision >= 0) {
         std::u32string letters = decode(text);
         letters.resize(std::min<std::size_t>(letters.size(), static_cast<std::size_t>(spec.precision)));

@@ -29,7 +29,8 @@ Result<std::string> dict_repr(Machine& machine, const Dict& dict) {
     for (const Dict::Entry& entry : dict.entries) {
         ETNA_TRY(const auto key, to_repr(machine, entry.key));
         ETNA_TRY(const auto value, to_repr(machine, entry.value));
-        text += (text.size() == 1 ? "" : ", ") + key + ": " + value;
+        text += text.size() == 1 ? "" : ", ";
+        text.append(key).append(": ").append(value);
         ETNA_CHECK(machine.room_for(text.size()));
     }
     return text + "}";
@@ -52,14 +53,15 @@ void append_escaped_code_point(std::string& out, char32_t code_point) {
     default:
         break;
     }
-    if (has(code_point, Property::printable))
+    if (has(code_point, Property::printable)) {
         append_utf8(out, code_point);
-    else if (code_point < 0x100)
+    } else if (code_point < 0x100) {
         out += fmt::format("\\x{:02x}", static_cast<uint32_t>(code_point));
-    else if (code_point < 0x10000)
+    } else if (code_point < 0x10000) {
         out += fmt::format("\\u{:04x}", static_cast<uint32_t>(code_point));
-    else
+    } else {
         out += fmt::format("\\U{:08x}", static_cast<uint32_t>(code_point));
+    }
 }
 
 } // namespace
@@ -95,7 +97,7 @@ std::string real_text(double number) {
         return std::string(scientific); // to_chars writes the exponent as Python does
     const auto* fixed_end =
         std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
-    std::string text(buffer, static_cast<std::size_t>(fixed_end - buffer));
+    const std::string text(buffer, static_cast<std::size_t>(fixed_end - buffer));
     return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 

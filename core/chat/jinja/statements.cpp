@@ -281,8 +281,9 @@ Result<Interpreter::Flow> Interpreter::run(const FilterBlock& block) {
         return flow;
     ETNA_TRY(auto value, machine_.text(std::move(text)));
     ETNA_TRY(value, filtered_text(*block.filter, value));
-    ETNA_TRY(const auto result, to_text(machine_, value));
-    ETNA_CHECK(write(result));
+    if (!value.is(Type::string))
+        return type_error(fmt::format("expected str instance, {} found", type_name(value)));
+    ETNA_CHECK(write(value.string()));
     return Flow::onward;
 }
 

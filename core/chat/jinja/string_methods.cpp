@@ -37,9 +37,10 @@ template <Side side>
 Result<Value> strip(Machine& machine, const Value& self, const Bound& arguments) {
     std::optional<std::string_view> characters;
     if (const Value* given = arguments.at(0); given != nullptr && !given->is(Type::none)) {
-        if (!given->is(Type::string))
+        if (!given->is(Type::string)) {
             return type_error(fmt::format("{}strip arg must be None or str",
                                           side == Side::left ? "l" : (side == Side::right ? "r" : "")));
+        }
         characters = given->string();
     }
     return like(machine, self, std::string(stripped(self.string(), characters, side)));

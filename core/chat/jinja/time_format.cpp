@@ -22,10 +22,11 @@ std::string without_zone(const std::string& format) {
             continue;
         }
         ++i;
-        if (letter == 'f')
+        if (letter == 'f') {
             out += "000000";
-        else if (letter != 'z' && letter != 'Z')
+        } else if (letter != 'z' && letter != 'Z') {
             out += std::string("%") + letter;
+        }
     }
     return out;
 }

@@ -49,7 +49,7 @@ bool append_mapped(std::u32string& out, char32_t code_point, const CaseTable& ta
         return false;
     for (const uint32_t part : expansion->becomes) {
         if (part != 0)
-            out += part;
+            out += static_cast<char32_t>(part);
     }
     return true;
 }
@@ -78,10 +78,11 @@ bool is_final_sigma(std::u32string_view text, std::size_t place) {
 }
 
 void append_lower(std::u32string& out, std::u32string_view text, std::size_t place) {
-    if (text[place] == capital_sigma && is_final_sigma(text, place))
+    if (text[place] == capital_sigma && is_final_sigma(text, place)) {
         out += final_sigma;
-    else if (!append_mapped(out, text[place], lower_table))
+    } else if (!append_mapped(out, text[place], lower_table)) {
         out += text[place];
+    }
 }
 
 std::size_t continuation_bytes(uint8_t lead) {
@@ -194,10 +195,11 @@ std::u32string title_case(std::u32string_view text) {
     std::u32string result;
     bool in_word = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (in_word)
+        if (in_word) {
             append_lower(result, text, i);
-        else
+        } else {
             append_title(result, text[i]);
+        }
         in_word = is_cased(text[i]);
     }
     return result;
@@ -206,10 +208,11 @@ std::u32string title_case(std::u32string_view text) {
 std::u32string capital_case(std::u32string_view text) {
     std::u32string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (i == 0)
+        if (i == 0) {
             append_title(result, text[i]);
-        else
+        } else {
             append_lower(result, text, i);
+        }
     }
     return result;
 }
@@ -217,12 +220,13 @@ std::u32string capital_case(std::u32string_view text) {
 std::u32string swapped_case(std::u32string_view text) {
     std::u32string result;
     for (std::size_t i = 0; i < text.size(); ++i) {
-        if (has(text[i], Property::upper))
+        if (has(text[i], Property::upper)) {
             append_lower(result, text, i);
-        else if (has(text[i], Property::lower))
+        } else if (has(text[i], Property::lower)) {
             append_upper(result, text[i]);
-        else
+        } else {
             result += text[i];
+        }
     }
     return result;
 }

@@ -42,6 +42,8 @@ s.count('l') | ''.count('') | ','.join(['a', 'b']) | ','.join([1]) | '-'.join('a
 d.get('b') | d.get('q') | d.get('q', 5) | dict(a=1, b=2) | dict([(1, 2)]) | dict(d, c=3) | l.index(1) | l.count(3) | l.index(9) | l.append(1)
 d.update({}) | l.append | d.pop | s.__class__ | s.__class__.x | {'a': 1, 'a': 2} | {1: 2, 1.0: 3, true: 4} | {[]: 1} | ('x') | ('x',) | ()
 [1, 'a\'b', "a\"b", 'a\'"', none, 1.0, true] | {'k': 'v\n\t\\é\x00'} | 'a' if false | 'a' if true else 'b' | ('a' if false) is defined
+'{:>5}|'.format(t) | '{}'.format(t) | '{:+d}'.format(t) | '{:.1}'.format(t) | '{:_}'.format(l) | '{:+}'.format(d) | '{:,}'.format(missing) | '{}'.format(l)
+'{:,}'.format(s) | '{:+}'.format(s) | '{:#}'.format(s) | '{:=8}'.format(s) | '{:>8}'.format(nil) | 2.5.real | f.real | dict(missing) | dict(l[9], k=1) | dict(k=1)
 1 is odd | 2 is even | 9 is divisibleby 3 | 9 is divisibleby(2) | nil is none | s is string | i is number | true is number | true is integer
 2.0 is float | d is mapping | l is sequence | s is sequence | d is sequence | i is sequence | s is iterable | i is iterable | range is callable
 missing is defined | missing is undefined | 'ab' is lower | 'AB' is upper | 1 is sameas 1.0 | 'x' is in 'xyz' | 1 is in [1] | 'upper' is filter
@@ -95,6 +97,8 @@ TEMPLATES = [
     "{% set loop = 1 %}{{ loop }}", "{% for loop in l %}{% endfor %}", "{% break %}", "{% macro m(a, a) %}{% endmacro %}", "{% macro m(a=1, b) %}{% endmacro %}", "{{ m(1, a=2, 3) }}",
     "{{ 'a\\tb\\u00e9\\x41\\101\\q' }}", "{{ \"a\" 'b' }}", "{{ -1|abs }}", "{{ -i|string + 'x' }}", "{{ not i is odd }}", "{{ 1 is odd is even }}", "{{ i is divisibleby 7 and t }}",
     "{{ s | upper | replace('L', 'l') | length }}", "{{ {'a': 1}.a }}{{ {'items': 1}['items'] }}", "{{ (l|sort)[0] }}{{ l|sort|first }}", "{{ '' if nil is none else 'x' }}",
+    "{% macro m(a, b=2) %}{% endmacro %}{{ m.arguments }}{{ m.name }}{{ m.catch_kwargs }}", "{% set x, = [1] %}{{ x }}", "{% for x, in [[1], [2]] %}{{ x }}{% endfor %}",
+    "{% filter length %}abc{% endfilter %}", "{% filter length|string %}abc{% endfilter %}", "{% if false %}{% filter length %}abc{% endfilter %}{% endif %}ok",
 ]  # fmt: skip
 
 
