@@ -5,13 +5,13 @@
 #include "tests/chat/output_feeding.hpp"
 #include "tests/support/catch.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
+
+#include <nlohmann/json.hpp>
 
 using namespace etna;
 using namespace etna::chat::output;
@@ -135,13 +135,15 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
         const Output expected = plain(test::feed(one.syntax, one.options, one.output, {}).output);
         for (std::size_t bytes = 0; bytes < one.output.size(); ++bytes) {
             const auto text = std::string_view(one.output).substr(0, bytes);
-            const auto cut = test::feed(one.syntax, one.options, text, test::every_byte(text), Ending::cut_off);
+            const auto cut =
+                test::feed(one.syntax, one.options, text, test::every_byte(text), Ending::cut_off);
             INFO(one.name << "\n" << text << "\n" << test::to_string(cut.events));
             CHECK(test::broken_rule(cut.events).empty());
             if (!one.unopened)
                 CHECK(begins(plain(cut.output), expected));
             else // before its end nobody can know that it is reasoning
-                CHECK((begins(plain(cut.output), expected) || expected.reasoning.starts_with(cut.output.content)));
+                CHECK((begins(plain(cut.output), expected) ||
+                       expected.reasoning.starts_with(cut.output.content)));
             const auto ended = test::feed(one.syntax, one.options, text, {}, Ending::complete);
             CHECK(test::broken_rule(ended.events).empty());
         }

@@ -2,9 +2,9 @@
 
 #include "core/text/utf8.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <random>
+
+#include <nlohmann/json.hpp>
 
 namespace etna::test {
 
@@ -49,8 +49,8 @@ Fed feed(const Syntax& syntax, const ParserOptions& options, std::string_view te
     const auto take = [&](std::span<const Event> events) {
         collector.add(events);
         for (const auto& event : events) {
-            const bool joins = !fed.events.empty() && is_delta(event.kind) && fed.events.back().kind == event.kind &&
-                               fed.events.back().call == event.call;
+            const bool joins = !fed.events.empty() && is_delta(event.kind) &&
+                               fed.events.back().kind == event.kind && fed.events.back().call == event.call;
             if (joins)
                 fed.events.back().text += event.text;
             else
@@ -92,7 +92,8 @@ std::string broken_rule(const std::vector<Event>& events) {
             return "a call that never began";
         if (event.kind == EventKind::call_arguments)
             arguments += event.text;
-        if (event.kind == EventKind::call_done && !nlohmann::json::parse(arguments, nullptr, false).is_object())
+        if (event.kind == EventKind::call_done &&
+            !nlohmann::json::parse(arguments, nullptr, false).is_object())
             return "a finished call without a JSON object: " + arguments;
         if (event.kind == EventKind::call_done || event.kind == EventKind::call_broken) {
             open = false;
@@ -103,12 +104,14 @@ std::string broken_rule(const std::vector<Event>& events) {
 }
 
 std::string to_string(const std::vector<Event>& events) {
-    constexpr const char* names[] = {"content",   "reasoning", "content_was_reasoning", "call_begun", "call_arguments",
-                                     "call_done", "call_broken"};
+    constexpr const char* names[] = {"content",    "reasoning",      "content_was_reasoning",
+                                     "call_begun", "call_arguments", "call_done",
+                                     "call_broken"};
     std::string text;
     for (const auto& event : events) {
         text += names[static_cast<std::size_t>(event.kind)];
-        text += " " + std::to_string(event.call) + " name=" + event.name + " id=" + event.id + " [" + event.text + "]\n";
+        text += " " + std::to_string(event.call) + " name=" + event.name + " id=" + event.id + " [" +
+                event.text + "]\n";
     }
     return text;
 }

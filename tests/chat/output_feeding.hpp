@@ -23,11 +23,12 @@ Cuts every_character(std::string_view text);
 Cuts random_pieces(std::string_view text, unsigned seed); ///< 1 to 8 bytes long
 
 /// `options` are valid.
-Fed feed(const chat::output::Syntax& syntax, const chat::output::ParserOptions& options, std::string_view text,
-         const Cuts& cuts, chat::output::Ending ending = chat::output::Ending::complete);
+Fed feed(const chat::output::Syntax& syntax, const chat::output::ParserOptions& options,
+         std::string_view text, const Cuts& cuts,
+         chat::output::Ending ending = chat::output::Ending::complete);
 
-/// What is wrong with the events in themselves: order, numbering, arguments of a finished call that are no JSON
-/// object, text that is not UTF-8. Empty: nothing.
+/// What is wrong with the events in themselves: order, numbering, arguments of a finished call that are no
+/// JSON object, text that is not UTF-8. Empty: nothing.
 std::string broken_rule(const std::vector<chat::output::Event>& events);
 
 std::string to_string(const std::vector<chat::output::Event>& events);

@@ -35,8 +35,10 @@ CallObject::Step CallObject::feed(char byte) {
     const Phase after = scanner_.feed(byte);
     if (after == Phase::bad)
         return Step::bad;
-    if (at_top && (before == Phase::key || before == Phase::first_key ||
-                   (before != Phase::value && scanner_.in_key()))) {
+    const bool in_text = before == Phase::in_string || before == Phase::in_escape ||
+                         before == Phase::in_hex || before == Phase::low_surrogate;
+    const bool is_key = before == Phase::key || before == Phase::first_key || (in_text && scanner_.in_key());
+    if (at_top && is_key && after != Phase::done) {
         if (after == Phase::in_string && before != Phase::in_string)
             text_.clear();
         append_json_byte(text_, byte, before);
@@ -52,7 +54,7 @@ CallObject::Step CallObject::feed(char byte) {
 
     const bool ends =
         scanner_.depth() <= 1 && (after == Phase::next || after == Phase::done || after == Phase::key);
-    const bool belongs = before != Phase::in_number || !ends;
+    const bool belongs = !(at_top && ends && before == Phase::in_number);
     if (belongs && streams_)
         append_json_byte(arguments_, byte, before);
     else if (belongs && member_ != Member::other)

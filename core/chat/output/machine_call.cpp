@@ -4,6 +4,9 @@
 
 namespace etna::chat::output {
 
+/// A shorter text ends a call, but does not tell where a broken one ends: it stands in other places, too.
+constexpr std::size_t shortest_close = 4;
+
 Parser::Machine::Progress Parser::Machine::part_text() {
     if (call_.part == call_.pattern->size()) {
         end_pattern();
@@ -118,8 +121,10 @@ void Parser::Machine::fail() {
     ends_.clear();
     ends_.add(section_->close);
     closes_ = ends_.size();
-    if (!section_->calls.empty())
-        ends_.add(section_->calls.front().back().text);
+    const auto call_close =
+        section_->calls.empty() ? std::string_view() : trim(section_->calls.front().back().text);
+    if (call_close.size() >= shortest_close)
+        ends_.add(call_close);
     call_closes_ = ends_.size();
     for (std::size_t i = 0; i < content_marks_.size(); ++i)
         if (meanings_[i].kind != Meaning::Kind::hidden && meanings_[i].kind != Meaning::Kind::reasoning_close)

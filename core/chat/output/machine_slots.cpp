@@ -39,7 +39,7 @@ void Parser::Machine::collect_ends(std::size_t part) {
         ends_.add(next.text);
         if (next.presence == Presence::optional)
             continue;
-        if (!next.text.empty())
+        if (!trim(next.text).empty())
             return;
         if (next.slot == Slot::parameters)
             ends_.add(syntax_.parameter.front().text);

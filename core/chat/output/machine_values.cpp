@@ -11,7 +11,9 @@ Parser::Machine::Progress Parser::Machine::parameters_slot() {
     }
     if (skip_space() == Progress::wait)
         return Progress::wait;
-    switch (match(syntax_.parameter.front().text)) {
+    const std::size_t next = call_.part + 1; // its text may begin as a parameter's does, and decides
+    const Match end = next < call_.pattern->size() ? match((*call_.pattern)[next].text) : Match::no;
+    switch (end == Match::no ? match(syntax_.parameter.front().text) : end == Match::yes ? Match::no : end) {
     case Match::open:
         return Progress::wait;
     case Match::yes:

@@ -37,15 +37,16 @@ Syntax seed_oss() {
 
 /// GLM 4.5 and later, Laguna.
 Syntax glm() {
-    return {.name = "glm",
-            .signs = {.all = {"<arg_key>"}, .none = {}, .tokens = {"<arg_key>"}},
-            .reasoning = common_reasoning(),
-            .sections = {{.open = {"<tool_call>"},
-                          .calls = {{{"", Slot::name}, {"\n", Slot::parameters}, {"</tool_call>"}},
-                                    {{.slot = Slot::object}, {"</tool_call>"}}},
-                          .parallel = Parallel::sections}},
-            .parameter = {
-                {"<arg_key>", Slot::key}, {"</arg_key>\n<arg_value>", Slot::value}, {"</arg_value>\n"}}};
+    return {
+        .name = "glm",
+        .signs = {.all = {"<arg_key>"}, .none = {}, .tokens = {"<arg_key>"}},
+        .reasoning = common_reasoning(),
+        .sections = {{.open = {"<tool_call>"},
+                      .calls = {{{"", Slot::name}, {"\n", Slot::parameters}, {"</tool_call>"}},
+                                {{.slot = Slot::object}, {"</tool_call>"}}},
+                      .parallel = Parallel::sections}},
+        .parameter = {
+            {"<arg_key>", Slot::key}, {"</arg_key>\n"}, {"<arg_value>", Slot::value}, {"</arg_value>\n"}}};
 }
 
 Syntax minimax_m2() {
