@@ -22,8 +22,8 @@ namespace {
 
 constexpr std::string_view default_model = "demo";
 
-Result<ChatSession> open_session(const ChatOptions& options, const Environment& environment,
-                                 Diagnostics& diagnostics) {
+Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, const Environment& environment,
+                                                  Diagnostics& diagnostics) {
     const GenerationOptions& generation = options.settings.generation();
     Tools tools;
     if (!generation.tools_file.empty()) {
@@ -37,7 +37,8 @@ Result<ChatSession> open_session(const ChatOptions& options, const Environment& 
     }
     if (generation.thinking != chat::Thinking::as_template_says && !format->chat_template.habits().can_think)
         diagnostics.note("the model's chat template has no switch for thinking");
-    return ChatSession(std::move(model), options.settings, std::move(tools), environment, diagnostics);
+    return std::make_unique<ChatSession>(std::move(model), options.settings, std::move(tools), environment,
+                                         diagnostics);
 }
 
 /// An editor at a terminal, else lines as they come.
@@ -109,7 +110,7 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
-    auto session = open_session(options, environment, diagnostics);
+    const auto session = open_session(options, environment, diagnostics);
     if (!session)
         return fail(session.error());
     const auto reader = open_reader(options, environment);
@@ -117,9 +118,9 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
         return fail(reader.error());
     if (environment.input_is_terminal) {
         diagnostics.line(fmt::format("{} on {}. /help lists commands, Ctrl-D leaves.",
-                                     session->model().name(), session->model().device_name()));
+                                     (*session)->model().name(), (*session)->model().device_name()));
     }
-    ChatState state = {.session = *session,
+    ChatState state = {.session = **session,
                        .settings = options.settings,
                        .model = options.model,
                        .environment = environment,

@@ -38,7 +38,13 @@ public:
     TurnTaker(const generate::Model& model, generate::Request request, const Tools& tools,
               TurnWatcher& watcher, const generate::StopRequested& stop_requested)
         : model_(&model), request_(std::move(request)), tools_(&tools), watcher_(&watcher),
-          stop_requested_(&stop_requested) {}
+          stop_requested_(&stop_requested) {
+        if (request_.transcript == nullptr)
+            request_.transcript = &transcript_;
+    }
+    TurnTaker(const TurnTaker&) = delete;
+    TurnTaker& operator=(const TurnTaker&) = delete;
+    ~TurnTaker() = default;
 
     Result<Turn> run() {
         for (int round = 1;; ++round) {
@@ -96,6 +102,7 @@ private:
     const Tools* tools_;
     TurnWatcher* watcher_;
     const generate::StopRequested* stop_requested_;
+    generate::Transcript transcript_; ///< of this turn, where the caller keeps none
     Turn turn_;
 };
 

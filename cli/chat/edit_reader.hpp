@@ -13,7 +13,7 @@
 namespace etna::cli {
 
 struct EditOptions {
-    std::filesystem::path history_file; ///< empty: nothing is kept
+    std::filesystem::path history_file = {}; ///< empty: nothing is kept
     /// Words that may stand where the line's first word is half typed.
     std::function<std::vector<std::string>(std::string_view word)> complete;
 };

@@ -13,7 +13,7 @@ namespace etna::chat {
 /// A prompt, and what was changed of the conversation so that the template would write all of it.
 struct AdaptedPrompt {
     std::string text;
-    std::vector<std::string> notes; ///< for people, one clause each; empty where nothing was
+    std::vector<std::string> notes = {}; ///< for people, one clause each; empty where nothing was
     bool tools_in_text = false;     ///< the tools are told in the system message, calls are Hermes' syntax
 };
 

@@ -15,7 +15,7 @@ enum class Thinking : uint8_t { as_template_says, on, off };
 
 /// What a model is asked to go on with.
 struct Conversation {
-    std::vector<Message> messages;
+    std::vector<Message> messages = {};
     std::string tools = {}; ///< JSON text: a list of tools as in OpenAI's API; empty for none
     Thinking thinking = Thinking::as_template_says;
 };

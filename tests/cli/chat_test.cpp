@@ -17,10 +17,10 @@ namespace {
 
 // Every message on a line of its own; the begin token's text is left to the tokenizer.
 constexpr const char* lines_template =
-    "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
     "{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>{% endfor "
     "%}</s>\n"
-    "{% endfor %}{% if tools %}{{ tools | tojson }}{% endif %}assistant:";
+    "{% endfor %}assistant:";
 
 bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
@@ -80,10 +80,10 @@ TEST_CASE("three double quotes hold a message of several lines together") {
 
 TEST_CASE("a system message stays when the conversation is cleared") {
     Chat etna;
-    const Outcome outcome = etna.chat("hi\n/clear\nho\n", {"--system", "Be brief."});
+    const Outcome outcome = etna.chat("hi\n/clear\nbye\n", {"--system", "Be brief."});
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
     CHECK(contains(etna.prompt, "system: Be brief.</s>"));
-    CHECK(contains(etna.prompt, "user: ho"));
+    CHECK(contains(etna.prompt, "bye</s>"));
     CHECK(contains(outcome.error, "note: the conversation is empty"));
 }
 
@@ -113,13 +113,13 @@ TEST_CASE("a file goes with the next message") {
 TEST_CASE("commands that are wrong are told, and the chat goes on") {
     Chat etna;
     const Outcome outcome =
-        etna.chat("/udno\n/undo now\n/load\n/load /nonexistent\n/set temp warm\n/set tmep 1\n"
+        etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() + ".not\n/set temp warm\n/set tmep 1\n"
                   "/model nowhere\n/tools /nonexistent\n/show nothing\n/\n hi\n");
     CHECK(outcome.code == 0);
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n"); // "/" alone is a message
     for (const char* told :
          {"there is no command `/udno`\nhint: did you mean /undo?", "/undo takes no argument",
-          "/load needs an argument\nhint: ", "there is no file /nonexistent", "/set temp: `warm` is not",
+          "/load needs an argument\nhint: ", "there.not", "/set temp: `warm` is not",
           "there is no setting `tmep`\nhint: did you mean temp?", "there is no `nothing` to show"}) {
         CAPTURE(told);
         CHECK(contains(outcome.error, told));

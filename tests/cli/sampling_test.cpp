@@ -25,7 +25,7 @@ Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
     auto options = cli::validate_run(run, cli::parse(run, arguments).value());
     if (!options)
         return options.error();
-    return options->sampling;
+    return options->generation.sampling;
 }
 
 std::string error_of(const std::vector<std::string>& arguments) {
@@ -35,7 +35,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
 
 const std::string template_with_system =
     "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
-    "<|im_start|>assistant\n";
+    "<|im_start|>assistant{{ '\\n' }}";
 const std::string template_without =
     "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}"
     "{% endif %}[INST] {{ m.content }} [/INST]{% endfor %}";
