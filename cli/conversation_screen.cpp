@@ -1,6 +1,6 @@
 #include "cli/conversation_screen.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <variant>
 
@@ -17,7 +17,7 @@ std::string harmless(std::string_view text) {
         const auto byte = static_cast<unsigned char>(c);
         const bool is_control = (byte < ' ' && c != '\n' && c != '\t') || byte == 0x7f;
         if (is_control) {
-            result += text::replacement_character;
+            result += replacement_character;
         } else {
             result += c;
         }

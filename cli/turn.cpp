@@ -1,7 +1,7 @@
 #include "cli/turn.hpp"
 
 #include "cli/shell.hpp"
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,7 +23,7 @@ chat::Message message_of(const chat::output::Output& output) {
 std::string told(const Result<ShellOutcome>& outcome) {
     if (!outcome)
         return "error: " + outcome.error().message;
-    std::string text = text::repaired_utf8(outcome->output);
+    std::string text = repaired_utf8(outcome->output);
     if (outcome->is_cut)
         text += "\n(more was cut off)";
     if (outcome->is_stopped)

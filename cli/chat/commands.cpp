@@ -5,8 +5,8 @@
 #include "cli/quote.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/utf8.hpp"
 #include "core/store/similar.hpp"
-#include "core/text/utf8.hpp"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ Result<ChatStep> load(ChatState& state, const std::string& argument) {
 
 Result<ChatStep> file(ChatState& state, const std::string& argument) {
     ETNA_TRY(const std::string content, read_text_file(argument, file_bytes_max));
-    const std::string text = text::repaired_utf8(content);
+    const std::string text = repaired_utf8(content);
     const std::string name = std::filesystem::path(argument).filename().string();
     state.session.attach(fmt::format("{}:\n```\n{}{}```\n\n", name, text, text.ends_with('\n') ? "" : "\n"));
     state.diagnostics.note(fmt::format("{} ({} bytes) goes with your next message", name, content.size()));

@@ -1,6 +1,6 @@
 #include "cli/chat/edit_reader.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,17 +28,16 @@ constexpr std::string_view paste_off = "\x1b[?2004l";
 std::string narrow(std::wstring_view text) {
     std::string result;
     for (const wchar_t letter : text)
-        text::append_utf8(result, static_cast<char32_t>(letter));
-    return text::repaired_utf8(result);
+        append_utf8(result, static_cast<char32_t>(letter));
+    return repaired_utf8(result);
 }
 
 std::wstring wide(std::string_view text) {
     std::wstring result;
     while (!text.empty()) {
-        const text::Utf8Step step = text::next_utf8(text);
-        result += step.kind == text::Utf8Kind::valid
-                      ? static_cast<wchar_t>(text::code_point_of(text, step.bytes))
-                      : L'\xfffd';
+        const Utf8Step step = next_utf8(text);
+        result +=
+            step.kind == Utf8Kind::valid ? static_cast<wchar_t>(code_point_of(text, step.bytes)) : L'\xfffd';
         text.remove_prefix(step.bytes);
     }
     return result;

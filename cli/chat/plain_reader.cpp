@@ -1,6 +1,6 @@
 #include "cli/chat/plain_reader.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +17,7 @@ LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& 
         if (newline != std::string::npos || has_ended_) {
             if (waiting_.empty())
                 return Outcome::end;
-            line = text::repaired_utf8(std::string_view(waiting_).substr(0, newline));
+            line = repaired_utf8(std::string_view(waiting_).substr(0, newline));
             waiting_.erase(0, newline == std::string::npos ? newline : newline + 1);
             if (line.ends_with('\r'))
                 line.pop_back();

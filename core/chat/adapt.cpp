@@ -1,6 +1,6 @@
 #include "core/chat/adapt.hpp"
 
-#include "core/chat/adaptations.hpp"
+#include "core/chat/adaptations_private.hpp"
 
 #include <algorithm>
 #include <array>

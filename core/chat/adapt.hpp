@@ -14,7 +14,7 @@ namespace etna::chat {
 struct AdaptedPrompt {
     std::string text;
     std::vector<std::string> notes = {}; ///< for people, one clause each; empty where nothing was
-    bool tools_in_text = false;     ///< the tools are told in the system message, calls are Hermes' syntax
+    bool tools_in_text = false; ///< the tools are told in the system message, calls are Hermes' syntax
 };
 
 /// As ChatTemplate::render(), for conversations as people and programs have them. Forms are changed as the

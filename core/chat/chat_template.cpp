@@ -2,7 +2,7 @@
 
 #include "core/chat/habits.hpp"
 #include "core/chat/jinja/from_json.hpp"
-#include "core/chat/request.hpp"
+#include "core/chat/request_private.hpp"
 
 #include <array>
 

@@ -1,6 +1,6 @@
 #include "core/chat/conversation.hpp"
 
-#include "core/chat/request.hpp"
+#include "core/chat/request_private.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #include "core/chat/habits.hpp"
 
-#include "core/chat/request.hpp"
+#include "core/chat/request_private.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "core/chat/request.hpp"
+#include "core/chat/request_private.hpp"
 
 #include <cstddef>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "core/chat/adaptations.hpp"
+#include "core/chat/adaptations_private.hpp"
 
 #include <string>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "core/text/detokenizer.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <algorithm>
 

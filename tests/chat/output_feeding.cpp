@@ -1,6 +1,6 @@
 #include "tests/chat/output_feeding.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <random>
 
@@ -73,7 +73,7 @@ std::string broken_rule(const std::vector<Event>& events) {
     bool open = false;
     std::string arguments;
     for (const auto& event : events) {
-        if (text::valid_utf8_prefix(event.text) != event.text.size())
+        if (valid_utf8_prefix(event.text) != event.text.size())
             return "a piece that is not UTF-8";
         if (is_delta(event.kind) && event.text.empty())
             return "an empty piece";

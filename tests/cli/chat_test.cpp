@@ -17,7 +17,8 @@ namespace {
 
 // Every message on a line of its own; the begin token's text is left to the tokenizer.
 constexpr const char* lines_template =
-    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>"
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for "
+    "c in m.tool_calls or [] %}<tool_call>"
     "{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>{% endfor "
     "%}</s>\n"
     "{% endfor %}assistant:";
@@ -112,9 +113,9 @@ TEST_CASE("a file goes with the next message") {
 
 TEST_CASE("commands that are wrong are told, and the chat goes on") {
     Chat etna;
-    const Outcome outcome =
-        etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() + ".not\n/set temp warm\n/set tmep 1\n"
-                  "/model nowhere\n/tools /nonexistent\n/show nothing\n/\n hi\n");
+    const Outcome outcome = etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() +
+                                      ".not\n/set temp warm\n/set tmep 1\n"
+                                      "/model nowhere\n/tools /nonexistent\n/show nothing\n/\n hi\n");
     CHECK(outcome.code == 0);
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n"); // "/" alone is a message
     for (const char* told :

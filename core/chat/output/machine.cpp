@@ -1,6 +1,6 @@
 #include "core/chat/output/machine.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -26,17 +26,17 @@ std::span<const Event> Parser::Machine::push(std::string_view text) {
     out_.clear();
     const std::string joined = std::exchange(half_character_, {}) + std::string(text);
     for (std::string_view left = joined; !left.empty();) {
-        const std::size_t valid = text::valid_utf8_prefix(left);
+        const std::size_t valid = valid_utf8_prefix(left);
         input_ += left.substr(0, valid);
         left.remove_prefix(valid);
         if (left.empty())
             break;
-        const auto odd = text::next_utf8(left);
-        if (odd.kind == text::Utf8Kind::truncated) {
+        const auto odd = next_utf8(left);
+        if (odd.kind == Utf8Kind::truncated) {
             half_character_ = left;
             break;
         }
-        input_ += text::replacement_character;
+        input_ += replacement_character;
         left.remove_prefix(odd.bytes);
     }
     run();
@@ -48,7 +48,7 @@ std::span<const Event> Parser::Machine::finish(Ending ending) {
     out_.clear();
     if (ending == Ending::complete) {
         if (!half_character_.empty())
-            input_ += text::replacement_character;
+            input_ += replacement_character;
         more_ = More::none;
         run();
         while (may_be_no_call()) {

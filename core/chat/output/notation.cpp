@@ -1,8 +1,8 @@
 #include "core/chat/output/notation.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/chat/output/json_scanner.hpp"
 #include "core/chat/output/marks.hpp"
-#include "core/text/utf8.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -206,7 +206,7 @@ bool Converter::code_point(std::string& text, std::size_t digits) {
     }
     if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF))
         return false;
-    etna::text::append_utf8(text, value);
+    append_utf8(text, value);
     return true;
 }
 

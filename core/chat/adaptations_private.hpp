@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/chat/chat_template.hpp"
-#include "core/chat/request.hpp"
+#include "core/chat/request_private.hpp"
 
 // Private to the room: the single steps of render_adapted(). All but the first and the last work on messages
 // whose content is a string.

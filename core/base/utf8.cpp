@@ -1,8 +1,8 @@
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <cstdint>
 
-namespace etna::text {
+namespace etna {
 namespace {
 
 uint8_t byte_at(std::string_view text, std::size_t index) {
@@ -93,4 +93,4 @@ char32_t code_point_of(std::string_view text, std::size_t bytes) {
     return code_point;
 }
 
-} // namespace etna::text
+} // namespace etna

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace etna::text {
+namespace etna {
 
 enum class Utf8Kind {
     valid,     ///< one whole character
@@ -38,4 +38,4 @@ void append_utf8(std::string& text, char32_t code_point);
 /// The code point of the valid character at the beginning of `text`, `bytes` long as next_utf8() said.
 char32_t code_point_of(std::string_view text, std::size_t bytes);
 
-} // namespace etna::text
+} // namespace etna

@@ -1,7 +1,7 @@
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 #include "tests/support/catch.hpp"
 
-namespace etna::text {
+namespace etna {
 namespace {
 
 bool same(Utf8Step step, Utf8Kind kind, std::size_t bytes) {
@@ -59,4 +59,13 @@ TEST_CASE("the valid prefix ends at the first thing that is no character") {
     CHECK(valid_utf8_prefix("ab\xE2\x82") == 2);
 }
 
-} // namespace etna::text
+TEST_CASE("every invalid stretch is repaired by one U+FFFD") {
+    CHECK(repaired_utf8("snow \xe2\x98\x83") == "snow \xe2\x98\x83");
+    CHECK(repaired_utf8("a\xff\xfe"
+                        "b") == "a\xef\xbf\xbd\xef\xbf\xbd"
+                                "b");
+    CHECK(repaired_utf8("\xe2\x98") == "\xef\xbf\xbd"); // cut off
+    CHECK(repaired_utf8("").empty());
+}
+
+} // namespace etna
