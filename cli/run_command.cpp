@@ -9,8 +9,10 @@
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
 #include "cli/run_report.hpp"
+#include "cli/text_file.hpp"
 #include "cli/tools.hpp"
 #include "cli/turn.hpp"
+#include "core/base/bytes.hpp"
 #include "core/generate/generate.hpp"
 
 #include <utility>
@@ -20,31 +22,48 @@
 namespace etna::cli {
 namespace {
 
+/// What was asked for before there is a model.
+struct Asked {
+    std::optional<std::string> prompt;
+    chat::Conversation conversation; ///< that of a file; with the tools, wherever they come from
+    Tools tools;
+};
+
 /// A model without a chat template is no chat model: it goes on with the text.
 bool is_conversation(const RunOptions& options, const generate::Model& model) {
     return options.prompt_form == PromptForm::as_message && model.chat().has_own();
 }
 
-Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model,
-                                     const Tools& tools, std::string prompt) {
+/// The first option that only conversations have.
+std::string_view conversation_option(const RunOptions& options) {
+    if (!options.messages_file.empty())
+        return "--messages";
+    if (!options.generation.tools_file.empty())
+        return "--tools";
+    return options.generation.system.empty() ? "" : "--system";
+}
+
+Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model, Asked asked) {
     const GenerationOptions& generation = options.generation;
     generate::Request request = request_for(generation);
     request.logprobs = options.logprobs;
     if (!is_conversation(options, model)) {
-        if (!generation.system.empty() || !tools.is_empty()) {
+        if (const auto option = conversation_option(options); !option.empty()) {
             return Error{
                 ErrorKind::invalid_argument,
-                fmt::format("{} has no chat template, which --{} needs", model.name(),
-                            generation.system.empty() ? "tools" : "system"),
+                fmt::format("{} has no chat template, which {} needs", model.name(), option),
                 "put its text at the beginning of the prompt, or name a template with --chat-template"};
         }
-        request.prompt = std::move(prompt);
+        request.prompt = std::move(*asked.prompt);
         return request;
     }
-    chat::Conversation conversation = {.tools = tools.definitions(), .thinking = generation.thinking};
+    chat::Conversation conversation = std::move(asked.conversation);
+    conversation.thinking = generation.thinking;
+    auto& messages = conversation.messages;
     if (!generation.system.empty())
-        conversation.messages.push_back({.role = chat::Role::system, .content = generation.system});
-    conversation.messages.push_back({.role = chat::Role::user, .content = std::move(prompt)});
+        messages.insert(messages.begin(), {.role = chat::Role::system, .content = generation.system});
+    if (asked.prompt)
+        messages.push_back({.role = chat::Role::user, .content = std::move(*asked.prompt)});
     request.prompt = std::move(conversation);
     return request;
 }
@@ -122,18 +141,20 @@ bool can_think(const generate::Model& model) {
     return format && (*format)->chat_template.habits().can_think;
 }
 
-/// What was asked for before there is a model.
-struct Asked {
-    std::string prompt;
-    Tools tools;
-};
-
 Result<Asked> read_asked(const RunOptions& options, const Environment& environment) {
+    constexpr std::size_t messages_bytes_max = 64 * mebibyte;
     ETNA_TRY(const auto input, read_input(environment.input, FinalNewline::dropped));
     Asked asked;
-    ETNA_TRY(asked.prompt, assemble_prompt(options.prompt, input));
+    if (!options.messages_file.empty()) {
+        ETNA_TRY(const std::string text, read_text_file(options.messages_file, messages_bytes_max));
+        ETNA_TRY(asked.conversation, chat::parse_conversation(text));
+    }
+    if (asked.conversation.messages.empty() || options.prompt || (input && !input->empty())) {
+        ETNA_TRY(asked.prompt, assemble_prompt(options.prompt, input));
+    }
     if (!options.generation.tools_file.empty()) {
         ETNA_TRY(asked.tools, Tools::read(options.generation.tools_file));
+        asked.conversation.tools = asked.tools.definitions();
     }
     return asked;
 }
@@ -174,13 +195,13 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const auto model = load_model(options.model, environment, diagnostics);
     if (!model)
         return fail(model.error(), ExitCode::failed);
-    auto request = request_of(options, *model, asked->tools, std::move(asked->prompt));
+    const Tools tools = std::move(asked->tools);
+    auto request = request_of(options, *model, std::move(*asked));
     if (!request)
         return fail(request.error(), ExitCode::failed);
     request->now_unix_s = now_unix_s(environment.variables);
     Receiver receiver(options, environment, diagnostics);
-    const auto turn =
-        take_turn(*model, std::move(*request), asked->tools, receiver, environment.watch_interrupts());
+    const auto turn = take_turn(*model, std::move(*request), tools, receiver, environment.watch_interrupts());
     receiver.finish_line();
     if (!turn)
         return fail(turn.error(), ExitCode::failed);

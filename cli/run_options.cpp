@@ -15,6 +15,8 @@ Status check_raw(const RunOptions& options) {
         option = "--system";
     if (!generation.tools_file.empty())
         option = "--tools";
+    if (!options.messages_file.empty())
+        option = "--messages";
     if (!options.model.chat_template.empty())
         option = "--chat-template";
     if (generation.thinking != chat::Thinking::as_template_says)
@@ -38,6 +40,7 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     ETNA_TRY(options.generation, read_generation(values));
     if (arguments.positionals.size() > 1)
         options.prompt = arguments.positionals[1];
+    options.messages_file = values.text("messages").value_or("");
     ETNA_TRY(const bool raw, values.flag("raw"));
     options.prompt_form = raw ? PromptForm::raw : PromptForm::as_message;
     if (raw)

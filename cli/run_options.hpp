@@ -4,6 +4,7 @@
 #include "cli/generation_options.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -17,6 +18,7 @@ struct RunOptions {
     ModelOptions model;
     GenerationOptions generation;
     std::optional<std::string> prompt;
+    std::filesystem::path messages_file; ///< empty: none
     PromptForm prompt_form = PromptForm::as_message;
     std::optional<uint32_t> logprobs; ///< for how many tokens besides the chosen one; empty: none are told
     OutputForm output_form = OutputForm::text;

@@ -18,6 +18,12 @@ inline constexpr std::array run_positionals = {
 };
 
 inline constexpr std::array run_prompt_options = {
+    Option{.name = "messages",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "go on with the conversation in FILE, a chat request as for `etna render`; its tools are "
+               "offered too, and the prompt, if there is one, is the next message"},
     Option{.name = "raw",
            .description = "give the prompt to the model as it is, without the model's chat template"},
 };

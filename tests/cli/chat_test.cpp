@@ -222,6 +222,22 @@ TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
           "done\n");
 }
 
+TEST_CASE("run goes on with a conversation in a file") {
+    Chat etna;
+    etna.input_kind = InputKind::none;
+    const auto file = etna.write("request.json", R"({"messages": [{"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Ho"}, {"role": "user", "content": "And?"}]})");
+    CHECK(etna.run({"run", "chatty", "--messages", file}).output == "there was a dog.\n");
+    CHECK(etna.prompt == "<s> user: Hi</s> \nassistant: Ho</s> \nuser: And?</s> \nassistant:");
+    CHECK(etna.run({"run", "chatty", "--messages", file, "Well?", "--system", "Be"}).code == 0);
+    CHECK(etna.prompt.starts_with("<s> system: Be</s>"));
+    CHECK(etna.prompt.ends_with("user: And?</s> \nuser: Well?</s> \nassistant:"));
+    CHECK(contains(etna.run({"run", "demo", "--messages", file}).error,
+                   "no chat template, which --messages needs"));
+    CHECK(etna.run({"run", "chatty", "--messages", file, "--raw"}).code == 2);
+    CHECK(etna.run({"run", "chatty", "--messages", etna.write("bad.json", "[]")}).code == 2);
+}
+
 TEST_CASE("what a tool says is bounded, and its failure is told") {
     Chat etna;
     const auto tool = [&](const std::string& command) {
