@@ -150,6 +150,25 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
     }
 }
 
+// The input of a test of OpenAI's own parser: reasoning, a call, and the tool's answer, which is no output.
+TEST_CASE("a recorded conversation of gpt-oss", "[output]") {
+    const std::string text = content_of(folder / "harmony_streamable_parser.txt");
+    REQUIRE(text.size() > 500);
+    for (const auto& cuts : {test::Cuts(), test::every_byte(text), test::random_pieces(text, 1)}) {
+        const auto fed = test::feed(*find_syntax("harmony"),
+                                    {.start = Start::header, .tools = offered_tools()}, text, cuts);
+        INFO(test::to_string(fed.events));
+        CHECK(fed.output.content.empty());
+        CHECK(fed.output.reasoning.starts_with("User asks \"Who is the current US president?\""));
+        CHECK(fed.output.reasoning.ends_with("Let's browse to confirm."));
+        REQUIRE(fed.output.calls.size() == 1);
+        CHECK(fed.output.calls[0].name == "browser.search");
+        CHECK(json::parse(fed.output.calls[0].arguments) ==
+              json({{"query", "current US president July 2025"}, {"topn", 10}, {"source", "news"}}));
+        CHECK(fed.output.broken.empty());
+    }
+}
+
 TEST_CASE("there are outputs of every family", "[output]") {
     std::set<std::string_view> seen;
     for (const auto& one : all_cases())
