@@ -55,9 +55,10 @@ Case case_of(const json& one, const Syntax& syntax) {
                              .calls = {},
                              .broken = one.value("broken", std::vector<std::string>())},
                 .unopened = one.value("unopened", false)};
-    for (const auto& call : one.value("calls", json::array()))
+    for (const auto& call : one.value("calls", json::array())) {
         result.expected.calls.push_back(
             {.name = call["name"], .id = call.value("id", ""), .arguments = call["arguments"].dump()});
+    }
     if (result.unopened)
         result.syntax.reasoning.front().expected = true;
     return result;
@@ -139,11 +140,12 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
                 test::feed(one.syntax, one.options, text, test::every_byte(text), Ending::cut_off);
             INFO(one.name << "\n" << text << "\n" << test::to_string(cut.events));
             CHECK(test::broken_rule(cut.events).empty());
-            if (!one.unopened)
+            if (!one.unopened) {
                 CHECK(begins(plain(cut.output), expected));
-            else // before its end nobody can know that it is reasoning
+            } else { // before its end nobody can know that it is reasoning
                 CHECK((begins(plain(cut.output), expected) ||
                        expected.reasoning.starts_with(cut.output.content)));
+            }
             const auto ended = test::feed(one.syntax, one.options, text, {}, Ending::complete);
             CHECK(test::broken_rule(ended.events).empty());
         }

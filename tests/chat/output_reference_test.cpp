@@ -67,9 +67,10 @@ std::optional<Written> written(const json& reference, const json& scenario) {
 std::string turn_of(std::string text) {
     const std::array<std::string_view, 4> heads = {"<|end_header_id|>\n\n", "<|im_start|>assistant\n",
                                                    "[/INST]", "<|assistant|>"};
-    for (const auto head : heads)
+    for (const auto head : heads) {
         if (const auto at = text.find(head); at != std::string::npos)
             return text.substr(at + head.size());
+    }
     return text;
 }
 
@@ -109,7 +110,7 @@ TEST_CASE("calls as templates write them are read back", "[output]") {
             CHECK((fed.output.calls.size() == text->calls.size() || only_first));
             for (std::size_t i = 0; i < std::min(fed.output.calls.size(), text->calls.size()); ++i) {
                 const json& function = text->calls[i]["function"];
-                CHECK(fed.output.calls[i].name == function["name"]);
+                CHECK(fed.output.calls[i].name == function["name"].get<std::string>());
                 CHECK(json::parse(fed.output.calls[i].arguments) == function["arguments"]);
             }
             ++read;

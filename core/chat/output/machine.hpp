@@ -7,6 +7,7 @@
 #include "core/chat/output/notation.hpp"
 #include "core/chat/output/parser.hpp"
 #include "core/chat/output/tools.hpp"
+#include "core/chat/output/utf8_gate.hpp"
 
 #include <limits>
 #include <optional>
@@ -145,7 +146,7 @@ private:
     const Tools tools_;
     EventWriter out_;
     More more_ = More::may_come;
-    std::string half_character_;
+    Utf8Gate gate_;
     std::string input_;
     std::size_t at_ = 0;         ///< how far input_ is consumed
     std::size_t kept_ = nothing; ///< where the text of the call begins, which may be needed again
