@@ -3,7 +3,6 @@
 #include "core/chat/builtin_templates.hpp"
 #include "core/chat/output/choose.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -25,13 +24,10 @@ bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
 
 std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, const text::Tokenizer& tokenizer) {
     std::vector<TokenId> marks;
-    for (const std::string_view marker : syntax.markers()) {
-        if (const auto token = tokenizer.find(marker);
-            token && tokenizer.type(*token) == text::TokenType::control)
-            marks.push_back(*token);
+    for (TokenId token = 0; token < tokenizer.size(); ++token) {
+        if (tokenizer.type(token) == text::TokenType::control && syntax.is_marker(tokenizer.bytes(token)))
+            marks.push_back(token);
     }
-    std::sort(marks.begin(), marks.end());
-    marks.erase(std::unique(marks.begin(), marks.end()), marks.end());
     return marks;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/utf8_gate.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <span>
@@ -43,12 +44,10 @@ public:
     std::string_view flush();
 
 private:
-    void emit_complete();
-
     const Tokenizer* tokenizer_;
     DetokenizeOptions options_;
     bool at_beginning_;
-    std::string waiting_; ///< at most the first three bytes of a character between calls
+    Utf8Gate gate_;
     std::string text_;
 };
 

@@ -55,9 +55,10 @@ Case case_of(const json& one, const Syntax& syntax) {
                              .calls = {},
                              .broken = one.value("broken", std::vector<std::string>())},
                 .unopened = one.value("unopened", false)};
-    for (const auto& call : one.value("calls", json::array()))
+    for (const auto& call : one.value("calls", json::array())) {
         result.expected.calls.push_back(
             {.name = call["name"], .id = call.value("id", ""), .arguments = call["arguments"].dump()});
+    }
     if (result.unopened)
         result.syntax.reasoning.front().expected = true;
     return result;
@@ -139,14 +140,34 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
                 test::feed(one.syntax, one.options, text, test::every_byte(text), Ending::cut_off);
             INFO(one.name << "\n" << text << "\n" << test::to_string(cut.events));
             CHECK(test::broken_rule(cut.events).empty());
-            if (!one.unopened)
+            if (!one.unopened) {
                 CHECK(begins(plain(cut.output), expected));
-            else // before its end nobody can know that it is reasoning
+            } else { // before its end nobody can know that it is reasoning
                 CHECK((begins(plain(cut.output), expected) ||
                        expected.reasoning.starts_with(cut.output.content)));
+            }
             const auto ended = test::feed(one.syntax, one.options, text, {}, Ending::complete);
             CHECK(test::broken_rule(ended.events).empty());
         }
+    }
+}
+
+// The input of a test of OpenAI's own parser: reasoning, a call, and the tool's answer, which is no output.
+TEST_CASE("a recorded conversation of gpt-oss", "[output]") {
+    const std::string text = content_of(folder / "harmony_streamable_parser.txt");
+    REQUIRE(text.size() > 500);
+    for (const auto& cuts : {test::Cuts(), test::every_byte(text), test::random_pieces(text, 1)}) {
+        const auto fed = test::feed(*find_syntax("harmony"),
+                                    {.start = Start::header, .tools = offered_tools()}, text, cuts);
+        INFO(test::to_string(fed.events));
+        CHECK(fed.output.content.empty());
+        CHECK(fed.output.reasoning.starts_with("User asks \"Who is the current US president?\""));
+        CHECK(fed.output.reasoning.ends_with("Let's browse to confirm."));
+        REQUIRE(fed.output.calls.size() == 1);
+        CHECK(fed.output.calls[0].name == "browser.search");
+        CHECK(json::parse(fed.output.calls[0].arguments) ==
+              json({{"query", "current US president July 2025"}, {"topn", 10}, {"source", "news"}}));
+        CHECK(fed.output.broken.empty());
     }
 }
 

@@ -232,11 +232,13 @@ TEST_CASE("the table of families is sound", "[output]") {
         CHECK(std::none_of(markers.begin(), markers.end(), [](auto text) { return text.empty(); }));
         for (const auto& marks : syntax.reasoning)
             CHECK((!marks.open.empty() && !marks.close.empty()));
-        for (const auto& section : syntax.sections)
-            for (const auto& call : section.calls)
+        for (const auto& section : syntax.sections) {
+            for (const auto& call : section.calls) {
                 CHECK(std::any_of(call.begin(), call.end(), [](const Part& part) {
                     return part.slot == Slot::name || part.slot == Slot::object || part.slot == Slot::code;
                 }));
+            }
+        }
     }
     CHECK(syntaxes().back().name == "generic");
     CHECK(find_syntax("no such family") == nullptr);

@@ -19,9 +19,10 @@ Cuts every_byte(std::string_view text) {
 
 Cuts every_character(std::string_view text) {
     Cuts cuts;
-    for (std::size_t i = 1; i < text.size(); ++i)
+    for (std::size_t i = 1; i < text.size(); ++i) {
         if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80)
             cuts.push_back(i);
+    }
     return cuts;
 }
 
@@ -51,10 +52,11 @@ Fed feed(const Syntax& syntax, const ParserOptions& options, std::string_view te
         for (const auto& event : events) {
             const bool joins = !fed.events.empty() && is_delta(event.kind) &&
                                fed.events.back().kind == event.kind && fed.events.back().call == event.call;
-            if (joins)
+            if (joins) {
                 fed.events.back().text += event.text;
-            else
+            } else {
                 fed.events.push_back(event);
+            }
         }
     };
     std::size_t begin = 0;

@@ -88,13 +88,14 @@ TEST_CASE("any text keeps the rules, with any family", "[output]") {
         "```tool_code\nprint(f(a=[1,2)))\n```",
         "<think></think></think><think>",
     };
-    for (std::size_t family = 0; family < syntaxes().size(); ++family)
+    for (std::size_t family = 0; family < syntaxes().size(); ++family) {
         for (const auto text : texts) {
             const auto failure =
                 test::broken_property(std::string{static_cast<char>(family)} + std::string(text));
-            INFO(syntaxes()[family].name << ": " << text);
-            CHECK(failure.value_or("") == "");
+            INFO(syntaxes()[family].name << ": " << text << "\n" << failure.value_or(""));
+            CHECK_FALSE(failure);
         }
+    }
 }
 
 TEST_CASE("bytes that are no UTF-8 become U+FFFD", "[output]") {

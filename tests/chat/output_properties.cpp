@@ -14,9 +14,10 @@ constexpr std::string_view tools = R"([{"name": "f", "parameters": {"properties"
 
 /// A cut off output says nothing that the whole one does not. What may be reasoning in the end is left out.
 bool begins(const Fed& part, const Fed& whole) {
-    for (const auto& event : whole.events)
+    for (const auto& event : whole.events) {
         if (event.kind == EventKind::content_was_reasoning)
             return true;
+    }
     return whole.output.content.starts_with(part.output.content) &&
            whole.output.reasoning.starts_with(part.output.reasoning) &&
            part.output.calls.size() <= whole.output.calls.size();

@@ -1,5 +1,6 @@
 #include "core/chat/jinja/unicode.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/chat/jinja/unicode_tables.hpp"
 
 #include <algorithm>
@@ -85,14 +86,6 @@ void append_lower(std::u32string& out, std::u32string_view text, std::size_t pla
     }
 }
 
-std::size_t continuation_bytes(uint8_t lead) {
-    if (lead >= 0xC2 && lead <= 0xDF)
-        return 1;
-    if (lead >= 0xE0 && lead <= 0xEF)
-        return 2;
-    return lead >= 0xF0 && lead <= 0xF4 ? 3 : 0;
-}
-
 } // namespace
 
 bool has(char32_t code_point, Property property) {
@@ -118,23 +111,10 @@ bool is_numeric(char32_t code_point) {
 }
 
 Decoded decode_at(std::string_view text, std::size_t position) {
-    const auto lead = static_cast<uint8_t>(text[position]);
-    if (lead < 0x80)
-        return {lead, 1};
-    const std::size_t more = continuation_bytes(lead);
-    if (more == 0 || text.size() - position <= more)
+    const Utf8Step step = next_utf8(text.substr(position));
+    if (step.kind != Utf8Kind::valid)
         return {replacement, 1};
-    char32_t code_point = lead & (0x3FU >> more);
-    for (std::size_t i = 1; i <= more; ++i) {
-        const auto byte = static_cast<uint8_t>(text[position + i]);
-        if ((byte & 0xC0) != 0x80)
-            return {replacement, 1};
-        code_point = code_point << 6 | (byte & 0x3F);
-    }
-    const char32_t smallest[] = {0x80, 0x800, 0x10000};
-    const bool valid = code_point >= smallest[more - 1] && code_point <= 0x10FFFF &&
-                       (code_point < 0xD800 || code_point > 0xDFFF);
-    return valid ? Decoded{code_point, more + 1} : Decoded{replacement, 1};
+    return {code_point_of(text.substr(position), step.bytes), step.bytes};
 }
 
 std::u32string decode(std::string_view text) {
@@ -157,17 +137,8 @@ std::string encode(std::u32string_view text) {
 }
 
 void append_utf8(std::string& text, char32_t code_point) {
-    if ((code_point >= 0xD800 && code_point <= 0xDFFF) || code_point > 0x10FFFF)
-        code_point = replacement;
-    if (code_point < 0x80) {
-        text += static_cast<char>(code_point);
-        return;
-    }
-    const int more = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
-    const char32_t lead_marks[] = {0xC0, 0xE0, 0xF0};
-    text += static_cast<char>(lead_marks[more - 1] | code_point >> (6 * more));
-    for (int i = more - 1; i >= 0; --i)
-        text += static_cast<char>(0x80 | (code_point >> (6 * i) & 0x3F));
+    const bool is_scalar = code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
+    etna::append_utf8(text, is_scalar ? code_point : replacement);
 }
 
 std::size_t count_code_points(std::string_view text) {

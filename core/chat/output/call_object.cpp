@@ -55,10 +55,11 @@ CallObject::Step CallObject::feed(char byte) {
     const bool ends =
         scanner_.depth() <= 1 && (after == Phase::next || after == Phase::done || after == Phase::key);
     const bool belongs = !(at_top && ends && before == Phase::in_number);
-    if (belongs && streams_)
+    if (belongs && streams_) {
         append_json_byte(arguments_, byte, before);
-    else if (belongs && member_ != Member::other)
+    } else if (belongs && member_ != Member::other) {
         append_json_byte(text_, byte, before);
+    }
     if (ends && end_value() == Step::bad)
         return Step::bad;
     return after == Phase::done ? Step::done : Step::inside;
@@ -66,14 +67,15 @@ CallObject::Step CallObject::feed(char byte) {
 
 CallObject::Step CallObject::end_key() {
     const std::string key = text_of(text_).value_or("");
-    if (is_any(key, members_->name))
+    if (is_any(key, members_->name)) {
         member_ = Member::name;
-    else if (is_any(key, members_->arguments))
+    } else if (is_any(key, members_->arguments)) {
         member_ = Member::arguments;
-    else if (is_any(key, members_->id))
+    } else if (is_any(key, members_->id)) {
         member_ = Member::id;
-    else
+    } else {
         member_ = Member::other;
+    }
     is_odd_ = is_odd_ || (member_ == Member::other && key != "type");
     const bool twice =
         (member_ == Member::name && !name_.empty()) || (member_ == Member::arguments && has_arguments_);

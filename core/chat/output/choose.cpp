@@ -32,23 +32,27 @@ const Syntax& family(std::string_view text, const HasToken& has_token) {
 Syntax choose_syntax(std::string_view template_text, const HasToken& has_token) {
     const HasToken known = has_token ? has_token : [](std::string_view) { return false; };
     Syntax syntax = family(template_text, known);
-    for (auto& marks : syntax.reasoning)
-        for (const auto mark : {trim(marks.open), trim(marks.close)})
+    for (auto& marks : syntax.reasoning) {
+        for (const auto mark : {trim(marks.open), trim(marks.close)}) {
             marks.expected =
                 marks.expected || template_text.find(mark) != std::string_view::npos || known(mark);
+        }
+    }
     return syntax;
 }
 
 Start start_after(const Syntax& syntax, std::string_view prompt) {
     const auto last = prompt.find_last_not_of(white_space);
     const auto end = prompt.substr(0, last == std::string_view::npos ? 0 : last + 1);
-    for (const auto& marks : syntax.reasoning)
+    for (const auto& marks : syntax.reasoning) {
         if (end.ends_with(trim(marks.open)))
             return Start::reasoning;
+    }
     std::size_t header = std::string_view::npos;
-    for (const auto open : syntax.messages.open)
+    for (const auto open : syntax.messages.open) {
         if (const auto at = prompt.rfind(open); at != std::string_view::npos)
             header = header == std::string_view::npos ? at + open.size() : std::max(header, at + open.size());
+    }
     if (header == std::string_view::npos)
         return Start::content;
     const auto body = prompt.find(syntax.messages.body, header);

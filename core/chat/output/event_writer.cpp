@@ -97,14 +97,15 @@ void EventWriter::take_back() {
 
 void EventWriter::add(EventKind kind, std::string_view text) {
     auto& events = target();
-    if (!events.empty() && events.back().kind == kind)
+    if (!events.empty() && events.back().kind == kind) {
         events.back().text += text;
-    else
+    } else {
         events.push_back({.kind = kind,
                           .call = kind == EventKind::call_arguments ? calls_ : 0,
                           .text = std::string(text),
                           .name = {},
                           .id = {}});
+    }
 }
 
 } // namespace etna::chat::output

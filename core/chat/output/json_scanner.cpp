@@ -215,26 +215,28 @@ bool is_json_object(std::string_view text) {
 }
 
 void append_json_byte(std::string& json, char byte, Phase phase_before) {
-    if (phase_before == Phase::in_string && is_control(byte))
+    if (phase_before == Phase::in_string && is_control(byte)) {
         append_json_text(json, {&byte, 1});
-    else
+    } else {
         json += byte;
+    }
 }
 
 void append_json_text(std::string& json, std::string_view text) {
     for (const char byte : text) {
         if (byte == '"' || byte == '\\')
             json += '\\';
-        if (byte == '\n')
+        if (byte == '\n') {
             json += "\\n";
-        else if (byte == '\t')
+        } else if (byte == '\t') {
             json += "\\t";
-        else if (byte == '\r')
+        } else if (byte == '\r') {
             json += "\\r";
-        else if (is_control(byte))
+        } else if (is_control(byte)) {
             fmt::format_to(std::back_inserter(json), "\\u{:04x}", static_cast<unsigned>(byte));
-        else
+        } else {
             json += byte;
+        }
     }
 }
 

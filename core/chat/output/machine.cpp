@@ -1,7 +1,5 @@
 #include "core/chat/output/machine.hpp"
 
-#include "core/base/utf8.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -12,10 +10,11 @@ Parser::Machine::Machine(const Syntax& syntax, Tools tools, Start start)
       out_(start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::mark) {
     collect_marks();
     message_section_.calls = syntax_.messages.calls;
-    if (start == Start::reasoning && syntax_.reasoning.empty())
+    if (start == Start::reasoning && syntax_.reasoning.empty()) {
         enter_message_text(State::reasoning);
-    else if (start == Start::reasoning)
+    } else if (start == Start::reasoning) {
         enter_reasoning({});
+    }
     if (start == Start::header && !syntax_.messages.open.empty()) {
         state_ = State::header;
         kept_ = 0;
@@ -24,21 +23,7 @@ Parser::Machine::Machine(const Syntax& syntax, Tools tools, Start start)
 
 std::span<const Event> Parser::Machine::push(std::string_view text) {
     out_.clear();
-    const std::string joined = std::exchange(half_character_, {}) + std::string(text);
-    for (std::string_view left = joined; !left.empty();) {
-        const std::size_t valid = valid_utf8_prefix(left);
-        input_ += left.substr(0, valid);
-        left.remove_prefix(valid);
-        if (left.empty())
-            break;
-        const auto odd = next_utf8(left);
-        if (odd.kind == Utf8Kind::truncated) {
-            half_character_ = left;
-            break;
-        }
-        input_ += replacement_character;
-        left.remove_prefix(odd.bytes);
-    }
+    gate_.push(text, input_);
     run();
     forget_consumed();
     return out_.events();
@@ -47,8 +32,7 @@ std::span<const Event> Parser::Machine::push(std::string_view text) {
 std::span<const Event> Parser::Machine::finish(Ending ending) {
     out_.clear();
     if (ending == Ending::complete) {
-        if (!half_character_.empty())
-            input_ += replacement_character;
+        gate_.finish(input_);
         more_ = More::none;
         run();
         while (may_be_no_call()) {
@@ -68,10 +52,11 @@ std::span<const Event> Parser::Machine::finish(Ending ending) {
 
 /// At the end of the output: what is not certainly a call is none.
 bool Parser::Machine::may_be_no_call() {
-    if (state_ == State::section && section_ == bare_ && section_calls_ == 0)
+    if (state_ == State::section && section_ == bare_ && section_calls_ == 0) {
         call_.tentative = true;
-    else if (state_ != State::call)
+    } else if (state_ != State::call) {
         return false;
+    }
     return call_.tentative;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/utf8_gate.hpp"
 #include "core/chat/output/call_object.hpp"
 #include "core/chat/output/event_writer.hpp"
 #include "core/chat/output/json_scanner.hpp"
@@ -145,7 +146,7 @@ private:
     const Tools tools_;
     EventWriter out_;
     More more_ = More::may_come;
-    std::string half_character_;
+    Utf8Gate gate_;
     std::string input_;
     std::size_t at_ = 0;         ///< how far input_ is consumed
     std::size_t kept_ = nothing; ///< where the text of the call begins, which may be needed again

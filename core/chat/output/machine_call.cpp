@@ -21,12 +21,13 @@ Parser::Machine::Progress Parser::Machine::part_text() {
         if (found == Match::open)
             return Progress::wait;
         if (found == Match::no) {
-            if (part.presence == Presence::optional)
+            if (part.presence == Presence::optional) {
                 ++call_.part;
-            else if (call_.done) // what a finished call lacks does not matter
+            } else if (call_.done) { // what a finished call lacks does not matter
                 call_.part = call_.pattern->size();
-            else
+            } else {
                 fail();
+            }
             return Progress::again;
         }
         at_ += text.size();
@@ -126,9 +127,10 @@ void Parser::Machine::fail() {
     if (call_close.size() >= shortest_close)
         ends_.add(call_close);
     call_closes_ = ends_.size();
-    for (std::size_t i = 0; i < content_marks_.size(); ++i)
+    for (std::size_t i = 0; i < content_marks_.size(); ++i) {
         if (meanings_[i].kind != Meaning::Kind::hidden && meanings_[i].kind != Meaning::Kind::reasoning_close)
             ends_.add(content_marks_[i]);
+    }
 }
 
 /// Looks for the end of something broken: the section's or the call's close, or the next mark.

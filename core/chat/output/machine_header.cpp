@@ -100,10 +100,11 @@ bool Parser::Machine::follow(const Route& route, std::string_view recipient) {
         return true;
     }
     out_.mark();
-    if (route.audience == Audience::user)
+    if (route.audience == Audience::user) {
         enter_content();
-    else
+    } else {
         enter_message_text(route.audience == Audience::model ? State::reasoning : State::dropped);
+    }
     return true;
 }
 

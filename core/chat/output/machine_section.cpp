@@ -24,10 +24,11 @@ void Parser::Machine::enter_section(const Section& section) {
 
 void Parser::Machine::leave_section() {
     out_.mark();
-    if (section_ == &message_section_)
+    if (section_ == &message_section_) {
         enter_message_text(State::dropped);
-    else
+    } else {
         enter_content();
+    }
 }
 
 Parser::Machine::Progress Parser::Machine::section() {

@@ -21,10 +21,11 @@ void Parser::Machine::enter_slot() {
     case Slot::code:
         ends_.clear();
         ends_.add(section_->close);
-        for (std::size_t i = 0; i < content_marks_.size(); ++i)
+        for (std::size_t i = 0; i < content_marks_.size(); ++i) {
             if (meanings_[i].kind == Meaning::Kind::message_open ||
                 meanings_[i].kind == Meaning::Kind::message_close)
                 ends_.add(content_marks_[i]);
+        }
         break;
     default:
         collect_ends(call_.part + 1);
@@ -41,10 +42,12 @@ void Parser::Machine::collect_ends(std::size_t part) {
             continue;
         if (!trim(next.text).empty())
             return;
-        if (next.slot == Slot::parameters)
+        if (next.slot == Slot::parameters) {
             ends_.add(syntax_.parameter.front().text);
-        else if (next.slot == Slot::object || next.slot == Slot::arguments || next.slot == Slot::dictionary)
+        } else if (next.slot == Slot::object || next.slot == Slot::arguments ||
+                   next.slot == Slot::dictionary) {
             return ends_.add("{");
+        }
     }
 }
 
@@ -81,17 +84,18 @@ Parser::Machine::Progress Parser::Machine::word_slot(Slot slot) {
     if (!seen.mark)
         return Progress::wait;
     const auto word = trim(text_);
-    if (slot == Slot::name)
+    if (slot == Slot::name) {
         call_.name = word;
-    else if (slot == Slot::id)
+    } else if (slot == Slot::id) {
         call_.id = word;
-    else if (slot == Slot::key && !value_.begun)
+    } else if (slot == Slot::key && !value_.begun) {
         value_.key = word;
-    else if (slot == Slot::key && value_.key != word) { // the end of something inside the value
+    } else if (slot == Slot::key && value_.key != word) { // the end of something inside the value
         fail();
         return Progress::again;
-    } else if (slot == Slot::kind)
+    } else if (slot == Slot::kind) {
         value_.kind = word;
+    }
     next_part();
     return Progress::again;
 }
@@ -128,10 +132,11 @@ bool Parser::Machine::deliver_object() {
 
 Parser::Machine::Progress Parser::Machine::end_object() {
     const bool has_arguments = object_->has_arguments();
-    if ((!has_arguments && call_.tentative) || (!has_arguments && !send_arguments("{}")))
+    if ((!has_arguments && call_.tentative) || (!has_arguments && !send_arguments("{}"))) {
         fail();
-    else
+    } else {
         next_part();
+    }
     return Progress::again;
 }
 
@@ -150,12 +155,13 @@ Parser::Machine::Progress Parser::Machine::arguments_slot() {
         append_json_byte(json, input_[at_++], before);
     }
     out_.arguments(json);
-    if (json_->phase() == JsonScanner::Phase::bad)
+    if (json_->phase() == JsonScanner::Phase::bad) {
         fail();
-    else if (json_->phase() == JsonScanner::Phase::done)
+    } else if (json_->phase() == JsonScanner::Phase::done) {
         next_part();
-    else
+    } else {
         return Progress::wait;
+    }
     return Progress::again;
 }
 
@@ -179,10 +185,11 @@ Parser::Machine::Progress Parser::Machine::notation_slot(Slot slot) {
     const auto json = !ended                   ? std::nullopt
                       : slot == Slot::keywords ? keywords_to_json(text_)
                                                : dictionary_to_json(text_, syntax_.string_mark);
-    if (!json || !send_arguments(*json))
+    if (!json || !send_arguments(*json)) {
         fail();
-    else
+    } else {
         next_part();
+    }
     return Progress::again;
 }
 

@@ -112,14 +112,17 @@ void Parser::Machine::enter_reasoning(std::string_view close) {
     reasoning_marks_.add(close);
     const bool any_expected = std::any_of(syntax_.reasoning.begin(), syntax_.reasoning.end(),
                                           [](const ReasoningMarks& marks) { return marks.expected; });
-    for (const auto& marks : syntax_.reasoning)
+    for (const auto& marks : syntax_.reasoning) {
         if (close.empty() && (marks.expected || !any_expected))
             reasoning_marks_.add(marks.close);
+    }
     closes_ = reasoning_marks_.size();
-    for (const auto& section : syntax_.sections)
-        for (const auto open : section.open)
+    for (const auto& section : syntax_.sections) {
+        for (const auto open : section.open) {
             if (syntax_.call_ends_reasoning && !tools_.empty())
                 reasoning_marks_.add(open);
+        }
+    }
 }
 
 /// The text of a message that is not content, up to the next mark of messages.

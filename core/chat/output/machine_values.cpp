@@ -75,16 +75,18 @@ Parser::Machine::Progress Parser::Machine::begin_value() {
 
     value_.types = tools_.types_of(call_.name, value_.key);
     const auto& kinds = syntax_.text_kinds;
-    if (!value_.kind.empty())
+    if (!value_.kind.empty()) {
         value_.types =
             std::find(kinds.begin(), kinds.end(), value_.kind) != kinds.end() ? text_type : no_type;
+    }
     if (value_.verbatim) {
         ends_.clear();
         ends_.add(syntax_.verbatim_close);
         value_.types = value_.types == no_type ? uint8_t{text_type} : value_.types;
     }
-    out_.arguments((call_.has_parameters ? ", " : "{") + json_string(value_.key) + ": " +
-                   (value_.types == text_type ? "\"" : ""));
+    out_.arguments(call_.has_parameters ? ", " : "{");
+    out_.arguments(json_string(value_.key));
+    out_.arguments(value_.types == text_type ? ": \"" : ": ");
     call_.has_parameters = true;
     return Progress::again;
 }
@@ -114,7 +116,9 @@ Parser::Machine::Progress Parser::Machine::code_slot() {
             fail();
             return Progress::again;
         }
-        out_.arguments("{" + json_string(syntax_.code.member) + ": \"");
+        out_.arguments("{");
+        out_.arguments(json_string(syntax_.code.member));
+        out_.arguments(": \"");
     }
     const Sighting seen = ends_.find(rest(), more_);
     text_ += rest().substr(0, seen.at);

@@ -5,58 +5,9 @@
 #include "core/chat/output/marks.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
 #include <utility>
 
 namespace etna::chat::output {
-
-NotationScanner::Step NotationScanner::feed(char byte) {
-    if (quote_ != 0)
-        return string_byte(byte);
-    if (!string_mark_.empty())
-        count_mark(byte);
-    else if (byte == '"' || byte == '\'')
-        quote_ = byte;
-    if (byte == '(' || byte == '[' || byte == '{') {
-        if (open_.size() == max_depth)
-            return Step::bad;
-        open_ += byte == '(' ? ')' : static_cast<char>(byte + 2);
-    } else if (byte == ')' || byte == ']' || byte == '}') {
-        if (open_.empty())
-            return Step::above;
-        if (open_.back() != byte)
-            return Step::bad;
-        open_.pop_back();
-        return open_.empty() ? Step::closed : Step::inside;
-    }
-    return Step::inside;
-}
-
-NotationScanner::Step NotationScanner::string_byte(char byte) {
-    if (!string_mark_.empty()) {
-        count_mark(byte);
-        return Step::inside;
-    }
-    if (escaped_)
-        escaped_ = false;
-    else if (byte == '\\')
-        escaped_ = true;
-    else if (byte == quote_)
-        quote_ = 0;
-    return Step::inside;
-}
-
-void NotationScanner::count_mark(char byte) {
-    if (byte != string_mark_[mark_bytes_])
-        mark_bytes_ = byte == string_mark_.front() ? 1 : 0;
-    else
-        ++mark_bytes_;
-    if (mark_bytes_ < string_mark_.size())
-        return;
-    mark_bytes_ = 0;
-    quote_ = quote_ == 0 ? '"' : '\0';
-}
 
 namespace {
 
@@ -153,10 +104,11 @@ bool Converter::string() {
         while (!rest_.empty() && rest_.front() != quote) {
             const char byte = rest_.front();
             rest_.remove_prefix(1);
-            if (byte != '\\')
+            if (byte != '\\') {
                 text += byte;
-            else if (!escape(text))
+            } else if (!escape(text)) {
                 return false;
+            }
         }
         if (rest_.empty())
             return false;
@@ -173,26 +125,29 @@ bool Converter::escape(std::string& text) {
     rest_.remove_prefix(1);
     constexpr std::string_view letters = "abfnrtv\\'\"/0";
     constexpr std::string_view meanings{"\a\b\f\n\r\t\v\\'\"/\0", letters.size()};
-    if (const auto at = letters.find(byte); at != std::string_view::npos)
+    if (const auto at = letters.find(byte); at != std::string_view::npos) {
         text += meanings[at];
-    else if (byte == 'x' || byte == 'u' || byte == 'U')
+    } else if (byte == 'x' || byte == 'u' || byte == 'U') {
         return code_point(text, byte == 'x' ? 2 : byte == 'u' ? 4 : 8);
-    else if (byte != '\n') // a backslash at a line's end joins lines
+    } else if (byte != '\n') { // a backslash at a line's end joins lines
         text += {'\\', byte};
+    }
     return true;
 }
 
 bool Converter::code_point(std::string& text, std::size_t digits) {
     const auto hex = [&](char32_t& value) {
-        if (rest_.size() < digits)
-            return false;
-        uint32_t number = 0;
-        const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + digits, number, 16);
-        if (error != std::errc{} || end != rest_.data() + digits)
-            return false;
-        rest_.remove_prefix(digits);
-        value = number;
-        return true;
+        const auto word = rest_.substr(0, digits);
+        value = 0;
+        for (const char byte : word) {
+            const auto digit = std::string_view("0123456789abcdef")
+                                   .find(is_digit(byte) ? byte : static_cast<char>(byte | 0x20));
+            if (digit == std::string_view::npos)
+                return false;
+            value = value * 16 + static_cast<char32_t>(digit);
+        }
+        rest_.remove_prefix(word.size());
+        return word.size() == digits;
     };
     char32_t value = 0;
     if (!hex(value))
@@ -219,10 +174,10 @@ bool Converter::number() {
         digits.erase(0, 1);
     const std::size_t first = digits.starts_with('-') ? 1 : 0;
     if (digits.size() > first && digits[first] == '.')
-        digits.insert(first, "0");
+        digits.insert(first, 1, '0');
     if (const auto point = digits.find('.');
         point != std::string::npos && (point + 1 == digits.size() || !is_digit(digits[point + 1])))
-        digits.insert(point + 1, "0");
+        digits.insert(point + 1, 1, '0');
     if (!is_json_object("{\"n\":" + digits + "}"))
         return false;
     json += digits;
@@ -231,14 +186,15 @@ bool Converter::number() {
 
 bool Converter::word() {
     const auto word = take_word();
-    if (word == "True" || word == "true")
+    if (word == "True" || word == "true") {
         json += "true";
-    else if (word == "False" || word == "false")
+    } else if (word == "False" || word == "false") {
         json += "false";
-    else if (word == "None" || word == "null")
+    } else if (word == "None" || word == "null") {
         json += "null";
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -295,7 +251,9 @@ bool Converter::keywords() {
         const auto name = take_word();
         if (name.empty() || !take('='))
             return false;
-        json += (first ? "" : ", ") + json_string(name) + ": ";
+        json += first ? "" : ", ";
+        json += json_string(name);
+        json += ": ";
         if (!value(NotationScanner::max_depth) || (!take(',') && !at_end()))
             return false;
         first = false;

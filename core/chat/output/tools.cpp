@@ -44,18 +44,22 @@ uint8_t schema_types(const json& schema, int depth) {
         return no_type;
     uint8_t types = no_type;
     if (const auto type = schema.find("type"); type != schema.end()) {
-        for (const auto& one : type->is_array() ? *type : json::array({*type}))
+        for (const auto& one : type->is_array() ? *type : json::array({*type})) {
             if (one.is_string())
                 types |= named_type(one.get_ref<const std::string&>());
+        }
         return types;
     }
-    for (const char* choice : {"anyOf", "oneOf", "allOf"})
-        if (const auto found = schema.find(choice); found != schema.end() && found->is_array())
+    for (const char* choice : {"anyOf", "oneOf", "allOf"}) {
+        if (const auto found = schema.find(choice); found != schema.end() && found->is_array()) {
             for (const auto& one : *found)
                 types |= schema_types(one, depth - 1);
-    if (const auto values = schema.find("enum"); values != schema.end() && values->is_array())
+        }
+    }
+    if (const auto values = schema.find("enum"); values != schema.end() && values->is_array()) {
         for (const auto& one : *values)
             types |= type_of(one);
+    }
     if (const auto value = schema.find("const"); value != schema.end())
         types |= type_of(*value);
     return types;

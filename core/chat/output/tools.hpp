@@ -26,7 +26,7 @@ enum Types : uint8_t {
 class Tools {
 public:
     /// See ParserOptions::tools. Error: invalid_argument.
-    static Result<Tools> create(std::string_view json);
+    static Result<Tools> create(std::string_view text);
 
     [[nodiscard]] bool empty() const { return functions_.empty(); }
     [[nodiscard]] bool offers(std::string_view function) const { return functions_.contains(function); }
