@@ -1,3 +1,4 @@
+#include "cli/chat_command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/devices_command.hpp"
 #include "cli/diagnostics.hpp"
@@ -7,6 +8,7 @@
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/quote.hpp"
+#include "cli/render_command.hpp"
 #include "cli/run_command.hpp"
 #include "cli/tokenize_command.hpp"
 #include "core/store/similar.hpp"
@@ -100,6 +102,16 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
     if (command.name == "tokenize") {
         const auto options = validate_tokenize(command, *typed);
         return options ? tokenize_command(*options, environment)
+                       : refuse_usage(command, environment, options.error());
+    }
+    if (command.name == "chat") {
+        auto options = validate_chat(command, *typed);
+        return options ? chat_command(std::move(*options), environment)
+                       : refuse_usage(command, environment, options.error());
+    }
+    if (command.name == "render") {
+        const auto options = validate_render(command, *typed);
+        return options ? render_command(*options, environment)
                        : refuse_usage(command, environment, options.error());
     }
     const auto options = validate_run(command, *typed);

@@ -19,6 +19,9 @@ public:
     void warning(std::string_view text);
     void line(std::string_view text); ///< without a label
 
+    /// Whether sequences for colours may be written to standard error.
+    [[nodiscard]] bool in_colour() const { return in_colour_; }
+
     /// Replaces the terminal's current line, without a newline; nothing unless it is a terminal. Empty clears
     /// it.
     void status(std::string_view text);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,13 +19,18 @@ struct Environment {
     int input = 0; ///< file descriptors, borrowed
     int output = 1;
     int error = 2;
+    bool input_is_terminal = false;
     bool output_is_terminal = false;
     bool error_is_terminal = false;
     Variables variables;
     generate::ExecutorFactory executor_factory;
     generate::DeviceLister device_lister;
-    /// From the call on, Ctrl-C no longer ends the program but is told by the returned function.
+    /// From the call on, Ctrl-C no longer ends the program but is told by the returned function; a second one
+    /// ends it. Every call begins anew.
     std::function<generate::StopRequested()> watch_interrupts;
+    /// Writes a question to the user's terminal and reads a line; empty where there is no terminal. May be
+    /// absent.
+    std::function<std::optional<std::string>(const std::string& question)> ask_at_terminal;
 };
 
 enum class ExitCode : int { done = 0, failed = 1, usage = 2, interrupted = 130 };

@@ -33,4 +33,9 @@ std::filesystem::path config_file(const Variables& variables) {
     return config.empty() ? config : config / "etna" / "config.toml";
 }
 
+std::filesystem::path history_file(const Variables& variables) {
+    const auto state = base(variables, "XDG_STATE_HOME", ".local/state");
+    return state.empty() ? state : state / "etna" / "history";
+}
+
 } // namespace etna::cli

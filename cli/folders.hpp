@@ -13,4 +13,7 @@ std::filesystem::path models_folder(const Variables& variables);
 std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);
 
+/// $XDG_STATE_HOME/etna/history; empty where it cannot be found.
+std::filesystem::path history_file(const Variables& variables);
+
 } // namespace etna::cli

@@ -1,7 +1,9 @@
 #include "cli/option_table.hpp"
 
+#include "cli/table/chat.hpp"
 #include "cli/table/common.hpp"
 #include "cli/table/devices.hpp"
+#include "cli/table/render.hpp"
 #include "cli/table/run.hpp"
 #include "cli/table/tokenize.hpp"
 
@@ -63,6 +65,27 @@ constexpr std::array all_commands = {
         .examples = run_examples,
     },
     Command{
+        .name = "chat",
+        .summary = "hold a conversation with a model",
+        .description =
+            "Reads a message, writes the model's answer, and goes on until the end of the input. At a "
+            "terminal, lines can be edited and found again, Tab completes commands, and a paste stays "
+            "one message. Through a pipe every line is a message and standard output has the answers "
+            "alone.\n\n"
+            "A message of several lines begins and ends with three double quotes. A line that begins "
+            "with a slash is a command of the chat: /help lists them. Ctrl-C stops an answer and keeps "
+            "the chat, Ctrl-D leaves.\n\n"
+            "What the model has read stays in its cache, so that each turn computes only what is new. "
+            "When the context is full, the oldest turns are forgotten first; the system message "
+            "stays.\n\n"
+            "A tool of --tools that has a `command` is run by /bin/sh when the model calls it and you "
+            "agree: the arguments come as JSON on standard input and as $arg_NAME, and what it writes "
+            "to standard output goes back to the model.",
+        .positionals = chat_positionals,
+        .options = chat_options,
+        .examples = chat_examples,
+    },
+    Command{
         .name = "devices",
         .summary = "list the devices that models can run on",
         .description =
@@ -96,6 +119,21 @@ constexpr std::array all_commands = {
         .positionals = tokenize_positionals,
         .options = tokenize_options,
         .examples = tokenize_examples,
+    },
+    Command{
+        .name = "render",
+        .summary = "print the prompt that a chat request becomes",
+        .description =
+            "Reads a chat request as in OpenAI's API from standard input, an object with `messages` and, "
+            "where they are wanted, `tools`, `documents`, `add_generation_prompt` and "
+            "`chat_template_kwargs`, and prints what the chat template makes of it, to the byte. Only "
+            "the description in the model's file is read: no device is needed.\n\n"
+            "A template that refuses the request says why, in its own words or with the line and "
+            "column where it failed, and the exit code is 1. SOURCE_DATE_EPOCH sets the time for "
+            "templates that write it, in UTC.",
+        .positionals = render_positionals,
+        .options = render_options,
+        .examples = render_examples,
     },
     Command{
         .name = "generate-docs",

@@ -1,5 +1,6 @@
 #include "cli/process_environment.hpp"
 
+#include "cli/output.hpp"
 #include "core/generate/device.hpp"
 
 #include <csignal>
@@ -19,6 +20,7 @@ extern "C" void note_interrupt(int) {
 }
 
 generate::StopRequested watch_interrupts() {
+    interrupted = 0;
     struct sigaction action{};
     action.sa_handler = note_interrupt;
     action.sa_flags = SA_RESETHAND | SA_RESTART; // the second Ctrl-C finds the default action: the end
@@ -27,6 +29,19 @@ generate::StopRequested watch_interrupts() {
     if (inherited.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
         sigaction(SIGINT, &action, nullptr);
     return [] { return interrupted != 0; };
+}
+
+std::optional<std::string> ask_at_terminal(const std::string& question) {
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        return std::nullopt;
+    Output(terminal).write(question);
+    std::string line;
+    char letter = 0;
+    while (::read(terminal, &letter, 1) == 1 && letter != '\n')
+        line += letter;
+    ::close(terminal);
+    return line;
 }
 
 void open_standard_streams() {
@@ -54,12 +69,14 @@ Environment process_environment() {
     open_standard_streams();
     (void)std::signal(SIGPIPE, SIG_IGN);
     Environment environment;
+    environment.input_is_terminal = ::isatty(STDIN_FILENO) == 1;
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
     environment.executor_factory = generate::device_executor;
     environment.device_lister = generate::list_devices;
     environment.watch_interrupts = watch_interrupts;
+    environment.ask_at_terminal = ask_at_terminal;
     return environment;
 }
 

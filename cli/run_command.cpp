@@ -1,15 +1,19 @@
 #include "cli/run_command.hpp"
 
+#include "cli/consent.hpp"
+#include "cli/conversation_screen.hpp"
 #include "cli/diagnostics.hpp"
-#include "cli/folders.hpp"
-#include "cli/loading_bar.hpp"
+#include "cli/load_model.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/logprobs.hpp"
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
 #include "cli/run_report.hpp"
+#include "cli/text_file.hpp"
+#include "cli/tools.hpp"
+#include "cli/turn.hpp"
+#include "core/base/bytes.hpp"
 #include "core/generate/generate.hpp"
-#include "core/store/resolve.hpp"
 
 #include <utility>
 
@@ -18,109 +22,163 @@
 namespace etna::cli {
 namespace {
 
-Result<generate::Model> load(const RunOptions& options, const Environment& environment,
-                             Diagnostics& diagnostics) {
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
-    LoadingBar bar(diagnostics);
-    generate::ExecutorOptions executor = options.executor;
-    executor.cache_folder = cache_folder(environment.variables);
-    executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
-        bar.show(done_bytes, total_bytes);
-    };
-    return generate::Model::load(source, executor, environment.executor_factory);
+/// What was asked for before there is a model.
+struct Asked {
+    std::optional<std::string> prompt;
+    chat::Conversation conversation; ///< that of a file; with the tools, wherever they come from
+    Tools tools;
+};
+
+/// A model without a chat template is no chat model: it goes on with the text.
+bool is_conversation(const RunOptions& options, const generate::Model& model) {
+    return options.prompt_form == PromptForm::as_message && model.chat().has_own();
 }
 
-void tell_about(const generate::Model& model, const RunOptions& options, Diagnostics& diagnostics) {
-    if (model.on_cpu() && options.executor.device.empty()) {
-        diagnostics.note(
-            fmt::format("no usable GPU was found: running on the CPU ({})", model.device_name()));
-    }
-    const bool is_capped = model.context_tokens() < model.trained_context_tokens();
-    if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
-        diagnostics.note(
-            fmt::format("a context of {} tokens is more than the {} that the model was trained for",
-                        model.context_tokens(), model.trained_context_tokens()));
-    }
-    if (options.executor.context_tokens == 0 && is_capped) {
-        diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
-                                     model.context_tokens(), model.trained_context_tokens()));
-    }
+/// The first option that only conversations have.
+std::string_view conversation_option(const RunOptions& options) {
+    if (!options.messages_file.empty())
+        return "--messages";
+    if (!options.generation.tools_file.empty())
+        return "--tools";
+    return options.generation.system.empty() ? "" : "--system";
 }
 
-Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model,
-                                     std::string prompt) {
-    generate::Request request;
-    if (options.prompt_form == PromptForm::raw || !model.chat_template()) {
-        if (!options.system.empty()) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{} has no chat template, which --system needs", model.name()),
-                         "put its text at the beginning of the prompt"};
-        }
-        request.prompt = std::move(prompt);
-    } else {
-        std::vector<chat::Message> messages;
-        if (!options.system.empty())
-            messages.push_back({chat::Role::system, options.system});
-        messages.push_back({chat::Role::user, std::move(prompt)});
-        request.prompt = std::move(messages);
-    }
-    request.max_tokens = options.max_tokens;
-    request.sampling = options.sampling.wishes;
-    request.logit_bias = options.sampling.logit_bias;
-    if (options.sampling.dry_breakers)
-        request.dry_breakers = *options.sampling.dry_breakers;
-    request.seed = options.sampling.seed;
-    request.stop = options.stop;
+Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model, Asked asked) {
+    const GenerationOptions& generation = options.generation;
+    generate::Request request = request_for(generation);
     request.logprobs = options.logprobs;
+    if (!is_conversation(options, model)) {
+        if (const auto option = conversation_option(options); !option.empty()) {
+            return Error{
+                ErrorKind::invalid_argument,
+                fmt::format("{} has no chat template, which {} needs", model.name(), option),
+                "put its text at the beginning of the prompt, or name a template with --chat-template"};
+        }
+        request.prompt = std::move(*asked.prompt);
+        return request;
+    }
+    chat::Conversation conversation = std::move(asked.conversation);
+    conversation.thinking = generation.thinking;
+    auto& messages = conversation.messages;
+    if (!generation.system.empty())
+        messages.insert(messages.begin(), {.role = chat::Role::system, .content = generation.system});
+    if (asked.prompt)
+        messages.push_back({.role = chat::Role::user, .content = std::move(*asked.prompt)});
+    request.prompt = std::move(conversation);
     return request;
 }
 
-/// Streams the text, or keeps it for JSON.
-struct Receiver {
-    Output output;
-    OutputForm form;
-    std::string text = {};
-    std::vector<generate::TokenDelta> tokens = {}; ///< with --logprobs
-    generate::Finished finished = {};
+/// Shows the answer, or keeps it for JSON.
+class Receiver : public TurnWatcher {
+public:
+    Receiver(const RunOptions& options, const Environment& environment, Diagnostics& diagnostics)
+        : diagnostics_(&diagnostics),
+          screen_(environment, diagnostics, options.generation.reasoning,
+                  options.output_form == OutputForm::text ? ConversationScreen::Content::shown
+                                                          : ConversationScreen::Content::hidden),
+          consent_(environment, options.generation.tools_consent) {}
 
-    generate::Flow receive(const generate::Event& event) {
-        if (const auto* last = std::get_if<generate::Finished>(&event)) {
-            finished = *last;
-            return generate::Flow::go_on;
-        }
-        if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-            tokens.push_back(*token);
-            return generate::Flow::go_on;
-        }
-        const std::string& piece = std::get<generate::TextDelta>(event).text;
-        text += piece;
-        if (form == OutputForm::text)
-            output.write(piece);
-        return output.state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+    generate::Flow receive(const generate::Event& event) override {
+        if (const auto* token = std::get_if<generate::TokenDelta>(&event))
+            tokens_.push_back(*token);
+        if (const auto* delta = std::get_if<generate::TextDelta>(&event))
+            text_ += delta->text;
+        screen_.show(event);
+        return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
     }
+
+    bool agrees(const chat::output::Call& call, std::string_view command) override {
+        screen_.end_line();
+        diagnostics_->note(fmt::format("the model calls {}", describe(call)));
+        return consent_.agrees(command, *diagnostics_);
+    }
+
+    void tool_answered(const chat::output::Call& /*call*/, const std::string& /*result*/) override {}
 
     /// The newline that makes whole lines of the text; also after an error, before its message.
-    void finish_line() {
-        if (form == OutputForm::text && !text.empty() && !text.ends_with('\n'))
-            output.write("\n");
-    }
+    void finish_line() { screen_.end_line(); }
+
+    [[nodiscard]] const Output& output() const { return screen_.output(); }
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] const std::vector<generate::TokenDelta>& tokens() const { return tokens_; }
+
+private:
+    Diagnostics* diagnostics_; ///< borrowed
+    ConversationScreen screen_;
+    ToolConsent consent_;
+    std::string text_;
+    std::vector<generate::TokenDelta> tokens_; ///< with --logprobs
 };
 
-ExitCode exit_code(const Receiver& receiver, Diagnostics& diagnostics) {
-    if (receiver.output.state() == OutputState::failed) {
-        diagnostics.error(receiver.output.error());
+/// Calls that nobody here can run are the answer: one JSON object to a line.
+std::string lines_of(const std::vector<chat::output::Call>& calls) {
+    std::string lines;
+    for (const chat::output::Call& call : calls)
+        lines += call_json(call) + "\n";
+    return lines;
+}
+
+ExitCode exit_code(const Output& output, const generate::Finished& finished, Diagnostics& diagnostics) {
+    if (output.state() == OutputState::failed) {
+        diagnostics.error(output.error());
         return ExitCode::failed;
     }
-    if (receiver.output.state() == OutputState::closed)
+    if (output.state() == OutputState::closed)
         return ExitCode::done;
-    return receiver.finished.finish_reason == generate::FinishReason::cancelled ? ExitCode::interrupted
-                                                                                : ExitCode::done;
+    return finished.finish_reason == generate::FinishReason::cancelled ? ExitCode::interrupted
+                                                                       : ExitCode::done;
 }
 
 /// Whether chance had a part in the text, and nobody chose it.
 bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
-    return !options.sampling.seed &&
-           generate::with_wishes(model.sampling_defaults(), options.sampling.wishes).temperature > 0;
+    const SamplingOptions& sampling = options.generation.sampling;
+    return !sampling.seed &&
+           generate::with_wishes(model.sampling_defaults(), sampling.wishes).temperature > 0;
+}
+
+bool can_think(const generate::Model& model) {
+    const auto format = model.chat().find({});
+    return format && (*format)->chat_template.habits().can_think;
+}
+
+Result<Asked> read_asked(const RunOptions& options, const Environment& environment) {
+    constexpr std::size_t messages_bytes_max = 64 * mebibyte;
+    ETNA_TRY(const auto input, read_input(environment.input, FinalNewline::dropped));
+    Asked asked;
+    if (!options.messages_file.empty()) {
+        ETNA_TRY(const std::string text, read_text_file(options.messages_file, messages_bytes_max));
+        ETNA_TRY(asked.conversation, chat::parse_conversation(text));
+    }
+    if (asked.conversation.messages.empty() || options.prompt || (input && !input->empty())) {
+        ETNA_TRY(asked.prompt, assemble_prompt(options.prompt, input));
+    }
+    if (!options.generation.tools_file.empty()) {
+        ETNA_TRY(asked.tools, Tools::read(options.generation.tools_file));
+        asked.conversation.tools = asked.tools.definitions();
+    }
+    return asked;
+}
+
+void report(const RunOptions& options, const generate::Model& model, const Turn& turn,
+            const Receiver& receiver, const Environment& environment, Diagnostics& diagnostics) {
+    if (options.output_form == OutputForm::json) {
+        Output(environment.output)
+            .write(json_report(model, turn.finished, receiver.text(),
+                               options.logprobs ? &receiver.tokens() : nullptr));
+    } else {
+        Output(environment.output).write(lines_of(turn.open));
+        report_logprobs(diagnostics, receiver.tokens());
+    }
+    for (const std::string& broken : turn.finished.output.broken)
+        diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
+    if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
+        diagnostics.note("the model's chat template has no switch for thinking");
+    if (options.verbosity == Verbosity::verbose) {
+        verbose_report(diagnostics, model, turn.finished);
+    } else if (receiver.output().state() == OutputState::open && environment.error_is_terminal &&
+               options.output_form == OutputForm::text && drew_a_seed(model, options)) {
+        diagnostics.note(fmt::format("--seed {} repeats this", turn.finished.seed));
+    }
 }
 
 } // namespace
@@ -130,41 +188,25 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
-    const auto input = read_input(environment.input, FinalNewline::dropped);
-    if (!input)
-        return fail(input.error(), ExitCode::failed);
-    auto prompt = assemble_prompt(options.prompt, *input);
-    if (!prompt)
-        return fail(prompt.error(), ExitCode::usage);
-    const auto model = load(options, environment, diagnostics);
+    auto asked = read_asked(options, environment);
+    if (!asked) {
+        return fail(asked.error(), asked.error().kind == ErrorKind::io ? ExitCode::failed : ExitCode::usage);
+    }
+    const auto model = load_model(options.model, environment, diagnostics);
     if (!model)
         return fail(model.error(), ExitCode::failed);
-    tell_about(*model, options, diagnostics);
-
-    const auto request = request_of(options, *model, std::move(*prompt));
+    const Tools tools = std::move(asked->tools);
+    auto request = request_of(options, *model, std::move(*asked));
     if (!request)
         return fail(request.error(), ExitCode::failed);
-    Receiver receiver{.output = Output(environment.output), .form = options.output_form};
-    const auto stop_requested = environment.watch_interrupts();
-    const Status status = generate::generate(
-        *model, *request, [&](const generate::Event& event) { return receiver.receive(event); },
-        stop_requested);
+    request->now_unix_s = now_unix_s(environment.variables);
+    Receiver receiver(options, environment, diagnostics);
+    const auto turn = take_turn(*model, std::move(*request), tools, receiver, environment.watch_interrupts());
     receiver.finish_line();
-    if (!status)
-        return fail(status.error(), ExitCode::failed);
-    if (options.output_form == OutputForm::json) {
-        receiver.output.write(json_report(*model, receiver.finished, receiver.text,
-                                          options.logprobs ? &receiver.tokens : nullptr));
-    } else {
-        report_logprobs(diagnostics, receiver.tokens);
-    }
-    if (options.verbosity == Verbosity::verbose) {
-        verbose_report(diagnostics, *model, receiver.finished);
-    } else if (receiver.output.state() == OutputState::open && environment.error_is_terminal &&
-               options.output_form == OutputForm::text && drew_a_seed(*model, options)) {
-        diagnostics.note(fmt::format("--seed {} repeats this", receiver.finished.seed));
-    }
-    return exit_code(receiver, diagnostics);
+    if (!turn)
+        return fail(turn.error(), ExitCode::failed);
+    report(options, *model, *turn, receiver, environment, diagnostics);
+    return exit_code(receiver.output(), turn->finished, diagnostics);
 }
 
 } // namespace etna::cli

@@ -15,38 +15,45 @@ double per_second(double count, double ms) {
     return ms > 0 ? count * ms_per_second / ms : 0;
 }
 
-/// The first token comes with the prompt phase; the others are what the generation phase made.
-double generation_per_second(const generate::Finished& finished) {
-    if (finished.tokens.size() < 2)
-        return 0;
-    return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
-}
-
 std::string counted_tokens(std::size_t count) {
     return fmt::format("{} token{}", count, count == 1 ? "" : "s");
 }
 
 /// One phase: "24 tokens in 0.50 s, 48.0 tok/s"; without the speed where there was nothing to measure.
-std::string phase(std::size_t count, double ms, double tokens_per_second) {
+std::string phase(std::size_t count, double ms, double speed) {
     std::string text = fmt::format("{} in {:.2f} s", counted_tokens(count), ms / ms_per_second);
-    if (tokens_per_second > 0)
-        text += fmt::format(", {:.1f} tok/s", tokens_per_second);
+    if (speed > 0)
+        text += fmt::format(", {:.1f} tok/s", speed);
     return text;
 }
 
 } // namespace
+
+double tokens_per_second(const generate::Finished& finished) {
+    if (finished.tokens.size() < 2)
+        return 0;
+    return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
+}
 
 std::string json_report(const generate::Model& model, const generate::Finished& finished,
                         const std::string& text, const std::vector<generate::TokenDelta>* tokens) {
     nlohmann::ordered_json report;
     report["model"] = model.name();
     report["text"] = text;
+    if (!finished.output.reasoning.empty())
+        report["reasoning"] = finished.output.reasoning;
+    for (const chat::output::Call& call : finished.output.calls) {
+        report["tool_calls"].push_back({{"id", call.id},
+                                        {"type", "function"},
+                                        {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+    }
     report["tokens"] = finished.tokens;
     if (tokens != nullptr)
         report["logprobs"] = logprobs_json(*tokens);
     report["finish_reason"] = generate::to_string(finished.finish_reason);
     report["seed"] = finished.seed;
     report["usage"] = {{"prompt_tokens", finished.prompt_tokens},
+                       {"prompt_tokens_details", {{"cached_tokens", finished.cached_tokens}}},
                        {"completion_tokens", finished.tokens.size()},
                        {"total_tokens", finished.prompt_tokens + finished.tokens.size()}};
     report["timings"] = {
@@ -54,7 +61,7 @@ std::string json_report(const generate::Model& model, const generate::Finished& 
         {"prompt_ms", finished.timings.prompt_ms},
         {"generation_ms", finished.timings.generation_ms},
         {"prompt_tokens_per_second", per_second(finished.prompt_tokens, finished.timings.prompt_ms)},
-        {"generation_tokens_per_second", generation_per_second(finished)}};
+        {"generation_tokens_per_second", tokens_per_second(finished)}};
     return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -68,7 +75,7 @@ void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
                                             per_second(finished.prompt_tokens, finished.timings.prompt_ms))));
     diagnostics.line(
         fmt::format("generation  {}", phase(finished.tokens.size(), finished.timings.generation_ms,
-                                            generation_per_second(finished))));
+                                            tokens_per_second(finished))));
     diagnostics.line(
         fmt::format("end         {}, seed {}", generate::to_string(finished.finish_reason), finished.seed));
 }

@@ -6,11 +6,11 @@
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
+#include "core/base/utf8.hpp"
 #include "core/gguf/file.hpp"
 #include "core/store/resolve.hpp"
 #include "core/text/detokenizer.hpp"
 #include "core/text/tokenizer.hpp"
-#include "core/text/utf8.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -90,7 +90,7 @@ std::string pieces_json(const text::Tokenizer& tokenizer, std::span<const TokenI
     for (const TokenId id : ids) {
         const std::string_view bytes = tokenizer.bytes(id);
         nlohmann::ordered_json entry = {{"id", id}, {"piece", bytes}};
-        if (text::valid_utf8_prefix(bytes) != bytes.size()) {
+        if (valid_utf8_prefix(bytes) != bytes.size()) {
             for (const char byte : bytes)
                 entry["bytes"].push_back(static_cast<uint8_t>(byte));
         }

@@ -1,48 +1,78 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/chat/message.hpp"
+#include "core/chat/jinja/template.hpp"
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace etna::chat {
-
-struct Shape;
 
 /// What a template may name: the text of the model's begin and end tokens ("<s>", "</s>"); empty where it has
 /// none.
 struct SpecialText {
-    std::string_view bos;
-    std::string_view eos;
+    std::string bos;
+    std::string eos;
 };
 
-/// How a model wants a conversation written. Built from the text of `tokenizer.chat_template`, which is
-/// matched against the few families that most models follow: ChatML, Llama 3, Gemma, Llama 2 and Mistral's
-/// spacings. Default system messages that some templates carry are left out. Immutable; thread-safe; copies
-/// are cheap.
+/// How a template wants content that is text only.
+enum class ContentForm : uint8_t {
+    text,
+    parts, ///< a list: [{"type": "text", "text": ...}]
+};
+
+/// How a template wants the arguments of a past call.
+enum class ArgumentsForm : uint8_t {
+    object,
+    text, ///< a string of JSON, as it comes over OpenAI's API
+    none, ///< it writes no calls, or no results
+};
+
+/// What a template does with a conversation: found by rendering small ones and looking for their words.
+struct TemplateHabits {
+    ContentForm content = ContentForm::text;
+    ArgumentsForm arguments = ArgumentsForm::none;
+    bool writes_system = false; ///< a system message before the first user's appears in the prompt
+    bool writes_tools = false;  ///< tools that are offered do
+    bool can_think = false;     ///< `enable_thinking` or `thinking` changes the prompt
+    std::string
+        reasoning_key; ///< how it names an assistant's reasoning: "reasoning_content", "thinking", ...
+};
+
+/// A model's chat template (see jinja/template.hpp) with what it needs of the model. Immutable; thread-safe;
+/// copies are cheap.
 class ChatTemplate {
 public:
-    /// Error: unsupported (of no known family; the hint names the way around).
-    static Result<ChatTemplate> create(std::string_view template_text);
+    /// Parses, and renders a few small conversations to learn the habits. Errors: corrupt, unsupported, as
+    /// jinja::Template::create().
+    static Result<ChatTemplate> create(std::string_view text, SpecialText special);
 
-    /// "ChatML", "Llama 3", ...: for people.
-    [[nodiscard]] std::string_view family() const;
+    /// The prompt that a chat request becomes. `request_json` is an object as in OpenAI's API: `messages`,
+    /// and where they are wanted `tools`, `documents`, `add_generation_prompt` (true where absent) and
+    /// `chat_template_kwargs`, an object of further variables; `enable_thinking`, `thinking`,
+    /// `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` may also stand beside
+    /// them. They reach the template as they are. `now_unix_s` is what strftime_now() writes, in UTC.
+    ///
+    /// The prompt begins with the begin token's text where the template writes it; whoever tokenizes must
+    /// not add a second one. Errors: invalid_argument (no request, or the template refuses it in its own
+    /// words), unsupported (the template fails, with the place).
+    [[nodiscard]] Result<std::string> render(std::string_view request_json, int64_t now_unix_s) const;
 
-    /// The prompt for the assistant's next turn, ending where the model has to go on. It begins with the
-    /// begin token's text where the template writes it; whoever tokenizes must not add a second one. Errors:
-    /// invalid_argument (no messages, a system message that is not the first, turns that do not alternate
-    /// where the family demands it, a system message where the family knows none).
-    [[nodiscard]] Result<std::string> render(std::span<const Message> messages,
-                                             const SpecialText& special) const;
+    [[nodiscard]] const TemplateHabits& habits() const { return habits_; }
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] const SpecialText& special() const { return special_; }
 
 private:
-    ChatTemplate(const Shape& shape, bool starts_with_bos)
-        : shape_(&shape), starts_with_bos_(starts_with_bos) {}
+    ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
+        : template_(std::move(parsed)), text_(text), special_(std::move(special)) {}
 
-    const Shape* shape_; ///< static
-    bool starts_with_bos_;
+    jinja::Template template_;
+    std::string text_;
+    SpecialText special_;
+    TemplateHabits habits_;
 };
 
 } // namespace etna::chat

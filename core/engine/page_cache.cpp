@@ -6,6 +6,12 @@
 #include <fmt/format.h>
 
 namespace etna::engine {
+namespace {
+
+/// What PageBranches may know of pages that are gone, before it is pruned.
+constexpr std::size_t branches_per_page_max = 2;
+
+} // namespace
 
 PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt)
     : page_tokens_(limits.page_tokens), key_(key), model_salt_(model_salt) {
@@ -20,18 +26,18 @@ PageTables PageCache::make_tables(uint64_t request_salt) const {
     return tables;
 }
 
-bool PageCache::share_next_page(PageTables& tables, const PageHash& hash) {
-    for (const PagePool& pool : pools_) {
-        if (!pool.find(hash))
-            return false;
-    }
+bool PageCache::is_published(const PageHash& hash) const {
+    return std::all_of(pools_.begin(), pools_.end(),
+                       [&](const PagePool& pool) { return pool.find(hash).has_value(); });
+}
+
+/// Precondition: it is published.
+void PageCache::share_page(PageTables& tables, const PageHash& hash) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId page = *pools_[group].find(hash);
         pools_[group].retain(page);
         tables.groups[group].push_back(page);
     }
-    tables.hashes.push_back(hash);
-    return true;
 }
 
 uint32_t PageCache::reuse(PageTables& tables, const Content& content, uint32_t places_max) {
@@ -40,11 +46,26 @@ uint32_t PageCache::reuse(PageTables& tables, const Content& content, uint32_t p
     while (shared < places_max && content.tokens.size() - shared >= page_tokens_) {
         parent = page_hash(key_, parent, content.tokens.subspan(shared, page_tokens_),
                            content.kinds.subspan(shared, page_tokens_));
-        if (!share_next_page(tables, parent))
+        if (!is_published(parent))
             break;
+        share_page(tables, parent);
+        tables.hashes.push_back(parent);
         shared += page_tokens_;
     }
     return std::min(shared, places_max);
+}
+
+uint32_t PageCache::reuse_beginning(PageTables& tables, const Content& content, uint32_t shared,
+                                    uint32_t places_max) {
+    const PageHash& parent = tables.hashes.empty() ? tables.root : tables.hashes.back();
+    const std::size_t wanted = std::min<std::size_t>(places_max - shared, page_tokens_);
+    const auto found = branches_.longest(parent, content.tokens.subspan(shared, wanted),
+                                         content.kinds.subspan(shared, wanted),
+                                         [this](const PageHash& hash) { return is_published(hash); });
+    if (!found)
+        return 0;
+    share_page(tables, found->hash);
+    return found->places;
 }
 
 uint32_t PageCache::count_missing(uint32_t group, const PageTables& tables, uint32_t first,
@@ -87,18 +108,35 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
 }
 
 void PageCache::publish(PageTables& tables, const Content& content, uint32_t places) {
-    for (auto i = static_cast<uint32_t>(tables.hashes.size()); (i + 1) * page_tokens_ <= places; ++i) {
+    for (std::size_t i = tables.hashes.size(); (i + 1) * page_tokens_ <= places; ++i) {
         const PageHash& parent = i == 0 ? tables.root : tables.hashes.back();
-        const std::size_t begin = std::size_t{i} * page_tokens_;
-        const PageHash hash = page_hash(key_, parent, content.tokens.subspan(begin, page_tokens_),
-                                        content.kinds.subspan(begin, page_tokens_));
-        for (std::size_t group = 0; group < pools_.size(); ++group) {
-            if (pools_[group].is_exclusive(
-                    tables.groups[group][i])) // of a fork's common pages, one is enough
-                pools_[group].publish(tables.groups[group][i], hash);
-        }
+        const Content held = content.part(i * page_tokens_, page_tokens_);
+        const PageHash hash = page_hash(key_, parent, held.tokens, held.kinds);
+        publish_page(tables, i, hash, held);
         tables.hashes.push_back(hash);
     }
+}
+
+void PageCache::publish_all(PageTables& tables, const Content& content, uint32_t places) {
+    publish(tables, content, places);
+    const uint32_t rest = places % page_tokens_;
+    const std::size_t page = places / page_tokens_;
+    if (rest == 0 || tables.hashes.size() != page)
+        return;
+    const PageHash& parent = page == 0 ? tables.root : tables.hashes.back();
+    const Content held = content.part(page * page_tokens_, rest);
+    publish_page(tables, page, page_hash(key_, parent, held.tokens, held.kinds), held);
+}
+
+void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
+                             const Content& held) {
+    for (std::size_t group = 0; group < pools_.size(); ++group) {
+        if (pools_[group].is_exclusive(tables.groups[group][page])) // of a fork's common pages, one is enough
+            pools_[group].publish(tables.groups[group][page], hash);
+    }
+    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, held.tokens, held.kinds);
+    if (branches_.size() > branches_per_page_max * pools_.front().page_count())
+        branches_.prune([this](const PageHash& known) { return is_published(known); });
 }
 
 void PageCache::withdraw(const PageTables& tables) {

@@ -4,9 +4,11 @@
 #include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
 #include "core/engine/executor.hpp"
+#include "core/engine/page_branches.hpp"
 #include "core/engine/page_hash.hpp"
 #include "core/engine/page_pool.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -24,6 +26,10 @@ struct PageTables {
 struct Content {
     std::span<const TokenId> tokens;
     std::span<const RowKind> kinds;
+
+    [[nodiscard]] Content part(std::size_t begin, std::size_t count) const {
+        return {tokens.subspan(begin, count), kinds.subspan(begin, count)};
+    }
 };
 
 /// The pools of all cache groups, and what sequences do with their pages in them. A page that is published or
@@ -43,6 +49,12 @@ public:
     /// before `places_max`. Returns how many places need not be computed, at most `places_max`.
     uint32_t reuse(PageTables& tables, const Content& content, uint32_t places_max);
 
+    /// After reuse() of `shared` places, whole pages all of them: adds the published page that begins as
+    /// `content` goes on, though it holds something else, or less, after that. Returns how many places more
+    /// need not be computed, less than a page. Who goes on writes there and so gets a copy.
+    uint32_t reuse_beginning(PageTables& tables, const Content& content, uint32_t shared,
+                             uint32_t places_max);
+
     /// Makes places [begin, end) writable: allocates what is missing, copies what is shared (the copies are
     /// appended to `copies`). All or nothing: false when fewer than `spare` pages would be left to allocate
     /// in some group.
@@ -52,6 +64,9 @@ public:
     /// Publishes the full pages among the first `places` places, which hold `content`. Their rows are
     /// scheduled.
     void publish(PageTables& tables, const Content& content, uint32_t places);
+
+    /// The same, and the page that is full in part: for a sequence that writes no more.
+    void publish_all(PageTables& tables, const Content& content, uint32_t places);
 
     /// Makes sure that nobody finds these pages from now on: their content is worthless. Who shares them
     /// already keeps them.
@@ -80,7 +95,9 @@ private:
         PageId page;
     };
 
-    bool share_next_page(PageTables& tables, const PageHash& hash);
+    [[nodiscard]] bool is_published(const PageHash& hash) const;
+    void share_page(PageTables& tables, const PageHash& hash);
+    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const Content& held);
     [[nodiscard]] uint32_t count_missing(uint32_t group, const PageTables& tables, uint32_t first,
                                          uint32_t end) const;
 
@@ -89,6 +106,7 @@ private:
     uint64_t model_salt_;
     std::vector<PagePool> pools_; ///< [group]
     std::vector<Held> held_;
+    PageBranches branches_;
 };
 
 } // namespace etna::engine

@@ -2,6 +2,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/token.hpp"
+#include "core/engine/batch.hpp"
 #include "core/sampling/breakers.hpp"
 #include "core/sampling/candidate.hpp"
 #include "core/sampling/logit_bias.hpp"
@@ -16,7 +17,10 @@ namespace etna::engine {
 
 /// One continuation that somebody wants: token ids in, tokens out.
 struct Request {
-    std::vector<TokenId> prompt = {};   ///< at least one token, fewer than Limits::context_tokens
+    std::vector<TokenId> prompt = {}; ///< at least one token, fewer than Limits::context_tokens
+    /// What each token of the prompt was computed as when it was first: answers that stand in the prompt of a
+    /// later turn are found in the cache as the generation rows that they were. Empty: all prompt rows.
+    std::vector<RowKind> kinds = {};
     sampling::Parameters sampling = {}; ///< the draw for the token at place i has the position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
     sampling::Breakers dry_breakers = {};    ///< where DRY sees repetitions end

@@ -114,7 +114,7 @@ bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_poin
 
 void Scheduler::preempt(Sequence& sequence) {
     running_.erase(std::find(running_.begin(), running_.end(), &sequence));
-    cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+    cache_.publish_all(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
     cache_.release(sequence.pages);
     sequence.computed = 0;
     sequence.state = SequenceState::waiting;
@@ -162,9 +162,12 @@ bool Scheduler::take_pages(Sequence& sequence) {
     const uint32_t length = sequence.length();
     const auto spare = static_cast<uint32_t>(running_.size());
     const uint32_t most = length - 1;
-    // The second try does without the page that would be copied only for the sake of the last row.
-    for (const uint32_t places_max : {most, most / limits_.page_tokens * limits_.page_tokens}) {
-        const uint32_t cached = cache_.reuse(sequence.pages, sequence.content(), places_max);
+    // The second try does without the page that would be copied only for the sake of a few rows.
+    for (const bool copies : {true, false}) {
+        const uint32_t places_max = copies ? most : most / limits_.page_tokens * limits_.page_tokens;
+        uint32_t cached = cache_.reuse(sequence.pages, sequence.content(), places_max);
+        if (copies && cached < places_max)
+            cached += cache_.reuse_beginning(sequence.pages, sequence.content(), cached, places_max);
         if (cache_.reserve(sequence.pages, cached, length, spare, batch_.copies)) {
             sequence.computed = cached;
             return true;
@@ -292,7 +295,8 @@ void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
     if (finished.error && finished.error->kind == ErrorKind::internal) {
         cache_.withdraw(sequence.pages); // what could not be computed must not be found again
     } else {
-        cache_.publish(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+        cache_.publish_all(sequence.pages, sequence.content(),
+                           std::min(sequence.computed, sequence.length()));
     }
     cache_.release(sequence.pages);
     std::erase(running_, &sequence);

@@ -49,6 +49,8 @@ Status check(const Request& request, const Limits& limits) {
                                        request.prompt[i], limits.vocabulary));
         }
     }
+    if (!request.kinds.empty() && request.kinds.size() != length)
+        return refused(fmt::format("{} kinds of rows for {} tokens", request.kinds.size(), length));
     if (request.max_tokens == 0U)
         return refused("max_tokens is 0", "ask for at least one token");
     for (const CacheGroup& group : limits.groups) {

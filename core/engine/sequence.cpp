@@ -34,7 +34,8 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     Sequence sequence;
     sequence.id = id;
     sequence.tokens = std::move(request.prompt);
-    sequence.kinds.assign(sequence.tokens.size(), RowKind::prompt);
+    sequence.kinds = std::move(request.kinds);
+    sequence.kinds.resize(sequence.tokens.size(), RowKind::prompt);
     sequence.pages = cache.make_tables(request.cache_salt);
     sequence.sampling = request.sampling;
     sequence.logit_bias = std::move(request.logit_bias);

@@ -1,8 +1,7 @@
 #include "core/generate/generate.hpp"
 
-#include "core/chat/chat_template.hpp"
-#include "core/text/detokenizer.hpp"
-#include "core/text/stop_matcher.hpp"
+#include "core/generate/answer.hpp"
+#include "core/generate/prompt.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,112 +16,35 @@ namespace {
 /// How often StopRequested is asked while the engine is silent: short for a person, long for a processor.
 constexpr std::chrono::milliseconds stop_poll{50};
 
-std::string_view bytes_of(const text::Tokenizer& tokenizer, std::optional<TokenId> token) {
-    return token ? tokenizer.bytes(*token) : std::string_view();
+Status check(const Request& request) {
+    if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
+        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
+    if (request.logprobs.value_or(0) > logprobs_max) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
+                                 *request.logprobs, logprobs_max)};
+    }
+    return {};
 }
 
-struct Prompt {
-    std::vector<TokenId> tokens;
-    text::TextPosition answer; ///< whether the answer goes on with the prompt's text or begins one
-};
-
-Result<Prompt> encode_prompt(const Model& model, const Request& request) {
-    const text::Tokenizer& tokenizer = model.tokenizer();
-    if (const auto* raw = std::get_if<std::string>(&request.prompt)) {
-        ETNA_TRY(auto tokens, tokenizer.encode(*raw, {}));
-        return Prompt{std::move(tokens),
-                      raw->empty() ? text::TextPosition::beginning : text::TextPosition::continuation};
+Result<engine::Stream> submit(const Model& model, const Request& request, const PromptTokens& prompt,
+                              uint32_t seed) {
+    sampling::Parameters parameters = with_wishes(model.sampling_defaults(), request.sampling);
+    parameters.seed = seed;
+    const auto end_tokens = model.tokenizer().end_tokens();
+    sampling::Breakers dry_breakers;
+    if (parameters.dry_multiplier != 0) {
+        ETNA_TRY(dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
     }
-    if (!model.chat_template()) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} has no chat template", model.name()),
-                     "use --raw"};
-    }
-    ETNA_TRY(const auto shape, chat::ChatTemplate::create(*model.chat_template()));
-    const chat::SpecialText special{bytes_of(tokenizer, tokenizer.bos()),
-                                    bytes_of(tokenizer, tokenizer.eos())};
-    ETNA_TRY(const std::string rendered,
-             shape.render(std::get<std::vector<chat::Message>>(request.prompt), special));
-    const bool has_bos = !special.bos.empty() && rendered.starts_with(special.bos);
-    const auto bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says;
-    ETNA_TRY(auto tokens, tokenizer.encode(rendered, {.bos = bos}));
-    return Prompt{std::move(tokens), text::TextPosition::beginning};
+    return model.engine().submit({.prompt = prompt.tokens,
+                                  .kinds = prompt.kinds,
+                                  .sampling = parameters,
+                                  .logit_bias = request.logit_bias,
+                                  .dry_breakers = std::move(dry_breakers),
+                                  .top_candidates = request.logprobs.value_or(0),
+                                  .max_tokens = request.max_tokens,
+                                  .end_tokens = {end_tokens.begin(), end_tokens.end()}});
 }
-
-Status check_length(const Model& model, std::size_t prompt_tokens) {
-    if (prompt_tokens == 0)
-        return Error{ErrorKind::invalid_argument, "the prompt is empty"};
-    const uint32_t context = model.context_tokens();
-    if (prompt_tokens < context)
-        return {};
-    std::string hint = "shorten the prompt";
-    if (model.trained_context_tokens() > context) {
-        hint = fmt::format("raise --ctx-size (the model was trained for {} tokens) or shorten the prompt",
-                           model.trained_context_tokens());
-    } else {
-        hint += fmt::format(", or raise --ctx-size beyond the {} tokens that the model was trained for",
-                            model.trained_context_tokens());
-    }
-    return Error{ErrorKind::invalid_argument,
-                 fmt::format("the prompt has {} tokens, but the context holds {} with the answer",
-                             prompt_tokens, context),
-                 hint};
-}
-
-/// Turns one request's tokens into events: stage 10 of a token's life.
-class Answer {
-public:
-    Answer(const Model& model, text::TextPosition position, const Request& request, const Sink& sink)
-        : tokenizer_(&model.tokenizer()), detokenizer_(*tokenizer_, {.position = position}),
-          stops_(request.stop), tells_tokens_(request.logprobs.has_value()), sink_(&sink) {}
-
-    /// True when the generation shall end here.
-    bool push(const engine::TokenEvent& event) {
-        tokens_.push_back(event.token);
-        if (tells_tokens_ && !refused_)
-            refused_ = (*sink_)(token_delta(event)) == Flow::stop;
-        return deliver(stops_.push(detokenizer_.push(event.token)));
-    }
-
-    /// Delivers what was held back.
-    void flush() {
-        deliver(stops_.push(detokenizer_.flush()));
-        deliver(stops_.flush());
-    }
-
-    /// Why push() returned true.
-    [[nodiscard]] FinishReason reason() const {
-        return stops_.matched() ? FinishReason::stop : FinishReason::cancelled;
-    }
-    [[nodiscard]] bool stopped() const { return stops_.matched().has_value() || refused_; }
-    std::vector<TokenId> take_tokens() { return std::move(tokens_); }
-
-private:
-    bool deliver(std::string_view text) {
-        if (!text.empty() && !refused_)
-            refused_ = (*sink_)(TextDelta{std::string(text)}) == Flow::stop;
-        return stopped();
-    }
-
-    [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const {
-        const auto logprob_of = [&](TokenId token, float logit) {
-            // Rounding may put the sum below a logit that is nearly all of it.
-            return TokenLogprob{token, std::string(tokenizer_->bytes(token)),
-                                std::min(double{logit} - event.log_sum_exp, 0.0)};
-        };
-        TokenDelta delta{.chosen = logprob_of(event.token, event.logit), .top = {}};
-        for (const sampling::Candidate& candidate : event.top)
-            delta.top.push_back(logprob_of(candidate.token, candidate.logit));
-        return delta;
-    }
-
-    const text::Tokenizer* tokenizer_; ///< borrowed
-    text::Detokenizer detokenizer_;
-    text::StopMatcher stops_;
-    bool tells_tokens_;
-    const Sink* sink_; ///< borrowed
-    std::vector<TokenId> tokens_;
-    bool refused_ = false;
-};
 
 FinishReason reason_of(engine::FinishReason reason) {
     switch (reason) {
@@ -158,6 +80,31 @@ engine::Finished drain(engine::Stream& stream, Answer& answer, const StopRequest
     }
 }
 
+FinishReason reason_of(const Answer& answer, const engine::Finished& last, bool cancelled) {
+    if (answer.stopped())
+        return answer.reason();
+    if (cancelled)
+        return FinishReason::cancelled;
+    const FinishReason reason = reason_of(last.reason);
+    const bool calls = reason == FinishReason::stop && !answer.output().calls.empty();
+    return calls ? FinishReason::tool_calls : reason;
+}
+
+/// Ids for calls that the model gave none: nine letters and digits, as the strictest templates want them.
+void give_ids(chat::output::Output& output, uint32_t seed) {
+    constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    constexpr std::size_t length = 9;
+    uint64_t state = seed;
+    for (chat::output::Call& call : output.calls) {
+        if (!call.id.empty())
+            continue;
+        for (std::size_t i = 0; i < length; ++i) {
+            state = state * 6364136223846793005 + 1442695040888963407; // Knuth's, TAOCP volume 2
+            call.id += digits[(state >> 33) % digits.size()];
+        }
+    }
+}
+
 } // namespace
 
 std::string_view to_string(FinishReason reason) {
@@ -166,6 +113,8 @@ std::string_view to_string(FinishReason reason) {
         return "stop";
     case FinishReason::length:
         return "length";
+    case FinishReason::tool_calls:
+        return "tool_calls";
     case FinishReason::cancelled:
         return "cancelled";
     }
@@ -174,48 +123,38 @@ std::string_view to_string(FinishReason reason) {
 
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested) {
-    if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
-        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
-    if (request.logprobs.value_or(0) > logprobs_max) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
-                                 *request.logprobs, logprobs_max)};
-    }
-    ETNA_TRY(const Prompt prompt, encode_prompt(model, request));
-    ETNA_CHECK(check_length(model, prompt.tokens.size()));
-
+    ETNA_CHECK(check(request));
+    ETNA_TRY(Prompt prompt, encode_prompt(model, request));
+    ETNA_CHECK(check_length(model, prompt.content.tokens.size()));
     Finished finished;
     finished.seed = request.seed.value_or(random_seed());
-    finished.prompt_tokens = static_cast<uint32_t>(prompt.tokens.size());
-    sampling::Parameters parameters = with_wishes(model.sampling_defaults(), request.sampling);
-    parameters.seed = finished.seed;
-    const auto end_tokens = model.tokenizer().end_tokens();
-    sampling::Breakers dry_breakers;
-    if (parameters.dry_multiplier != 0) {
-        ETNA_TRY(dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
-    }
-    ETNA_TRY(engine::Stream stream,
-             model.engine().submit({.prompt = prompt.tokens,
-                                    .sampling = parameters,
-                                    .logit_bias = request.logit_bias,
-                                    .dry_breakers = std::move(dry_breakers),
-                                    .top_candidates = request.logprobs.value_or(0),
-                                    .max_tokens = request.max_tokens,
-                                    .end_tokens = {end_tokens.begin(), end_tokens.end()}}));
+    finished.prompt_tokens = static_cast<uint32_t>(prompt.content.tokens.size());
+    ETNA_TRY(engine::Stream stream, submit(model, request, prompt.content, finished.seed));
+    if (!prompt.notes.empty())
+        sink(Adapted{prompt.notes});
 
-    Answer answer(model, prompt.answer, request, sink);
+    Answer answer(model, prompt, request, sink);
     bool cancelled = false;
     const engine::Finished last = drain(stream, answer, stop_requested, cancelled);
+    if (request.transcript != nullptr)
+        request.transcript->record(model.tokenizer(), prompt.text, std::move(prompt.content),
+                                   answer.tokens());
     if (last.error && !cancelled && !answer.stopped())
         return *last.error;
-    if (!answer.stopped())
-        answer.flush();
-    finished.finish_reason =
-        answer.stopped() ? answer.reason() : (cancelled ? FinishReason::cancelled : reason_of(last.reason));
-    finished.tokens = answer.take_tokens();
+    answer.finish(last.end_token);
+    finished.finish_reason = reason_of(answer, last, cancelled);
+    finished.tokens = answer.tokens();
+    finished.cached_tokens = last.cached_tokens;
+    finished.output = answer.output();
+    give_ids(finished.output, finished.seed);
     finished.timings = {last.timings.queue_ms, last.timings.prompt_ms, last.timings.generation_ms};
     sink(finished);
     return {};
+}
+
+Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request) {
+    ETNA_TRY(const Prompt prompt, encode_prompt(model, request));
+    return static_cast<uint32_t>(prompt.content.tokens.size());
 }
 
 } // namespace etna::generate

@@ -2,10 +2,12 @@
 
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
-#include "core/chat/message.hpp"
+#include "core/chat/conversation.hpp"
+#include "core/chat/output/event.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/generate/dry_breakers.hpp"
 #include "core/generate/model.hpp"
+#include "core/generate/transcript.hpp"
 #include "core/sampling/logit_bias.hpp"
 
 #include <cstdint>
@@ -21,8 +23,12 @@ namespace etna::generate {
 /// One answer that somebody wants.
 struct Request {
     /// Text that goes to the model as it is, or a conversation that is rendered through the model's chat
-    /// template.
-    std::variant<std::string, std::vector<chat::Message>> prompt;
+    /// template, and whose answer is read as its syntax says.
+    std::variant<std::string, chat::Conversation> prompt;
+    int64_t now_unix_s = 0; ///< what a template takes for the current time
+    /// Borrowed: what the conversation's earlier turns left, and where this one is added; null where nothing
+    /// is kept. One request at a time.
+    Transcript* transcript = nullptr;
     std::optional<uint32_t> max_tokens; ///< at least 1; empty: until the model ends or the context is full
     SamplingWishes sampling;
     std::optional<uint32_t> seed;  ///< empty: a random one, reported in Finished
@@ -50,18 +56,25 @@ struct TokenDelta {
     std::vector<TokenLogprob> top; ///< the likeliest first, smaller id first among equals
 };
 
-/// The next piece of the answer: whole UTF-8 characters, never part of a stop string that is still possible.
+/// The conversation was changed so that the model's template writes all of it; comes first, and only then.
+struct Adapted {
+    std::vector<std::string> notes; ///< for people, one clause each
+};
+
+/// The next piece of the answer: whole UTF-8 characters, never part of a stop string that is still possible,
+/// nor of reasoning, a tool call or a mark of the protocol, where the prompt was a conversation.
 struct TextDelta {
     std::string text;
 };
 
 enum class FinishReason : uint8_t {
-    stop,      ///< the model ended, or a stop string appeared
-    length,    ///< max_tokens, the context or the cache's memory is used up
-    cancelled, ///< the sink or the caller asked for the end
+    stop,       ///< the model ended, or a stop string appeared
+    length,     ///< max_tokens, the context or the cache's memory is used up
+    tool_calls, ///< the model ended, and wants tools called
+    cancelled,  ///< the sink or the caller asked for the end
 };
 
-/// "stop", "length", "cancelled": as JSON has it.
+/// "stop", "length", "tool_calls", "cancelled": as JSON has it.
 std::string_view to_string(FinishReason reason);
 
 /// Durations by the steady clock; a phase that was not reached is 0.
@@ -76,11 +89,14 @@ struct Finished {
     FinishReason finish_reason = FinishReason::stop;
     std::vector<TokenId> tokens; ///< generated; the end token is not among them
     uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
+    uint32_t cached_tokens = 0;  ///< of the prompt, that were in the cache
     uint32_t seed = 0;           ///< the one that was used
+    chat::output::Output output; ///< the whole answer to a conversation; every call has an id
     Timings timings;
 };
 
-using Event = std::variant<TextDelta, TokenDelta, Finished>;
+/// Of chat::output::Event any kind but content, which is TextDelta.
+using Event = std::variant<Adapted, TextDelta, chat::output::Event, TokenDelta, Finished>;
 
 enum class Flow : uint8_t { go_on, stop };
 
@@ -91,13 +107,16 @@ using Sink = std::function<Flow(const Event&)>;
 /// Asked now and then, also while no event comes; true ends the generation with FinishReason::cancelled.
 using StopRequested = std::function<bool()>;
 
-/// Runs one request to its end: render, tokenize, generate, detokenize, find stop strings. Blocking; many
-/// threads may call it with one model. Same model, request and seed: same text. Errors: invalid_argument
-/// (empty prompt, prompt longer than the context, a conversation for a base model, an empty stop string,
-/// parameters out of range, a bias that leaves no token possible), unsupported (unknown chat template), busy,
-/// out_of_memory, device_lost. After an error no Finished is delivered; text that was delivered before
-/// stands.
+/// Runs one request to its end: render, tokenize, generate, detokenize, find stop strings, parse. Blocking;
+/// many threads may call it with one model. Same model, request and seed: same text. Errors: invalid_argument
+/// (empty prompt, prompt longer than the context, a conversation for a base model or one that its template
+/// refuses, tools that are no JSON, an empty stop string, parameters out of range, a bias that leaves no
+/// token possible), corrupt and unsupported (a broken chat template, with the place), busy, out_of_memory,
+/// device_lost. After an error no Finished is delivered; text that was delivered before stands.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
+
+/// How many tokens the request's prompt has. Errors: those of rendering and tokenizing.
+Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);
 
 } // namespace etna::generate

@@ -26,16 +26,16 @@ uint64_t trained_context(const gguf::File& file) {
 } // namespace
 
 Result<Model> Model::load(const store::ModelSource& source, const ExecutorOptions& options,
-                          const ExecutorFactory& factory) {
+                          const ExecutorFactory& factory, const ChatTemplateChoice& chat_template) {
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(const gguf::File file, open(source));
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, chat_template));
     ETNA_TRY(LoadedExecutor loaded, factory(file, options));
 
     Model model(std::move(tokenizer));
     model.name_ = source.name;
-    if (const auto text = file.text("tokenizer.chat_template"); text && !text->empty())
-        model.chat_template_ = std::string(*text);
+    model.chat_ = std::move(chat);
     model.sampling_ = generate::sampling_defaults(file);
     model.trained_context_tokens_ = trained_context(file);
     model.device_name_ = std::move(loaded.device_name);

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
+#include "core/generate/chat_format.hpp"
 #include "core/gguf/file.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/store/resolve.hpp"
@@ -11,7 +12,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace etna::generate {
@@ -49,16 +49,16 @@ class Model {
 public:
     /// Opens and validates the file, builds the tokenizer, puts the weights on a device and starts the
     /// engine. Blocking. Errors: those of gguf::File::open, text::Tokenizer::create, the factory and
-    /// engine::Engine::create.
+    /// engine::Engine::create, ChatFormats::read.
     static Result<Model> load(const store::ModelSource& source, const ExecutorOptions& options,
-                              const ExecutorFactory& factory);
+                              const ExecutorFactory& factory, const ChatTemplateChoice& chat_template = {});
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const text::Tokenizer& tokenizer() const { return tokenizer_; }
     [[nodiscard]] engine::Engine& engine() const { return *engine_; }
 
-    /// Text of `tokenizer.chat_template`; empty for a base model.
-    [[nodiscard]] const std::optional<std::string>& chat_template() const { return chat_template_; }
+    /// How to talk with it.
+    [[nodiscard]] const ChatFormats& chat() const { return chat_; }
 
     /// What to sample with where a caller asks for nothing.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
@@ -76,7 +76,7 @@ private:
 
     std::string name_;
     text::Tokenizer tokenizer_;
-    std::optional<std::string> chat_template_;
+    ChatFormats chat_;
     sampling::Parameters sampling_;
     uint64_t trained_context_tokens_ = 0;
     std::string device_name_;

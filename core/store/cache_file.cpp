@@ -1,16 +1,13 @@
 #include "core/store/cache_file.hpp"
 
+#include "core/base/whole_file.hpp"
+
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <span>
 #include <string>
 #include <system_error>
-
-#include <fmt/format.h>
-#include <unistd.h>
 
 namespace etna::store {
 namespace {
@@ -30,38 +27,6 @@ Header header_of(std::string_view key, ByteView content) {
     return {.key_bytes = key.size(),
             .content_bytes = content.size(),
             .checksum = fnv1a(content, fnv1a(bytes_of(key)))};
-}
-
-Error cannot(std::string_view what, const std::filesystem::path& path, std::string_view why) {
-    return {ErrorKind::io, fmt::format("cannot {} {}: {}", what, path.string(), why)};
-}
-
-/// Removes the unfinished file unless it got its name.
-struct Unfinished {
-    std::string path;
-    int descriptor;
-
-    Unfinished(std::string file, int opened) : path(std::move(file)), descriptor(opened) {}
-    Unfinished(const Unfinished&) = delete;
-    Unfinished& operator=(const Unfinished&) = delete;
-    ~Unfinished() {
-        if (descriptor >= 0)
-            ::close(descriptor);
-        if (!path.empty())
-            ::unlink(path.c_str());
-    }
-};
-
-Status write_all(int descriptor, ByteView bytes, const std::filesystem::path& path) {
-    while (!bytes.empty()) {
-        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return cannot("write", path, std::strerror(errno));
-        bytes = bytes.subspan(static_cast<std::size_t>(count));
-    }
-    return {};
 }
 
 } // namespace
@@ -95,22 +60,9 @@ std::optional<std::vector<std::byte>> read_cache_file(const std::filesystem::pat
 }
 
 Status write_cache_file(const std::filesystem::path& path, std::string_view key, ByteView content) {
-    std::error_code failure;
-    std::filesystem::create_directories(path.parent_path(), failure);
-    if (failure)
-        return cannot("make the folder", path.parent_path(), failure.message());
-    std::string name = path.string() + ".XXXXXX";
-    const int descriptor = ::mkstemp(name.data());
-    if (descriptor < 0)
-        return cannot("create", path, std::strerror(errno));
-    Unfinished unfinished(name, descriptor);
     const Header header = header_of(key, content);
-    for (const ByteView part : {std::as_bytes(std::span(&header, 1)), bytes_of(key), content})
-        ETNA_CHECK(write_all(descriptor, part, path));
-    if (::rename(name.c_str(), path.c_str()) != 0)
-        return cannot("name", path, std::strerror(errno));
-    unfinished.path.clear();
-    return {};
+    const std::array parts = {std::as_bytes(std::span(&header, 1)), bytes_of(key), content};
+    return write_whole_file(path, parts);
 }
 
 } // namespace etna::store

@@ -1,6 +1,6 @@
 #include "core/text/byte_alphabet.hpp"
 
-#include "core/text/utf8.hpp"
+#include "core/base/utf8.hpp"
 
 #include <array>
 

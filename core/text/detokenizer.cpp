@@ -1,6 +1,6 @@
 #include "core/text/detokenizer.hpp"
 
-#include "core/text/utf8.hpp"
+#include <algorithm>
 
 namespace etna::text {
 
@@ -12,7 +12,9 @@ std::string_view Detokenizer::push(TokenId token) {
     text_.clear();
     const TokenType type = tokenizer_->type(token);
     const bool is_control = type == TokenType::control || type == TokenType::unknown;
-    if (is_control && options_.control == ControlTokens::hidden)
+    const bool is_hidden = is_control && options_.control == ControlTokens::hidden &&
+                           !std::binary_search(options_.shown.begin(), options_.shown.end(), token);
+    if (is_hidden)
         return text_;
     std::string_view bytes = tokenizer_->bytes(token);
     if (at_beginning_ && !bytes.empty()) {
@@ -20,29 +22,14 @@ std::string_view Detokenizer::push(TokenId token) {
         if (bytes.front() == ' ')
             bytes.remove_prefix(1);
     }
-    waiting_ += bytes;
-    emit_complete();
+    gate_.push(bytes, text_);
     return text_;
 }
 
 std::string_view Detokenizer::flush() {
     text_.clear();
-    if (!waiting_.empty())
-        text_ = replacement_character;
-    waiting_.clear();
+    gate_.finish(text_);
     return text_;
-}
-
-void Detokenizer::emit_complete() {
-    std::string_view rest = waiting_;
-    while (!rest.empty()) {
-        const Utf8Step step = next_utf8(rest);
-        if (step.kind == Utf8Kind::truncated)
-            break;
-        text_ += step.kind == Utf8Kind::valid ? rest.substr(0, step.bytes) : replacement_character;
-        rest.remove_prefix(step.bytes);
-    }
-    waiting_.erase(0, waiting_.size() - rest.size());
 }
 
 std::string decode(const Tokenizer& tokenizer, std::span<const TokenId> tokens, DetokenizeOptions options) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/base/utf8_gate.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,8 @@ enum class TextPosition {
 struct DetokenizeOptions {
     ControlTokens control = ControlTokens::hidden;
     TextPosition position = TextPosition::beginning;
+    std::span<const TokenId> shown = {}; ///< control tokens that give their name all the same; ascending,
+                                         ///< borrowed
 };
 
 /// Token ids one by one to text that is always whole UTF-8 characters: bytes of an unfinished character wait
@@ -40,12 +44,10 @@ public:
     std::string_view flush();
 
 private:
-    void emit_complete();
-
     const Tokenizer* tokenizer_;
     DetokenizeOptions options_;
     bool at_beginning_;
-    std::string waiting_; ///< at most the first three bytes of a character between calls
+    Utf8Gate gate_;
     std::string text_;
 };
 

@@ -1,7 +1,7 @@
 #include "core/text/pre_tokenizer.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/gguf/cursor.hpp"
-#include "core/text/utf8.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "core/text/spm.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/text/merge.hpp"
-#include "core/text/utf8.hpp"
 
 #include <algorithm>
 

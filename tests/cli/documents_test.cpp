@@ -50,7 +50,7 @@ TEST_CASE("names in the table are unique and described") {
 }
 
 TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
-    const Command& command = *find_command(GENERATE("run", "tokenize", "devices"));
+    const Command& command = *find_command(GENERATE("run", "chat", "render", "tokenize", "devices"));
     const std::string help_text = help(command);
     const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};

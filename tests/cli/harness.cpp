@@ -108,6 +108,32 @@ void Harness::install_model(const std::string& name,
           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
+Result<std::vector<FakeScript>> Harness::scripts(const text::Tokenizer& tokenizer) const {
+    std::vector<FakeScript> scripts;
+    const auto add = [&](const std::string& text, std::optional<uint32_t> answers_before) -> Status {
+        // SentencePiece writes a space before a text of its own, so the answer's first space is left to it.
+        ETNA_TRY(auto tokens, tokenizer.encode(text.starts_with(' ') ? text.substr(1) : text,
+                                               {.bos = text::AddBos::never}));
+        tokens.push_back(tokenizer.eos().value());
+        scripts.push_back({.answers_before = answers_before, .continuation = std::move(tokens)});
+        return {};
+    };
+    for (uint32_t i = 0; i < answers.size(); ++i)
+        ETNA_CHECK(add(answers[i], i));
+    if (answers.empty() && answer)
+        ETNA_CHECK(add(*answer, std::nullopt));
+    return scripts;
+}
+
+std::optional<std::string> Harness::agree(const std::string& question) {
+    questions.push_back(question);
+    if (agreements.empty())
+        return std::nullopt;
+    std::string said = agreements.front();
+    agreements.erase(agreements.begin());
+    return said;
+}
+
 Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                                                         const generate::ExecutorOptions& options) {
     asked = options;
@@ -125,13 +151,7 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                 prompt_tokens_.push_back(row.value);
         }
     };
-    if (answer) {
-        // SentencePiece writes a space before a text of its own, so the answer's first space is left to it.
-        ETNA_TRY(auto tokens, tokenizer.encode(answer->starts_with(' ') ? answer->substr(1) : *answer,
-                                               {.bos = text::AddBos::never}));
-        tokens.push_back(tokenizer.eos().value());
-        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
-    }
+    ETNA_TRY(fake.scripts, scripts(tokenizer));
     return generate::LoadedExecutor{.device = nullptr,
                                     .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                     .device_name = "fake device",
@@ -162,6 +182,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {
         return make_executor(file, options);
     };
+    environment.ask_at_terminal = [this](const std::string& question) { return agree(question); };
     environment.watch_interrupts = [this] { return [this] { return interrupted.load(); }; };
     const cli::ExitCode code = cli::run(arguments, environment);
     ::close(environment.input);

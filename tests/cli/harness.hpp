@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/environment.hpp"
+#include "core/text/tokenizer.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <atomic>
@@ -47,7 +48,11 @@ public:
     InputKind input_kind = InputKind::none;
     std::string input;
     std::optional<std::string> answer =
-        " there was a dog."; ///< what the model says to everything; none: it rambles
+        " there was a dog.";          ///< what the model says to everything; none: it rambles
+    std::vector<std::string> answers; ///< of a conversation, one after another, instead of `answer`
+    std::vector<std::string>
+        agreements; ///< what the user says when asked, one after another; then there is none
+    std::vector<std::string> questions; ///< that the user was asked
     cli::Variables variables;
     bool error_is_terminal = false;
     bool on_cpu = false;
@@ -63,6 +68,8 @@ public:
     std::optional<generate::ExecutorOptions> asked; ///< how its executor was asked for
 
 private:
+    [[nodiscard]] Result<std::vector<FakeScript>> scripts(const text::Tokenizer& tokenizer) const;
+    std::optional<std::string> agree(const std::string& question);
     Result<generate::LoadedExecutor> make_executor(const gguf::File& file,
                                                    const generate::ExecutorOptions& options);
 

@@ -29,21 +29,21 @@ std::string error_of(const std::vector<std::string>& arguments) {
 } // namespace
 
 TEST_CASE("ranges are kept at both ends") {
-    REQUIRE(validated({"--temp", "0"})->sampling.wishes.temperature == 0.0F);
+    REQUIRE(validated({"--temp", "0"})->generation.sampling.wishes.temperature == 0.0F);
     REQUIRE(validated({"--temp", "100"}).has_value());
     REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is out of range: 0 to 100");
     REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is out of range: 0 to 100");
-    REQUIRE(validated({"--top-p", "1"})->sampling.wishes.top_p == 1.0F);
+    REQUIRE(validated({"--top-p", "1"})->generation.sampling.wishes.top_p == 1.0F);
     REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is out of range: more than 0, up to 1");
     REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is out of range: more than 0, up to 1");
-    REQUIRE(validated({"--min-p", "0"})->sampling.wishes.min_p == 0.0F);
+    REQUIRE(validated({"--min-p", "0"})->generation.sampling.wishes.min_p == 0.0F);
     REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
-    REQUIRE(validated({"--seed", "4294967295"})->sampling.seed == 4294967295U);
+    REQUIRE(validated({"--seed", "4294967295"})->generation.sampling.seed == 4294967295U);
     REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
     REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is out of range: 1 to 2147483647");
-    REQUIRE(validated({"-n", "2147483647"})->max_tokens == 2147483647U);
+    REQUIRE(validated({"-n", "2147483647"})->generation.max_tokens == 2147483647U);
     REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 1 to 2147483647");
-    REQUIRE(validated({"--top-k", "0"})->sampling.wishes.top_k == 0U);
+    REQUIRE(validated({"--top-k", "0"})->generation.sampling.wishes.top_k == 0U);
 }
 
 TEST_CASE("what is not a number is refused as it was typed") {
@@ -64,7 +64,7 @@ TEST_CASE("what is a number, but not an allowed one, is told with both bounds") 
     }
     for (const char* text : {"0", "67108865", "1000000000", "4294967296"})
         CHECK(error_of({"-c", text}) == fmt::format("--ctx-size: `{}` is out of range: 1 to 67108864", text));
-    REQUIRE(validated({"-c", "67108864"})->executor.context_tokens == 67108864U);
+    REQUIRE(validated({"-c", "67108864"})->model.executor.context_tokens == 67108864U);
     for (const char* text : {"-1", "1e308", "1e999"})
         CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is out of range: 0 to 100", text));
     REQUIRE(error_of({"--top-p", "1.5"}) == "--top-p: `1.5` is out of range: more than 0, up to 1");
@@ -91,7 +91,7 @@ TEST_CASE("a long value is cut where it is quoted, between characters") {
 
 TEST_CASE("sizes are bytes or powers of 1024") {
     const auto bytes = [](const char* text) {
-        return validated({"--kv-memory", text})->executor.kv_memory_bytes;
+        return validated({"--kv-memory", text})->model.executor.kv_memory_bytes;
     };
     REQUIRE(bytes("65536") == 65536);
     REQUIRE(bytes("64K") == 65536);
@@ -115,7 +115,7 @@ TEST_CASE("keys and values have the type that is named for both, or one of their
     using generate::KvType;
     const auto types = [](std::vector<std::string> words) {
         const auto options = validated(std::move(words));
-        return std::pair(options->executor.key_type, options->executor.value_type);
+        return std::pair(options->model.executor.key_type, options->model.executor.value_type);
     };
     REQUIRE(types({}) == std::pair(KvType::f16, KvType::f16));
     REQUIRE(types({"--kv-type", "f32"}) == std::pair(KvType::f32, KvType::f32));
@@ -125,7 +125,7 @@ TEST_CASE("keys and values have the type that is named for both, or one of their
 
 TEST_CASE("choices and flags") {
     REQUIRE(error_of({"--kv-type", "q8"}) == "--kv-type: `q8` is not one of f16, f32, q8_0");
-    REQUIRE(validated({"--plan-as", "amd"})->executor.plan_as == "amd");
+    REQUIRE(validated({"--plan-as", "amd"})->model.executor.plan_as == "amd");
     REQUIRE(error_of({"--plan-as", "acme"}) ==
             "--plan-as: `acme` is not one of nvidia, amd, intel, lavapipe");
     for (const char* yes : {"--raw", "--raw=true", "--raw=1", "--raw=yes", "--raw=on"})
@@ -139,13 +139,13 @@ TEST_CASE("choices and flags") {
 TEST_CASE("what is absent stays absent") {
     const auto options = validated({});
     REQUIRE(options.has_value());
-    REQUIRE(options->model == "demo");
+    REQUIRE(options->model.model == "demo");
     REQUIRE(!options->prompt);
-    REQUIRE(!options->max_tokens);
-    REQUIRE(!options->sampling.seed);
-    REQUIRE(!options->sampling.wishes.temperature);
-    REQUIRE(options->executor.context_tokens == 0);
-    REQUIRE(options->executor.kv_memory_bytes == 0);
+    REQUIRE(!options->generation.max_tokens);
+    REQUIRE(!options->generation.sampling.seed);
+    REQUIRE(!options->generation.sampling.wishes.temperature);
+    REQUIRE(options->model.executor.context_tokens == 0);
+    REQUIRE(options->model.executor.kv_memory_bytes == 0);
     REQUIRE(options->output_form == OutputForm::text);
     REQUIRE(options->verbosity == Verbosity::quiet);
 }

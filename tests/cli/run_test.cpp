@@ -71,18 +71,26 @@ TEST_CASE("no prompt at all is a usage error with a hint") {
 
 TEST_CASE("a chat template makes a message of the prompt, unless --raw") {
     Harness etna;
-    etna.install_model("chatty", {{"tokenizer.chat_template", "{{ bos_token }}[INST] {{ c }} [/INST]"}});
+    etna.install_model(
+        "chatty", {{"tokenizer.chat_template", "{{ bos_token }}[INST] {{ messages[0].content }} [/INST]"}});
     REQUIRE(etna.run({"run", "chatty", "Hi"}).output ==
             "there was a dog.\n");                   // an answer begins without a space
     REQUIRE(etna.prompt == "<s> [INST] Hi [/INST]"); // one begin token
     REQUIRE(etna.run({"run", "chatty", "Hi", "--raw"}).output == story);
     REQUIRE(etna.prompt == "<s> Hi");
 
-    etna.install_model("odd", {{"tokenizer.chat_template", "{{ messages }}"}});
+    etna.install_model("odd", {{"tokenizer.chat_template", "{% for %}"}});
     const Outcome outcome = etna.run({"run", "odd", "Hi"});
     REQUIRE(outcome.code == 1);
-    REQUIRE(contains(outcome.error, "hint: use --raw"));
+    REQUIRE(contains(outcome.error, "line 1, column"));
+    REQUIRE(contains(outcome.error, "\nhint: "));
     REQUIRE(etna.run({"run", "odd", "Hi", "--raw"}).code == 0);
+    REQUIRE(etna.run({"run", "odd", "Hi", "--chat-template", "vicuna"}).code == 0);
+    REQUIRE(etna.prompt == "<s> USER: Hi\nASSISTANT:");
+    const Outcome unknown = etna.run({"run", "odd", "Hi", "--chat-template", "vicunja"});
+    REQUIRE(unknown.code == 1);
+    REQUIRE(
+        contains(unknown.error, "there is no chat template `vicunja`\nhint: name a file, or one of chatml"));
 }
 
 TEST_CASE("--max-tokens, --stop and the context end the text") {

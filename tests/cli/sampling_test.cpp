@@ -25,7 +25,7 @@ Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
     auto options = cli::validate_run(run, cli::parse(run, arguments).value());
     if (!options)
         return options.error();
-    return options->sampling;
+    return options->generation.sampling;
 }
 
 std::string error_of(const std::vector<std::string>& arguments) {
@@ -33,8 +33,12 @@ std::string error_of(const std::vector<std::string>& arguments) {
     return result ? "(accepted)" : result.error().message;
 }
 
-const std::string template_with_system = "<|im_start|>"; // ChatML, by its marker
-const std::string template_without = "{{ bos_token }}[INST] {{ c }} [/INST]";
+const std::string template_with_system =
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "<|im_start|>assistant{{ '\\n' }}";
+const std::string template_without =
+    "{{ bos_token }}{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system') }}"
+    "{% endif %}[INST] {{ m.content }} [/INST]{% endfor %}";
 
 } // namespace
 
@@ -243,12 +247,13 @@ TEST_CASE("--system puts a message before the prompt") {
     CHECK(!contains(etna.prompt, "system"));
 }
 
-TEST_CASE("a system message that has no place is an error with a hint") {
+TEST_CASE("a system message that has no place goes before the prompt, or is an error with a hint") {
     Harness etna;
     etna.install_model("mute", {{"tokenizer.chat_template", template_without}});
-    const Outcome unknown = etna.run({"run", "mute", "Hi", "--system", "Be brief."});
-    CHECK(unknown.code == 1);
-    CHECK(contains(unknown.error, "know no system message\nhint: "));
+    const Outcome merged = etna.run({"run", "mute", "Hi", "--system", "Be brief."});
+    CHECK(merged.code == 0);
+    CHECK(etna.prompt == "<s> [INST] Be brief.\n\nHi [/INST]");
+    CHECK(contains(merged.error, "note: the chat template knows no system message"));
     const Outcome base = etna.run({"run", "demo", "Hi", "--system", "Be brief."});
     CHECK(base.code == 1);
     CHECK(contains(base.error, "error: demo has no chat template, which --system needs\nhint: "));

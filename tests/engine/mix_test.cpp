@@ -86,6 +86,13 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
         request.prompt.push_back(i < common ? (i * 7 + text) % limits.vocabulary
                                             : dice.roll(0, limits.vocabulary - 1));
     }
+    if (dice.one_in(4)) { // an answer stands in the prompt
+        const uint32_t begin = dice.roll(0, length - 1);
+        const uint32_t end = dice.roll(begin, length);
+        for (uint32_t i = 0; i < length; ++i)
+            request.kinds.push_back(i >= begin && i < end ? engine::RowKind::generation
+                                                          : engine::RowKind::prompt);
+    }
     request.sampling = random_sampling(dice, limits);
     if (!dice.one_in(4))
         request.max_tokens = dice.roll(1, 30);

@@ -110,6 +110,62 @@ TEST_CASE("a chain counts only where every group has its page") {
     check_invariants(cache, {&other, &again});
 }
 
+TEST_CASE("a page that agrees in its beginning is shared as far as it does") {
+    PageCache cache(limits_of(4, {20, 20}), key, 0);
+    Text text(10, 10);
+    PageTables first = cache.make_tables(0);
+    std::vector<PageCopy> copies;
+    REQUIRE(cache.reserve(first, 0, 10, 0, copies));
+    cache.publish_all(first, text.content(), 10);
+    cache.release(first);
+
+    const auto shared = [&](const Text& wanted, uint32_t places_max) {
+        PageTables tables = cache.make_tables(0);
+        const uint32_t whole = cache.reuse(tables, wanted.content(), places_max);
+        const uint32_t more =
+            whole < places_max ? cache.reuse_beginning(tables, wanted.content(), whole, places_max) : 0;
+        check_invariants(cache, {&tables});
+        cache.release(tables);
+        return whole + more;
+    };
+    CHECK(shared(Text(14, 14), 13) == 10); // two pages, and the two places of the third
+    CHECK(shared(Text(14, 9), 13) == 9);   // the tenth is another kind of row
+    CHECK(shared(Text(14, 14), 9) == 9);
+    Text other = text;
+    other.tokens[6] = 1;
+    CHECK(shared(other, 9) == 6);
+    other.tokens[0] = 1;
+    CHECK(shared(other, 9) == 0);
+
+    PageTables next = cache.make_tables(0);
+    REQUIRE(cache.reuse(next, text.content(), 9) == 8);
+    REQUIRE(cache.reuse_beginning(next, text.content(), 8, 9) == 1);
+    copies.clear();
+    REQUIRE(cache.reserve(next, 9, 14, 0, copies));
+    CHECK(copies.size() == 2); // one for each group: the page stays as it was
+    cache.end_batch();
+    cache.release(next);
+    check_invariants(cache, {});
+}
+
+TEST_CASE("beginnings are forgotten with their pages") {
+    PageCache cache(limits_of(4, {4}), key, 0);
+    for (uint32_t salt = 0; salt < 50; ++salt) {
+        PageTables tables = cache.make_tables(salt);
+        std::vector<PageCopy> copies;
+        const Text text(6, 6);
+        REQUIRE(cache.reserve(tables, 0, 6, 0, copies));
+        cache.publish_all(tables, text.content(), 6);
+        cache.release(tables);
+    }
+    PageTables gone = cache.make_tables(0);
+    CHECK(cache.reuse_beginning(gone, Text(6, 6).content(), 0, 5) == 0);
+    PageTables there = cache.make_tables(49);
+    CHECK(cache.reuse_beginning(there, Text(3, 3).content(), 0, 2) == 2);
+    cache.release(there);
+    check_invariants(cache, {});
+}
+
 TEST_CASE("who writes into a shared or published page gets a copy") {
     PageCache cache(limits_of(4, {6}), key, 0);
     const Text text(7, 7);

@@ -147,7 +147,7 @@ TEST_CASE("nothing is computed past max_tokens") {
     CHECK(rows == 5 + 7 - 1); // the last token is never an input
 }
 
-TEST_CASE("a prompt is reused page by page, but for its last row") {
+TEST_CASE("a prompt is reused as far as it agrees, but for its last row") {
     FakeOptions options;
     uint32_t copies = 0;
     options.on_submit = [&](const engine::Batch& batch) {
@@ -165,7 +165,8 @@ TEST_CASE("a prompt is reused page by page, but for its last row") {
     CHECK(copies == 0);
     CHECK(cached(request(16, 4)) == 15); // its last page is copied for the sake of one row
     CHECK(copies == 1);
-    CHECK(cached(request(7, 4)) == 4);
+    CHECK(cached(request(7, 4)) == 6); // one page, and the beginning of the next in a copy
+    CHECK(copies == 2);
     engine::Request salted = request(16, 4);
     salted.cache_salt = 1;
     CHECK(cached(salted) == 0);
@@ -175,6 +176,28 @@ TEST_CASE("a prompt is reused page by page, but for its last row") {
         longer.prompt.push_back(token);
     longer.prompt.push_back(1);
     CHECK(cached(longer) == 16);
+}
+
+TEST_CASE("the next turn of a conversation computes only what is new") {
+    FakeOptions options;
+    Driver driver(options);
+    engine::Request turn = request(10, 5);
+    turn.kinds.assign(10, RowKind::prompt);
+    for (int i = 0; i < 4; ++i) {
+        const auto id = driver.add(turn);
+        driver.run();
+        const std::vector<TokenId> answer = driver.told(id).ids();
+        CHECK(answer == simulate(options, turn).tokens);
+        // The last token of an answer was never an input; the rest is there, whatever pages it fills.
+        const auto known = static_cast<uint32_t>(turn.prompt.size()) - (i == 0 ? 0 : 3 + 1);
+        CHECK(driver.told(id).finished->cached_tokens == (i == 0 ? 0 : known));
+        turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
+        turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::generation);
+        turn.prompt.insert(turn.prompt.end(), {1, 2, 3});
+        turn.kinds.insert(turn.kinds.end(), 3, RowKind::prompt);
+    }
+    turn.kinds.pop_back();
+    CHECK(!check(turn, options.limits));
 }
 
 TEST_CASE("when pages run out, the youngest yields, computes again, and says the same") {

@@ -38,8 +38,8 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
         places.push_back(
             {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
     };
-    for (const TokenId token : request.prompt)
-        store(token, engine::RowKind::prompt);
+    for (std::size_t i = 0; i < request.prompt.size(); ++i)
+        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prompt : request.kinds[i]);
     Expected expected;
     while (true) {
         const std::vector<float> logits = logits_after(options, places);

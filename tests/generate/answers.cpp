@@ -13,7 +13,8 @@ namespace etna::test {
 
 using generate::LoadedExecutor;
 
-generate::Model model_that_says(const std::string& answer) {
+generate::Model model_that_says(const std::string& answer, const std::string& chat_template,
+                                uint32_t context_tokens) {
     const auto factory = [&](const gguf::File& file,
                              const generate::ExecutorOptions&) -> Result<LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
@@ -22,12 +23,15 @@ generate::Model model_that_says(const std::string& answer) {
         FakeOptions fake;
         fake.limits.vocabulary = tokenizer.size();
         fake.limits.candidates_max = 64;
+        fake.limits.context_tokens = context_tokens;
+        fake.limits.groups = {{.page_count = 4096}};
         fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
         return LoadedExecutor{.device = nullptr,
                               .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                               .device_name = "fake"};
     };
-    auto model = generate::Model::load(store::resolve("demo", "/nonexistent").value(), {}, factory);
+    auto model = generate::Model::load(store::resolve("demo", "/nonexistent").value(), {}, factory,
+                                       {.name = {}, .text = chat_template});
     REQUIRE(model.has_value());
     return std::move(model).value();
 }
@@ -45,7 +49,8 @@ generate::Sink Events::sink() {
         } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
             tokens.push_back(*token);
         } else {
-            deltas.push_back(std::get<generate::TextDelta>(event).text);
+            if (const auto* delta = std::get_if<generate::TextDelta>(&event))
+                deltas.push_back(delta->text);
         }
         return std::max(deltas.size(), tokens.size()) >= stop_after ? generate::Flow::stop
                                                                     : generate::Flow::go_on;

@@ -3,14 +3,16 @@
 #include "core/generate/generate.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace etna::test {
 
-/// The demo model on the fake executor, which answers everything with `answer`.
-generate::Model model_that_says(const std::string& answer);
+/// The demo model on the fake executor, which answers everything with `answer`. Empty `chat_template`: none.
+generate::Model model_that_says(const std::string& answer, const std::string& chat_template = {},
+                                uint32_t context_tokens = 256);
 
 /// A request for text as it is.
 generate::Request raw(std::string prompt);

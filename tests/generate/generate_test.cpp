@@ -70,8 +70,9 @@ TEST_CASE("prompts that cannot be served are refused before anything is generate
     const Model model = model_that_says("x");
     Events events;
     Request conversation;
-    conversation.prompt = std::vector<chat::Message>{{chat::Role::user, "hi"}};
-    REQUIRE(generate::generate(model, conversation, events.sink()).error().hint == "use --raw");
+    conversation.prompt = chat::Conversation{.messages = {{.role = chat::Role::user, .content = "hi"}}};
+    REQUIRE(generate::generate(model, conversation, events.sink()).error().hint ==
+            "use --raw, or name one with --chat-template");
 
     std::string longer;
     for (int i = 0; i < 300; ++i)

@@ -26,16 +26,29 @@ uint64_t hash(std::span<const FakePlace> places) {
     return state;
 }
 
+bool is_prompt(const FakePlace& place) {
+    return place.kind == engine::RowKind::prompt;
+}
+
+/// Stretches of generation rows.
+uint32_t count_answers(std::span<const FakePlace> places) {
+    uint32_t answers = 0;
+    for (std::size_t i = 1; i < places.size(); ++i)
+        answers += is_prompt(places[i - 1]) && !is_prompt(places[i]) ? 1 : 0;
+    return answers;
+}
+
 std::optional<TokenId> scripted_token(const FakeScript& script, std::span<const FakePlace> places) {
-    const auto is_prompt = [](const FakePlace& place) { return place.kind == engine::RowKind::prompt; };
-    const auto generated = std::find_if_not(places.begin(), places.end(), is_prompt);
-    const auto prompt_tokens = static_cast<std::size_t>(generated - places.begin());
+    const auto last = std::find_if(places.rbegin(), places.rend(), is_prompt);
+    const auto prompt = places.first(static_cast<std::size_t>(places.rend() - last));
     const auto same_token = [](const FakePlace& place, TokenId token) { return place.token == token; };
-    if (script.continuation.empty() ||
-        (script.prompt &&
-         !std::equal(places.begin(), generated, script.prompt->begin(), script.prompt->end(), same_token)))
+    const bool is_prompt_meant =
+        !script.prompt ||
+        std::equal(prompt.begin(), prompt.end(), script.prompt->begin(), script.prompt->end(), same_token);
+    const bool is_turn_meant = !script.answers_before || *script.answers_before == count_answers(prompt);
+    if (script.continuation.empty() || !is_prompt_meant || !is_turn_meant)
         return std::nullopt;
-    return script.continuation[std::min(places.size() - prompt_tokens, script.continuation.size() - 1)];
+    return script.continuation[std::min(places.size() - prompt.size(), script.continuation.size() - 1)];
 }
 
 } // namespace

@@ -20,9 +20,11 @@ struct FakePlace {
 };
 
 /// The model says `continuation` after `prompt`, and then repeats the last token of `continuation` for ever
-/// (let it be an end token). The prompt is what was computed as prompt rows.
+/// (let it be an end token). The prompt ends with the last place that was computed as a prompt row; stretches
+/// of generation rows in it are answers that the model gave before.
 struct FakeScript {
     std::optional<std::vector<TokenId>> prompt = {}; ///< any prompt when empty
+    std::optional<uint32_t> answers_before = {};     ///< any number when empty
     std::vector<TokenId> continuation = {};
 };
 

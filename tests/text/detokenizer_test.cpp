@@ -1,5 +1,5 @@
+#include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
-#include "core/text/utf8.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/text/small_vocabularies.hpp"
 #include "tests/text/vocabularies.hpp"
@@ -34,9 +34,8 @@ std::vector<TokenId> byte_tokens(std::string_view bytes) {
 std::string replaced(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
-        const text::Utf8Step step = text::next_utf8(bytes);
-        text +=
-            step.kind == text::Utf8Kind::valid ? bytes.substr(0, step.bytes) : text::replacement_character;
+        const Utf8Step step = next_utf8(bytes);
+        text += step.kind == Utf8Kind::valid ? bytes.substr(0, step.bytes) : replacement_character;
         bytes.remove_prefix(step.bytes);
     }
     return text;
@@ -109,7 +108,7 @@ TEST_CASE("a stream of tokens gives the text of the whole, cut where it may") {
         std::string text;
         for (const TokenId token : byte_tokens(bytes)) {
             const std::string_view piece = detokenizer.push(token);
-            REQUIRE(text::valid_utf8_prefix(piece) == piece.size());
+            REQUIRE(valid_utf8_prefix(piece) == piece.size());
             text += piece;
         }
         text += detokenizer.flush();

@@ -1,8 +1,8 @@
 #include "tests/text/properties.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
 #include "core/text/stop_matcher.hpp"
-#include "core/text/utf8.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
 #include <stdexcept>
@@ -54,7 +54,7 @@ std::optional<std::string> broken(std::string_view name, const text::Tokenizer& 
         shown += stops.push(detokenizer.push(token));
     shown += stops.push(detokenizer.flush());
     shown += stops.flush();
-    if (text::valid_utf8_prefix(shown) != shown.size())
+    if (valid_utf8_prefix(shown) != shown.size())
         return fmt::format("{}: {:?} is not UTF-8", name, shown);
     const std::string whole = decode(tokenizer, *tokens, {.control = text::ControlTokens::shown});
     if (!whole.starts_with(shown))

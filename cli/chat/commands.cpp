@@ -1,0 +1,200 @@
+#include "cli/chat/commands.hpp"
+
+#include "cli/chat/show.hpp"
+#include "cli/load_model.hpp"
+#include "cli/quote.hpp"
+#include "cli/text_file.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/utf8.hpp"
+#include "core/store/similar.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::size_t file_bytes_max = 16 * mebibyte;
+
+Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
+    for (const ChatCommand& command : chat_commands())
+        state.diagnostics.line(
+            fmt::format("{:<18} {}", fmt::format("{} {}", command.name, command.argument), command.summary));
+    state.diagnostics.line("\"\"\"                begins and ends a message of several lines");
+    state.diagnostics.line("Ctrl-C             stops an answer, or throws away what was typed");
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> set(ChatState& state, const std::string& argument) {
+    if (argument.empty()) {
+        for (const std::string& line : state.settings.shown())
+            state.diagnostics.line(line);
+        return ChatStep::go_on;
+    }
+    const std::size_t space = argument.find(' ');
+    const std::string value =
+        space == std::string::npos ? "" : argument.substr(argument.find_first_not_of(' ', space));
+    ETNA_CHECK(state.settings.set(argument.substr(0, space), value));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> show(ChatState& state, const std::string& argument) {
+    ETNA_TRY(const auto lines, lines_of(argument, state));
+    for (const std::string& line : lines)
+        state.diagnostics.line(line);
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> system(ChatState& state, const std::string& argument) {
+    state.session.set_system(argument);
+    state.diagnostics.note(argument.empty() ? "there is no system message now" : "the system message is set");
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> clear(ChatState& state, const std::string& /*argument*/) {
+    state.session.clear();
+    state.diagnostics.note("the conversation is empty");
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> undo(ChatState& state, const std::string& /*argument*/) {
+    const auto taken = state.session.undo();
+    if (!taken)
+        return Error{ErrorKind::invalid_argument, "there is nothing to take back"};
+    state.diagnostics.note(fmt::format("taken back: {}", backquoted(*taken)));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
+    ETNA_CHECK(state.session.retry());
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> save(ChatState& state, const std::string& argument) {
+    ETNA_CHECK(write_text_file(argument, chat::request_json(state.session.conversation()) + "\n"));
+    state.diagnostics.note(fmt::format("saved to {}", argument));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> load(ChatState& state, const std::string& argument) {
+    ETNA_TRY(const std::string text, read_text_file(argument, file_bytes_max));
+    auto conversation = chat::parse_conversation(text);
+    if (!conversation)
+        return conversation.error().while_doing(fmt::format("loading {}", argument));
+    state.session.set_messages(std::move(conversation->messages));
+    state.diagnostics.note(fmt::format("{} has {} messages of yours", argument, state.session.turns()));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> file(ChatState& state, const std::string& argument) {
+    ETNA_TRY(const std::string content, read_text_file(argument, file_bytes_max));
+    const std::string text = repaired_utf8(content);
+    const std::string name = std::filesystem::path(argument).filename().string();
+    state.session.attach(fmt::format("{}:\n```\n{}{}```\n\n", name, text, text.ends_with('\n') ? "" : "\n"));
+    state.diagnostics.note(fmt::format("{} ({} bytes) goes with your next message", name, content.size()));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> model(ChatState& state, const std::string& argument) {
+    ModelOptions options = state.model;
+    options.model = argument;
+    ETNA_TRY(auto loaded, load_model(options, state.environment, state.diagnostics));
+    if (const auto format = loaded.chat().find({}); !format)
+        return format.error();
+    state.session.set_model(std::move(loaded));
+    state.model = std::move(options);
+    state.diagnostics.note(fmt::format("{} goes on with the conversation", state.session.model().name()));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> tools(ChatState& state, const std::string& argument) {
+    ETNA_TRY(auto read, Tools::read(argument));
+    state.diagnostics.note(fmt::format("{} tools are offered", read.commands().size()));
+    state.session.set_tools(std::move(read));
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> stats(ChatState& state, const std::string& /*argument*/) {
+    for (const std::string& line : statistics_lines(state.session))
+        state.diagnostics.line(line);
+    return ChatStep::go_on;
+}
+
+Result<ChatStep> bye(ChatState& /*state*/, const std::string& /*argument*/) {
+    return ChatStep::leave;
+}
+
+constexpr std::array all = {
+    ChatCommand{"/help", "", "list these commands", help},
+    ChatCommand{"/set", "[NAME VALUE]",
+                "change a setting, such as temp or max-tokens, or list those that are set", set},
+    ChatCommand{"/show", "[WHAT]", "show the state; or messages, system, tools, template, prompt", show},
+    ChatCommand{"/system", "[TEXT]", "set the system message, or take it away", system},
+    ChatCommand{"/clear", "", "forget the conversation, but not the system message", clear},
+    ChatCommand{"/undo", "", "take the last message and its answer back", undo},
+    ChatCommand{"/retry", "", "answer the last message again", retry},
+    ChatCommand{"/save", "PATH", "write the conversation to a file, as JSON", save},
+    ChatCommand{"/load", "PATH", "go on with a conversation from a file", load},
+    ChatCommand{"/file", "PATH", "send a text file along with the next message", file},
+    ChatCommand{"/model", "NAME", "go on with another model", model},
+    ChatCommand{"/tools", "FILE", "offer the tools in a JSON file", tools},
+    ChatCommand{"/stats", "", "show tokens, cache and speed", stats},
+    ChatCommand{"/bye", "", "leave, as Ctrl-D does", bye},
+};
+
+Error no_such_command(const std::string& name) {
+    std::vector<std::string> known;
+    for (const ChatCommand& command : all)
+        known.emplace_back(command.name);
+    const auto near = store::similar(name, known);
+    return {ErrorKind::invalid_argument, fmt::format("there is no command {}", backquoted(name)),
+            near.empty() ? "/help lists them; a message may begin with a space and a slash"
+                         : fmt::format("did you mean {}?", fmt::join(near, " or "))};
+}
+
+} // namespace
+
+std::span<const ChatCommand> chat_commands() {
+    return all;
+}
+
+bool is_chat_command(std::string_view message) {
+    return message.size() > 1 && message[0] == '/' &&
+           std::isalpha(static_cast<unsigned char>(message[1])) != 0 &&
+           message.find('\n') == std::string_view::npos;
+}
+
+Result<ChatStep> run_chat_command(ChatState& state, const std::string& message) {
+    const std::size_t space = std::min(message.find(' '), message.size());
+    const std::string name = message.substr(0, space);
+    const std::size_t begin = std::min(message.find_first_not_of(' ', space), message.size());
+    const std::size_t end = message.find_last_not_of(" \t") + 1;
+    const std::string argument = begin < end ? message.substr(begin, end - begin) : std::string();
+    const auto* const found =
+        std::find_if(all.begin(), all.end(), [&](const ChatCommand& each) { return each.name == name; });
+    if (found == all.end())
+        return no_such_command(name);
+    if (found->argument.empty() && !argument.empty())
+        return Error{ErrorKind::invalid_argument, fmt::format("{} takes no argument", name)};
+    if (argument.empty() && !found->argument.empty() && found->argument[0] != '[') {
+        return Error{ErrorKind::invalid_argument, fmt::format("{} needs an argument", name),
+                     fmt::format("{} {}: {}", name, found->argument, found->summary)};
+    }
+    return found->run(state, argument);
+}
+
+std::vector<std::string> complete_chat_command(std::string_view word) {
+    std::vector<std::string> names;
+    for (const ChatCommand& command : all) {
+        if (command.name.starts_with(word))
+            names.emplace_back(command.name);
+    }
+    return names;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "cli/chat/session.hpp"
+#include "cli/chat/settings.hpp"
+#include "cli/environment.hpp"
+#include "cli/generation_options.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::cli {
+
+/// What a command of the chat, "/undo", works on; all borrowed.
+struct ChatState {
+    ChatSession& session;
+    ChatSettings& settings;
+    ModelOptions& model;
+    const Environment& environment;
+    Diagnostics& diagnostics;
+};
+
+enum class ChatStep : uint8_t { go_on, leave };
+
+struct ChatCommand {
+    std::string_view name;     ///< with its slash
+    std::string_view argument; ///< what stands for it in help; empty: it takes none
+    std::string_view summary;
+    Result<ChatStep> (*run)(ChatState& state, const std::string& argument);
+};
+
+std::span<const ChatCommand> chat_commands();
+
+/// Whether the message is a command for the chat: it begins with a slash and a letter, and is one line.
+bool is_chat_command(std::string_view message);
+
+/// Runs "/NAME ARGUMENT". Errors: invalid_argument (no such command, an argument too many or too few), and
+/// the command's own.
+Result<ChatStep> run_chat_command(ChatState& state, const std::string& message);
+
+/// Names that begin like this, for completion.
+std::vector<std::string> complete_chat_command(std::string_view word);
+
+} // namespace etna::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "cli/chat/line_reader.hpp"
+#include "core/base/result.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::cli {
+
+struct EditOptions {
+    std::filesystem::path history_file = {}; ///< empty: nothing is kept
+    /// Words that may stand where the line's first word is half typed.
+    std::function<std::vector<std::string>(std::string_view word)> complete;
+};
+
+/// Lines that are typed at the terminal: editing, history, completion and bracketed paste, through libedit.
+/// Reads standard input and writes to `descriptor`, both terminals. One at a time in a process.
+class EditReader : public LineReader {
+public:
+    /// Error: io.
+    static Result<std::unique_ptr<EditReader>> create(int descriptor, EditOptions options);
+    ~EditReader() override;
+
+    Outcome read(std::string_view prompt, std::string& line) override;
+    void remember(const std::string& message) override;
+
+private:
+    struct Content;
+    explicit EditReader(std::unique_ptr<Content> content);
+
+    std::unique_ptr<Content> content_;
+};
+
+} // namespace etna::cli

@@ -1,0 +1,35 @@
+#include "cli/chat/plain_reader.hpp"
+
+#include "core/base/utf8.hpp"
+
+#include <array>
+#include <cerrno>
+
+#include <unistd.h>
+
+namespace etna::cli {
+
+LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& line) {
+    constexpr std::size_t block_bytes = 4096;
+    std::size_t searched = 0;
+    while (true) {
+        const std::size_t newline = waiting_.find('\n', searched);
+        if (newline != std::string::npos || has_ended_) {
+            if (waiting_.empty())
+                return Outcome::end;
+            line = repaired_utf8(std::string_view(waiting_).substr(0, newline));
+            waiting_.erase(0, newline == std::string::npos ? newline : newline + 1);
+            if (line.ends_with('\r'))
+                line.pop_back();
+            return Outcome::line;
+        }
+        searched = waiting_.size();
+        std::array<char, block_bytes> block;
+        const ssize_t count = ::read(descriptor_, block.data(), block.size());
+        if (count > 0)
+            waiting_.append(block.data(), static_cast<std::size_t>(count));
+        has_ended_ = count == 0 || (count < 0 && errno != EINTR);
+    }
+}
+
+} // namespace etna::cli

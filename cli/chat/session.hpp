@@ -1,0 +1,87 @@
+#pragma once
+
+#include "cli/chat/settings.hpp"
+#include "cli/consent.hpp"
+#include "cli/conversation_screen.hpp"
+#include "cli/diagnostics.hpp"
+#include "cli/environment.hpp"
+#include "cli/tools.hpp"
+#include "cli/turn.hpp"
+#include "core/generate/generate.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etna::cli {
+
+/// What the last answer cost.
+struct ChatStatistics {
+    std::optional<generate::Finished> last;
+    uint64_t generated_tokens = 0; ///< of all answers
+    uint64_t prompt_tokens = 0;    ///< computed for all answers: those that were cached are not counted
+    uint64_t cached_tokens = 0;
+};
+
+/// One conversation with one model at a time: the messages, what the model has read of them, and how an
+/// answer is shown. Not thread-safe.
+class ChatSession : private TurnWatcher {
+public:
+    /// Borrows `settings`, `environment` and `diagnostics`.
+    ChatSession(generate::Model model, const ChatSettings& settings, Tools tools,
+                const Environment& environment, Diagnostics& diagnostics);
+
+    /// Sends a user's message and shows the answer. Ctrl-C stops it; what has come stays. When the context is
+    /// full, the oldest turns are forgotten first. Errors: those of take_turn(); the message is taken back
+    /// then.
+    Status say(std::string text);
+
+    /// Answers the last message once more. Error: invalid_argument (there is none).
+    Status retry();
+
+    /// Takes the last message and its answers back; empty when there is none, else the message.
+    std::optional<std::string> undo();
+
+    void clear();                      ///< all but the system message
+    void set_system(std::string text); ///< empty: none
+    void set_tools(Tools tools) { tools_ = std::move(tools); }
+    void set_model(generate::Model model);
+    void set_messages(std::vector<chat::Message> messages);
+    /// Goes in front of the next message.
+    void attach(std::string text) { attached_ += text; }
+
+    [[nodiscard]] const generate::Model& model() const { return model_; }
+    [[nodiscard]] const Tools& tools() const { return tools_; }
+    [[nodiscard]] chat::Conversation conversation() const;
+    [[nodiscard]] const ChatStatistics& statistics() const { return statistics_; }
+    [[nodiscard]] std::size_t turns() const; ///< messages of the user
+    [[nodiscard]] std::string_view system() const;
+    [[nodiscard]] OutputState output_state() const { return screen_.output().state(); }
+
+private:
+    generate::Flow receive(const generate::Event& event) override;
+    bool agrees(const chat::output::Call& call, std::string_view command) override;
+    void tool_answered(const chat::output::Call& call, const std::string& result) override;
+
+    Status answer();
+    Status make_room();
+    bool forget_oldest_turn();
+    void tell_end(const Turn& turn);
+    [[nodiscard]] generate::Request request();
+
+    generate::Model model_;
+    const ChatSettings* settings_;
+    Tools tools_;
+    const Environment* environment_;
+    Diagnostics* diagnostics_;
+    ConversationScreen screen_;
+    ToolConsent consent_;
+    std::vector<chat::Message> messages_; ///< a system message only at the front
+    generate::Transcript transcript_;
+    std::string attached_;
+    ChatStatistics statistics_;
+    bool has_told_of_full_context_ = false;
+};
+
+} // namespace etna::cli

@@ -1,0 +1,80 @@
+#include "cli/chat/settings.hpp"
+
+#include "cli/quote.hpp"
+#include "core/store/similar.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+/// What is fixed once the chat runs, or has a command of its own.
+bool can_be_set(const Option& option) {
+    if (option.visibility == Visibility::hidden || option.name == "chat-template" ||
+        option.name == "system" || option.name == "tools" || option.name == "yes" ||
+        option.name == "no-history")
+        return false;
+    return option.category != Category::device && option.category != Category::help &&
+           option.name != "verbose";
+}
+
+Error no_such_setting(const Command& command, const std::string& name) {
+    std::vector<std::string> known;
+    for (const Option& option : command.options) {
+        if (can_be_set(option))
+            known.emplace_back(option.name);
+    }
+    const auto near = store::similar(name, known);
+    return {ErrorKind::invalid_argument, fmt::format("there is no setting {}", backquoted(name)),
+            near.empty() ? fmt::format("settings are {}", fmt::join(known, ", "))
+                         : fmt::format("did you mean {}?", fmt::join(near, " or "))};
+}
+
+} // namespace
+
+Result<ChatSettings> ChatSettings::create(const Command& command, TypedArguments arguments) {
+    ChatSettings settings(command, std::move(arguments));
+    ETNA_TRY(settings.generation_, read_generation(OptionValues(command, settings.arguments_)));
+    return settings;
+}
+
+Status ChatSettings::set(const std::string& name, const std::string& value) {
+    const Option* option = find_option(*command_, name);
+    if (option == nullptr || !can_be_set(*option))
+        return no_such_setting(*command_, name);
+    TypedArguments changed = arguments_;
+    if (option->kind == Kind::flag) {
+        if (!value.empty() && value != "on" && value != "off")
+            return Error{ErrorKind::invalid_argument, fmt::format("/set {} takes on or off", name)};
+        changed.options.erase("think"); // the two exclude each other
+        changed.options.erase("no-think");
+        changed.options[name] = {{value == "off" ? "false" : "true", "/set " + name}};
+    } else if (value.empty()) {
+        return Error{ErrorKind::invalid_argument, fmt::format("/set {} needs a value", name),
+                     fmt::format("{}: {}", name, option->description)};
+    } else if (option->repeat == Repeat::collect) {
+        changed.options[name].push_back({value, "/set " + name});
+    } else {
+        changed.options[name] = {{value, "/set " + name}};
+    }
+    ETNA_TRY(generation_, read_generation(OptionValues(*command_, changed)));
+    arguments_ = std::move(changed);
+    return {};
+}
+
+std::vector<std::string> ChatSettings::shown() const {
+    std::vector<std::string> lines;
+    for (const auto& [name, values] : arguments_.options) {
+        const Option* option = find_option(*command_, name);
+        if (option == nullptr || !can_be_set(*option))
+            continue;
+        for (const TypedValue& value : values)
+            lines.push_back(fmt::format("{} {}", name, value.text));
+    }
+    return lines;
+}
+
+} // namespace etna::cli

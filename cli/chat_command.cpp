@@ -1,0 +1,131 @@
+#include "cli/chat_command.hpp"
+
+#include "cli/chat/commands.hpp"
+#include "cli/chat/edit_reader.hpp"
+#include "cli/chat/message_reader.hpp"
+#include "cli/chat/plain_reader.hpp"
+#include "cli/chat/session.hpp"
+#include "cli/chat/show.hpp"
+#include "cli/diagnostics.hpp"
+#include "cli/folders.hpp"
+#include "cli/load_model.hpp"
+#include "cli/log_to_diagnostics.hpp"
+#include "cli/option_values.hpp"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::string_view default_model = "demo";
+
+Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, const Environment& environment,
+                                                  Diagnostics& diagnostics) {
+    const GenerationOptions& generation = options.settings.generation();
+    Tools tools;
+    if (!generation.tools_file.empty()) {
+        ETNA_TRY(tools, Tools::read(generation.tools_file));
+    }
+    ETNA_TRY(auto model, load_model(options.model, environment, diagnostics));
+    ETNA_TRY(const auto* format, model.chat().find({.tools = !tools.is_empty()}));
+    if (!model.chat().guessed().empty()) {
+        diagnostics.note(fmt::format("{} carries no chat template: {} is taken, as its vocabulary suggests",
+                                     model.name(), model.chat().guessed()));
+    }
+    if (generation.thinking != chat::Thinking::as_template_says && !format->chat_template.habits().can_think)
+        diagnostics.note("the model's chat template has no switch for thinking");
+    return std::make_unique<ChatSession>(std::move(model), options.settings, std::move(tools), environment,
+                                         diagnostics);
+}
+
+/// An editor at a terminal, else lines as they come.
+Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, const Environment& environment) {
+    if (!environment.input_is_terminal || !(environment.error_is_terminal || environment.output_is_terminal))
+        return std::unique_ptr<LineReader>(std::make_unique<PlainReader>(environment.input));
+    EditOptions edit = {.complete = complete_chat_command};
+    if (options.history == History::kept)
+        edit.history_file = history_file(environment.variables);
+    const int screen = environment.error_is_terminal ? environment.error : environment.output;
+    ETNA_TRY(auto reader, EditReader::create(screen, std::move(edit)));
+    return std::unique_ptr<LineReader>(std::move(reader));
+}
+
+/// One message or command. Errors are told; the chat goes on.
+ChatStep take(ChatState& state, const std::string& message, Verbosity verbosity) {
+    if (is_chat_command(message)) {
+        const auto step = run_chat_command(state, message);
+        if (!step)
+            state.diagnostics.error(step.error());
+        return step ? *step : ChatStep::go_on;
+    }
+    if (const Status status = state.session.say(message); !status) {
+        if (status.error().kind == ErrorKind::cancelled) {
+            state.diagnostics.note(status.error().message);
+        } else {
+            state.diagnostics.error(status.error());
+        }
+    } else if (verbosity == Verbosity::verbose) {
+        state.diagnostics.line(status_line(state.session));
+    }
+    return ChatStep::go_on;
+}
+
+ExitCode converse(LineReader& reader, ChatState& state, Verbosity verbosity) {
+    std::string message;
+    while (true) {
+        const LineReader::Outcome outcome = read_message(reader, message);
+        if (outcome == LineReader::Outcome::end)
+            return ExitCode::done;
+        if (outcome == LineReader::Outcome::interrupted)
+            continue;
+        if (take(state, message, verbosity) == ChatStep::leave)
+            return ExitCode::done;
+        if (state.session.output_state() == OutputState::closed)
+            return ExitCode::done;
+        if (state.session.output_state() == OutputState::failed)
+            return ExitCode::failed;
+    }
+}
+
+} // namespace
+
+Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    const bool is_named = !arguments.positionals.empty() && !arguments.positionals[0].empty();
+    ETNA_TRY(auto model,
+             read_model(values, is_named ? arguments.positionals[0] : std::string(default_model)));
+    ETNA_TRY(auto settings, ChatSettings::create(command, arguments));
+    ETNA_TRY(const bool forgets, values.flag("no-history"));
+    ETNA_TRY(const bool verbose, values.flag("verbose"));
+    return ChatOptions{.model = std::move(model),
+                       .settings = std::move(settings),
+                       .history = forgets ? History::not_kept : History::kept,
+                       .verbosity = verbose ? Verbosity::verbose : Verbosity::quiet};
+}
+
+ExitCode chat_command(ChatOptions options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const LogToDiagnostics log(diagnostics, options.verbosity);
+    const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
+    const auto session = open_session(options, environment, diagnostics);
+    if (!session)
+        return fail(session.error());
+    const auto reader = open_reader(options, environment);
+    if (!reader)
+        return fail(reader.error());
+    if (environment.input_is_terminal) {
+        diagnostics.line(fmt::format("{} on {}. /help lists commands, Ctrl-D leaves.",
+                                     (*session)->model().name(), (*session)->model().device_name()));
+    }
+    ChatState state = {.session = **session,
+                       .settings = options.settings,
+                       .model = options.model,
+                       .environment = environment,
+                       .diagnostics = diagnostics};
+    return converse(**reader, state, options.verbosity);
+}
+
+} // namespace etna::cli

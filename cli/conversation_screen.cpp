@@ -1,0 +1,98 @@
+#include "cli/conversation_screen.hpp"
+
+#include "core/base/utf8.hpp"
+
+#include <variant>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is the next
+constexpr std::string_view plain = "\x1b[0m";
+
+/// Without control characters but for those that lay out text.
+std::string harmless(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_control = (byte < ' ' && c != '\n' && c != '\t') || byte == 0x7f;
+        if (is_control) {
+            result += replacement_character;
+        } else {
+            result += c;
+        }
+    }
+    return result;
+}
+
+} // namespace
+
+ConversationScreen::ConversationScreen(const Environment& environment, Diagnostics& diagnostics,
+                                       ShowReasoning reasoning, Content content)
+    : output_(environment.output), error_(environment.error), diagnostics_(&diagnostics),
+      shows_content_(content == Content::shown), output_is_terminal_(environment.output_is_terminal),
+      error_is_terminal_(environment.error_is_terminal) {
+    set_reasoning(reasoning);
+}
+
+void ConversationScreen::set_reasoning(ShowReasoning reasoning) {
+    shows_reasoning_ =
+        reasoning == ShowReasoning::always || (reasoning == ShowReasoning::on_terminal && error_is_terminal_);
+}
+
+void ConversationScreen::show(const generate::Event& event) {
+    if (const auto* adapted = std::get_if<generate::Adapted>(&event)) {
+        for (const std::string& note : adapted->notes) {
+            if (told_.insert(note).second)
+                diagnostics_->note(note);
+        }
+    } else if (const auto* delta = std::get_if<generate::TextDelta>(&event)) {
+        content(delta->text);
+    } else if (const auto* parsed = std::get_if<chat::output::Event>(&event)) {
+        if (parsed->kind == chat::output::EventKind::reasoning)
+            reasoning(parsed->text);
+        if (parsed->kind == chat::output::EventKind::content_was_reasoning)
+            end_line();
+    }
+}
+
+void ConversationScreen::content(std::string_view text) {
+    if (!shows_content_)
+        return;
+    end_reasoning();
+    output_.write(output_is_terminal_ ? harmless(text) : std::string(text));
+    in_line_ = !text.ends_with('\n');
+}
+
+void ConversationScreen::reasoning(std::string_view text) {
+    if (!shows_reasoning_)
+        return;
+    if (!in_reasoning_) {
+        end_line();
+        in_reasoning_ = true;
+        if (diagnostics_->in_colour())
+            error_.write(dim);
+    }
+    error_.write(error_is_terminal_ ? harmless(text) : std::string(text));
+    in_line_ = !text.ends_with('\n');
+}
+
+void ConversationScreen::end_reasoning() {
+    if (!in_reasoning_)
+        return;
+    in_reasoning_ = false;
+    if (diagnostics_->in_colour())
+        error_.write(plain);
+    if (in_line_)
+        error_.write("\n");
+    in_line_ = false;
+}
+
+void ConversationScreen::end_line() {
+    end_reasoning();
+    if (in_line_)
+        output_.write("\n");
+    in_line_ = false;
+}
+
+} // namespace etna::cli

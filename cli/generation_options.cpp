@@ -1,0 +1,94 @@
+#include "cli/generation_options.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+generate::KvType kv_type_named(std::string_view name) {
+    if (name == "f32")
+        return generate::KvType::f32;
+    return name == "q8_0" ? generate::KvType::q8_0 : generate::KvType::f16;
+}
+
+Status read_cache_types(const OptionValues& values, generate::ExecutorOptions& executor) {
+    ETNA_TRY(const auto both, values.choice("kv-type"));
+    ETNA_TRY(const auto key, values.choice("key-type"));
+    ETNA_TRY(const auto value, values.choice("value-type"));
+    const std::string usual = both.value_or("f16");
+    executor.key_type = kv_type_named(key.value_or(usual));
+    executor.value_type = kv_type_named(value.value_or(usual));
+    return {};
+}
+
+Result<std::vector<std::string>> read_stops(const OptionValues& values) {
+    std::vector<std::string> stops;
+    for (const TypedValue& stop : values.texts("stop")) {
+        if (stop.text.empty()) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{}: a stop string must not be empty", stop.origin)};
+        }
+        stops.push_back(stop.text);
+    }
+    return stops;
+}
+
+Result<chat::Thinking> read_thinking(const OptionValues& values) {
+    ETNA_TRY(const bool on, values.flag("think"));
+    ETNA_TRY(const bool off, values.flag("no-think"));
+    if (on && off)
+        return Error{ErrorKind::invalid_argument, "--think and --no-think contradict each other",
+                     "leave one of them out"};
+    if (on)
+        return chat::Thinking::on;
+    return off ? chat::Thinking::off : chat::Thinking::as_template_says;
+}
+
+} // namespace
+
+Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
+    ModelOptions options;
+    options.model = std::move(model);
+    options.chat_template = values.text("chat-template").value_or("");
+    ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
+    ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
+    ETNA_TRY(const auto plan_as, values.choice("plan-as"));
+    options.executor.context_tokens = context_tokens.value_or(0);
+    ETNA_CHECK(read_cache_types(values, options.executor));
+    options.executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
+    options.executor.plan_as = plan_as.value_or("");
+    options.executor.device = values.text("device").value_or("");
+    return options;
+}
+
+Result<GenerationOptions> read_generation(const OptionValues& values) {
+    GenerationOptions options;
+    ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
+    ETNA_TRY(options.stop, read_stops(values));
+    ETNA_TRY(options.sampling, read_sampling(values));
+    options.system = values.text("system").value_or("");
+    ETNA_TRY(options.thinking, read_thinking(values));
+    ETNA_TRY(const auto reasoning, values.choice("reasoning"));
+    if (reasoning.value_or("auto") != "auto")
+        options.reasoning = *reasoning == "show" ? ShowReasoning::always : ShowReasoning::never;
+    options.tools_file = values.text("tools").value_or("");
+    ETNA_TRY(const bool agrees, values.flag("yes"));
+    options.tools_consent = agrees ? Consent::given : Consent::ask;
+    return options;
+}
+
+generate::Request request_for(const GenerationOptions& options) {
+    generate::Request request;
+    request.max_tokens = options.max_tokens;
+    request.sampling = options.sampling.wishes;
+    request.logit_bias = options.sampling.logit_bias;
+    if (options.sampling.dry_breakers)
+        request.dry_breakers = *options.sampling.dry_breakers;
+    request.seed = options.sampling.seed;
+    request.stop = options.stop;
+    return request;
+}
+
+} // namespace etna::cli

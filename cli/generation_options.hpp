@@ -1,0 +1,49 @@
+#pragma once
+
+#include "cli/option_values.hpp"
+#include "cli/sampling_options.hpp"
+#include "core/chat/conversation.hpp"
+#include "core/generate/generate.hpp"
+#include "core/generate/model.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etna::cli {
+
+enum class Verbosity { quiet, verbose };
+
+/// Which model, on what, and with which template.
+struct ModelOptions {
+    std::string model;
+    std::string chat_template;          ///< a name or a file; empty: the model's own
+    generate::ExecutorOptions executor; ///< without progress
+};
+
+enum class Consent { ask, given };
+enum class ShowReasoning { always, never, on_terminal };
+
+/// What it is asked for besides the prompt.
+struct GenerationOptions {
+    std::optional<uint32_t> max_tokens;
+    std::vector<std::string> stop;
+    SamplingOptions sampling;
+    std::string system; ///< empty: no system message
+    chat::Thinking thinking = chat::Thinking::as_template_says;
+    ShowReasoning reasoning = ShowReasoning::on_terminal;
+    std::filesystem::path tools_file; ///< empty: no tools
+    Consent tools_consent = Consent::ask;
+};
+
+/// Options of the tables that commands with a model share. Preconditions: the command has them. Errors:
+/// invalid_argument.
+Result<ModelOptions> read_model(const OptionValues& values, std::string model);
+Result<GenerationOptions> read_generation(const OptionValues& values);
+
+/// A request without a prompt.
+generate::Request request_for(const GenerationOptions& options);
+
+} // namespace etna::cli

@@ -1,0 +1,71 @@
+#include "cli/load_model.hpp"
+
+#include "cli/folders.hpp"
+#include "cli/loading_bar.hpp"
+#include "cli/parsed.hpp"
+#include "cli/text_file.hpp"
+#include "core/chat/jinja/limits.hpp"
+#include "core/store/resolve.hpp"
+
+#include <chrono>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+void tell_about(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
+    if (model.on_cpu() && options.executor.device.empty()) {
+        diagnostics.note(
+            fmt::format("no usable GPU was found: running on the CPU ({})", model.device_name()));
+    }
+    const bool is_capped = model.context_tokens() < model.trained_context_tokens();
+    if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
+        diagnostics.note(
+            fmt::format("a context of {} tokens is more than the {} that the model was trained for",
+                        model.context_tokens(), model.trained_context_tokens()));
+    }
+    if (options.executor.context_tokens == 0 && is_capped) {
+        diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
+                                     model.context_tokens(), model.trained_context_tokens()));
+    }
+}
+
+} // namespace
+
+Result<generate::Model> load_model(const ModelOptions& options, const Environment& environment,
+                                   Diagnostics& diagnostics) {
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
+    LoadingBar bar(diagnostics);
+    generate::ExecutorOptions executor = options.executor;
+    executor.cache_folder = cache_folder(environment.variables);
+    executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
+        bar.show(done_bytes, total_bytes);
+    };
+    ETNA_TRY(auto model,
+             generate::Model::load(source, executor, environment.executor_factory, chat_template));
+    tell_about(model, options, diagnostics);
+    return model;
+}
+
+Result<generate::ChatTemplateChoice> read_chat_template(const std::string& option) {
+    std::error_code failure;
+    const bool is_file = !option.empty() && std::filesystem::is_regular_file(option, failure);
+    if (!is_file && option.find('/') == std::string::npos)
+        return generate::ChatTemplateChoice{.name = option, .text = {}};
+    ETNA_TRY(auto text, read_text_file(option, chat::jinja::Limits{}.template_bytes));
+    return generate::ChatTemplateChoice{.name = {}, .text = std::move(text)};
+}
+
+int64_t now_unix_s(const Variables& variables) {
+    if (const auto epoch = variables.find("SOURCE_DATE_EPOCH"); epoch != variables.end()) {
+        if (const auto seconds = parsed<int64_t>(epoch->second))
+            return *seconds;
+    }
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+} // namespace etna::cli

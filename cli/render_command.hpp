@@ -1,0 +1,30 @@
+#pragma once
+
+#include "cli/command_line.hpp"
+#include "cli/environment.hpp"
+
+#include <optional>
+#include <string>
+
+namespace etna::cli {
+
+enum class Adaptation { none, wanted };
+enum class RenderForm { text, json };
+
+/// `etna render`'s command line, checked.
+struct RenderOptions {
+    std::string model; ///< empty: none
+    std::string chat_template;
+    std::optional<std::string> bos;
+    std::optional<std::string> eos;
+    Adaptation adaptation = Adaptation::none;
+    RenderForm form = RenderForm::text;
+};
+
+/// Errors: invalid_argument.
+Result<RenderOptions> validate_render(const Command& command, const TypedArguments& arguments);
+
+/// `etna render`: the prompt that a chat request on standard input becomes. Blocking.
+ExitCode render_command(const RenderOptions& options, const Environment& environment);
+
+} // namespace etna::cli

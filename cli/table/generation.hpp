@@ -1,0 +1,306 @@
+#pragma once
+
+#include "cli/table/common.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+// Options that every command with a model that writes has.
+namespace etna::cli::table {
+
+inline constexpr double int32_max = std::numeric_limits<int32_t>::max();
+inline constexpr double uint32_max = std::numeric_limits<uint32_t>::max();
+inline constexpr double temperature_max = 100;
+inline constexpr double sigmas_max = 1000;
+inline constexpr double penalty_max = 100;            ///< as sampling::check() has it
+inline constexpr double context_tokens_max = 1 << 26; ///< as for models: model::context_max
+inline constexpr double size_min_bytes = 1 << 16;
+inline constexpr double size_max_bytes = 1ULL << 50;
+
+inline constexpr std::array<std::string_view, 3> kv_types = {"f16", "f32", "q8_0"};
+inline constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
+
+/// Arrays one after another.
+template <std::size_t... sizes>
+constexpr auto joined(const std::array<Option, sizes>&... parts) {
+    std::array<Option, (sizes + ...)> all{};
+    auto at = all.begin();
+    ((at = std::copy(parts.begin(), parts.end(), at)), ...);
+    return all;
+}
+
+inline constexpr std::array length_options = {
+    Option{.name = "max-tokens",
+           .short_name = 'n',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "until the model ends or the context is full",
+           .description = "stop after N tokens"},
+    Option{.name = "stop",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "stop before TEXT would be written; may be given several times",
+           .repeat = Repeat::collect},
+};
+
+inline constexpr Option chat_template_option = {
+    .name = "chat-template",
+    .value = "TEMPLATE",
+    .kind = Kind::text,
+    .default_text = "the model's own",
+    .description = "write the conversation with this chat template: a file in the Jinja language, a "
+                   "variant that the model's file has, or chatml, llama2, llama3, gemma, mistral, phi3, "
+                   "zephyr or vicuna"};
+
+inline constexpr std::array<std::string_view, 3> reasoning_choices = {"show", "hide", "auto"};
+
+inline constexpr std::array conversation_options = {
+    Option{.name = "system",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "put TEXT before the prompt as the system's message, through the model's chat "
+                          "template"},
+    chat_template_option,
+    Option{.name = "think",
+           .description = "let the model think before it answers, where its template has a switch for that"},
+    Option{.name = "no-think", .description = "let it answer at once"},
+    Option{.name = "reasoning",
+           .value = "WHEN",
+           .kind = Kind::choice,
+           .choices = reasoning_choices,
+           .default_text = "auto",
+           .description = "show what the model thinks on standard error: always, never, or where that is a "
+                          "terminal",
+           .category = Category::output},
+    Option{.name = "tools",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "offer the model the tools in this JSON file, a list as in OpenAI's API; a tool that "
+               "has a `command` is run through the shell when the model calls it and you agree"},
+    Option{.name = "yes", .description = "run the tools' commands without asking"},
+};
+
+inline constexpr std::array sampling_options = {
+    Option{.name = "temp",
+           .value = "T",
+           .kind = Kind::number,
+           .range = {0, temperature_max},
+           .default_text = "the model's own, else 0.8",
+           .description = "temperature: 0 always takes the likeliest token, higher is more varied",
+           .category = Category::sampling},
+    Option{.name = "top-k",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "the model's own, else 40",
+           .description = "draw from the N likeliest tokens only; 0 draws from all",
+           .category = Category::sampling},
+    Option{.name = "top-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1, LowerBound::exclusive},
+           .default_text = "the model's own, else 0.95",
+           .description = "draw from the likeliest tokens that together have probability P; 1 draws from all",
+           .category = Category::sampling},
+    Option{.name = "min-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0.05",
+           .description = "leave out tokens less likely than P times the likeliest",
+           .category = Category::sampling},
+    Option{.name = "typical-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1, LowerBound::exclusive},
+           .default_text = "1",
+           .description = "draw from the tokens of the most expected surprise that together have probability "
+                          "P (locally typical sampling); 1 draws from all",
+           .category = Category::sampling},
+    Option{.name = "top-n-sigma",
+           .value = "N",
+           .kind = Kind::number,
+           .range = {0, sigmas_max},
+           .default_text = "0",
+           .description = "draw from tokens whose logits are within N standard deviations of the largest; 0 "
+                          "draws from all",
+           .category = Category::sampling},
+    Option{.name = "xtc-probability",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0",
+           .description = "how often the top choices are left out, all but the least likely of them (XTC); 0 "
+                          "never",
+           .category = Category::sampling},
+    Option{.name = "xtc-threshold",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0.1",
+           .description = "probability from which on a token is a top choice; above 0.5 XTC does nothing",
+           .category = Category::sampling},
+    Option{.name = "min-keep",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "0",
+           .description = "no rule above leaves fewer than N tokens to draw from",
+           .category = Category::sampling},
+    Option{.name = "repeat-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {0, penalty_max, LowerBound::exclusive},
+           .default_text = "the model's own, else 1",
+           .description = "make tokens of the prompt and the answer less likely: positive logits are divided "
+                          "by X, others multiplied; 1 does nothing",
+           .category = Category::sampling},
+    Option{.name = "repeat-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "the model's own, else 64",
+           .description = "last tokens that --repeat-penalty looks at; -1 all",
+           .category = Category::sampling},
+    Option{.name = "presence-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {-penalty_max, penalty_max},
+           .default_text = "0",
+           .description = "taken from the logits of tokens that the answer has",
+           .category = Category::sampling},
+    Option{.name = "presence-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "last tokens of the answer that --presence-penalty looks at; -1 all",
+           .category = Category::sampling},
+    Option{.name = "frequency-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {-penalty_max, penalty_max},
+           .default_text = "0",
+           .description = "taken from a token's logit for each time that the answer has it",
+           .category = Category::sampling},
+    Option{.name = "frequency-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "last tokens of the answer that --frequency-penalty looks at; -1 all",
+           .category = Category::sampling},
+    Option{.name = "dry-multiplier",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {0, penalty_max},
+           .default_text = "0",
+           .description = "make tokens less likely that would continue a repetition of the prompt or the "
+                          "answer (DRY): X times --dry-base to the power of its surplus length is taken from "
+                          "the logit; 0 does nothing",
+           .category = Category::sampling},
+    Option{.name = "dry-base",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {1, penalty_max},
+           .default_text = "1.75",
+           .description = "growth of DRY's penalty with each token of the repetition",
+           .category = Category::sampling},
+    Option{.name = "dry-allowed-length",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "2",
+           .description = "repetitions of fewer than N tokens are free, and from N on DRY's penalty grows",
+           .category = Category::sampling},
+    Option{.name = "dry-penalty-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "last tokens in which DRY looks for repetitions; -1 all",
+           .category = Category::sampling},
+    Option{.name = "dry-sequence-breaker",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .default_text = "line ends, :, \" and *",
+           .description = "text over which DRY sees no repetition; may be given several times, `none` for no "
+                          "such text",
+           .category = Category::sampling,
+           .repeat = Repeat::collect},
+    Option{.name = "logit-bias",
+           .value = "ID=BIAS",
+           .kind = Kind::text,
+           .description =
+               "add BIAS to the logit of the token ID, as `etna tokenize` prints it; -inf bans the "
+               "token; may be given several times",
+           .category = Category::sampling,
+           .repeat = Repeat::collect},
+    Option{.name = "seed",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, uint32_max},
+           .default_text = "random",
+           .description = "random state: the same seed and request give the same text",
+           .category = Category::sampling},
+};
+
+inline constexpr std::array device_options = {
+    Option{.name = "device",
+           .value = "DEVICE",
+           .kind = Kind::text,
+           .default_text = "the best GPU, else the CPU",
+           .description = "Vulkan device: its number, its UUID or a part of its name",
+           .category = Category::device},
+    Option{.name = "ctx-size",
+           .short_name = 'c',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, context_tokens_max},
+           .default_text = "the model's own, as far as memory allows",
+           .description = "tokens that prompt and answer may have together",
+           .category = Category::device},
+    Option{.name = "kv-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "f16",
+           .description = "number format of the key-value cache; q8_0 takes half the memory of f16",
+           .category = Category::device},
+    Option{.name = "key-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "as --kv-type",
+           .description = "number format of the cached keys alone",
+           .category = Category::device},
+    Option{.name = "value-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "as --kv-type",
+           .description = "number format of the cached values alone",
+           .category = Category::device},
+    Option{.name = "kv-memory",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {size_min_bytes, size_max_bytes},
+           .default_text = "what the context needs",
+           .description = "memory for the key-value cache in bytes, or with K, M, G or T (powers of 1024)",
+           .category = Category::device},
+    Option{.name = "plan-as",
+           .value = "VENDOR",
+           .kind = Kind::choice,
+           .choices = vendors,
+           .description = "choose kernels as for a device of VENDOR",
+           .category = Category::device,
+           .visibility = Visibility::hidden},
+};
+
+} // namespace etna::cli::table

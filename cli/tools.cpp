@@ -1,0 +1,95 @@
+#include "cli/tools.hpp"
+
+#include "cli/text_file.hpp"
+#include "core/base/bytes.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace etna::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t file_bytes_max = 4 * mebibyte;
+constexpr std::string_view example =
+    R"(it looks like [{"type": "function", "function": {"name": "now", "description": "Tells the time", )"
+    R"("parameters": {"type": "object", "properties": {}}}, "command": "date"}])";
+
+Error wrong(const std::string& name, std::string_view what) {
+    return {ErrorKind::invalid_argument, fmt::format("{}: {}", name, what), std::string(example)};
+}
+
+/// Takes the text at `key` out of `object`; empty where there is none.
+std::string take_text(Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_string())
+        return {};
+    std::string text = found->get<std::string>();
+    object.erase(key);
+    return text;
+}
+
+std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json arguments_of(const chat::output::Call& call) {
+    Json arguments = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
+    return arguments.is_discarded() ? Json(call.arguments) : arguments;
+}
+
+} // namespace
+
+Result<Tools> Tools::read(const std::filesystem::path& path) {
+    ETNA_TRY(const std::string json, read_text_file(path, file_bytes_max));
+    return parse(json, path.string());
+}
+
+Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
+    Json list = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+    if (list.is_object() && list.contains("tools"))
+        list = Json(list["tools"]);
+    if (!list.is_array())
+        return wrong(name, list.is_discarded() ? "this is no JSON" : "this is no list of tools");
+    Tools tools;
+    Json definitions = Json::array();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        Json& tool = list[i];
+        if (!tool.is_object())
+            return wrong(name, fmt::format("tool {} is no object", i + 1));
+        std::string command = take_text(tool, "command");
+        if (!tool.contains("function"))
+            tool = Json::object({{"type", "function"}, {"function", Json(tool)}});
+        Json& function = tool["function"];
+        const bool has_name =
+            function.is_object() && function.contains("name") && function["name"].is_string();
+        if (!has_name)
+            return wrong(name, fmt::format("tool {} has no name", i + 1));
+        if (command.empty())
+            command = take_text(function, "command");
+        if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second)
+            return wrong(name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
+        definitions.push_back(std::move(tool));
+    }
+    if (!definitions.empty())
+        tools.definitions_ = text_of(definitions);
+    return tools;
+}
+
+std::string_view Tools::command(std::string_view name) const {
+    const auto found = commands_.find(name);
+    return found == commands_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string describe(const chat::output::Call& call) {
+    return fmt::format("{} {}", call.name, text_of(arguments_of(call)));
+}
+
+std::string call_json(const chat::output::Call& call) {
+    return text_of({{"name", call.name}, {"arguments", arguments_of(call)}});
+}
+
+} // namespace etna::cli

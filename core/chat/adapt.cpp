@@ -1,0 +1,123 @@
+#include "core/chat/adapt.hpp"
+
+#include "core/chat/adaptations_private.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace etna::chat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool has_tools(const Json& request) {
+    const auto tools = request.find("tools");
+    return tools != request.end() && tools->is_array() && !tools->empty();
+}
+
+bool has_calls(const Json& messages) {
+    return std::any_of(messages.begin(), messages.end(), [](const Json& message) {
+        return has_role(message, "tool") || message.contains("tool_calls");
+    });
+}
+
+bool has_system(const Json& messages) {
+    return std::any_of(messages.begin(), messages.end(),
+                       [](const Json& message) { return has_role(message, "system"); });
+}
+
+/// A change that may help where the template refuses, and how it is told.
+struct Remedy {
+    bool (*apply)(Json& request);
+    const char* note;
+};
+constexpr std::array remedies = {
+    Remedy{&join_neighbours, "the chat template wants turns to alternate: neighbours of one role are joined"},
+    Remedy{&shorten_ids,
+           "the chat template wants ids of nine letters and digits: those of calls are replaced"},
+    Remedy{&split_calls,
+           "the chat template wants one call at a time: parallel ones are put one after another"},
+    Remedy{&drop_reasoning, "the chat template wants no reasoning beside content and calls: it is left out"},
+    Remedy{&complete_tools, "the chat template wants every tool described: empty descriptions are added"},
+    Remedy{&gather_systems, "the chat template wants one system message: all of them stand in the first"},
+};
+
+/// One conversation on its way into a prompt.
+class Adaptation {
+public:
+    Adaptation(const ChatTemplate& chat_template, Json request, int64_t now_unix_s)
+        : template_(&chat_template), request_(std::move(request)), now_unix_s_(now_unix_s) {}
+
+    Result<AdaptedPrompt> run() {
+        const TemplateHabits& habits = template_->habits();
+        ETNA_CHECK(normalise(request_));
+        const bool tells_tools = has_tools(request_) && !habits.writes_tools;
+        if (tells_tools || (has_calls(messages()) && habits.arguments == ArgumentsForm::none)) {
+            tell_calls(messages());
+            prompt_.notes.emplace_back(
+                "the chat template knows no tools: calls and results are told in words");
+        }
+        if (tells_tools) {
+            tell_tools(request_);
+            prompt_.tools_in_text = true;
+        }
+        if (!habits.writes_system && has_system(messages())) {
+            gather_systems(request_);
+            merge_system(messages());
+            prompt_.notes.emplace_back("the chat template knows no system message: its text stands before "
+                                       "the user's first message");
+        }
+        ETNA_TRY(prompt_.text, render_somehow());
+        return std::move(prompt_);
+    }
+
+private:
+    Json& messages() { return request_["messages"]; }
+
+    [[nodiscard]] Result<std::string> rendered() const {
+        Json request = request_;
+        change_forms(template_->habits(), request["messages"]);
+        return template_->render(text_of(request), now_unix_s_);
+    }
+
+    /// As it is; else with the first single remedy that helps; else with all of them.
+    Result<std::string> render_somehow() {
+        auto text = rendered();
+        if (text)
+            return text;
+        const Error refusal = text.error();
+        const Json refused = request_;
+        for (const Remedy& remedy : remedies) {
+            request_ = refused;
+            if (!remedy.apply(request_))
+                continue;
+            if (text = rendered(); text) {
+                prompt_.notes.emplace_back(remedy.note);
+                return text;
+            }
+        }
+        request_ = refused;
+        for (const Remedy& remedy : remedies) {
+            if (remedy.apply(request_))
+                prompt_.notes.emplace_back(remedy.note);
+        }
+        text = rendered();
+        return text ? text : refusal;
+    }
+
+    const ChatTemplate* template_; ///< borrowed
+    Json request_;
+    int64_t now_unix_s_;
+    AdaptedPrompt prompt_;
+};
+
+} // namespace
+
+Result<AdaptedPrompt> render_adapted(const ChatTemplate& chat_template, std::string_view request_json,
+                                     int64_t now_unix_s) {
+    ETNA_TRY(Json request, parse_request(request_json));
+    return Adaptation(chat_template, std::move(request), now_unix_s).run();
+}
+
+} // namespace etna::chat

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/chat/chat_template.hpp"
+#include "core/chat/request_private.hpp"
+
+// Private to the room: the single steps of render_adapted(). All but the first and the last work on messages
+// whose content is a string.
+namespace etna::chat {
+
+/// Content becomes a string; `developer` the system; `tools` and `documents` that are null go. Error:
+/// invalid_argument (a part that is no text).
+Status normalise(nlohmann::ordered_json& request);
+
+/// Says in the system message which tools there are and how to call them, in Hermes' syntax.
+void tell_tools(nlohmann::ordered_json& request);
+
+/// Past calls and results become text of the assistant's and the user's turns, in Hermes' syntax.
+void tell_calls(nlohmann::ordered_json& messages);
+
+/// The first message, a system's, goes before the user's first message.
+void merge_system(nlohmann::ordered_json& messages);
+
+// Remedies for a template that refuses. Each returns whether it changed anything.
+
+/// Neighbours of one role become one message, with a blank line between, unless they call tools.
+bool join_neighbours(nlohmann::ordered_json& request);
+/// System messages after the first are appended to it.
+bool gather_systems(nlohmann::ordered_json& request);
+/// Ids of calls become nine letters and digits, as Mistral's templates want them.
+bool shorten_ids(nlohmann::ordered_json& request);
+/// A message with several calls becomes one for each, followed by its result.
+bool split_calls(nlohmann::ordered_json& request);
+/// An assistant's message that has calls loses its reasoning where it has content too.
+bool drop_reasoning(nlohmann::ordered_json& request);
+/// Tools without a description or parameters get empty ones.
+bool complete_tools(nlohmann::ordered_json& request);
+
+/// Content, arguments and reasoning as the template wants them.
+void change_forms(const TemplateHabits& habits, nlohmann::ordered_json& messages);
+
+} // namespace etna::chat

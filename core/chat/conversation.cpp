@@ -1,0 +1,125 @@
+#include "core/chat/conversation.hpp"
+
+#include "core/chat/request_private.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::chat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(Role role) {
+    switch (role) {
+    case Role::system:
+        return "system";
+    case Role::user:
+        return "user";
+    case Role::assistant:
+        return "assistant";
+    case Role::tool:
+        break;
+    }
+    return "tool";
+}
+
+Json parsed_or_text(const std::string& text) {
+    Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return json.is_discarded() ? Json(text) : json;
+}
+
+Json call_json(const ToolCall& call) {
+    Json function = {{"name", call.name}, {"arguments", parsed_or_text(call.arguments)}};
+    return {{"id", call.id}, {"type", "function"}, {"function", std::move(function)}};
+}
+
+Json message_json(const Message& message) {
+    Json json = {{"role", name_of(message.role)}, {"content", message.content}};
+    if (!message.reasoning.empty())
+        json["reasoning_content"] = message.reasoning;
+    for (const ToolCall& call : message.tool_calls)
+        json["tool_calls"].push_back(call_json(call));
+    if (!message.tool_call_id.empty())
+        json["tool_call_id"] = message.tool_call_id;
+    if (!message.tool_name.empty())
+        json["name"] = message.tool_name;
+    return json;
+}
+
+Result<Role> role_named(const std::string& name) {
+    for (const Role role : {Role::system, Role::user, Role::assistant, Role::tool}) {
+        if (name == name_of(role))
+            return role;
+    }
+    if (name == "developer")
+        return Role::system;
+    return Error{ErrorKind::invalid_argument, fmt::format("`{}` is no role of a message", name),
+                 "roles are system, user, assistant and tool"};
+}
+
+std::string text_at(const Json& object, const char* key) {
+    const auto member = object.find(key);
+    return member != object.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+Result<ToolCall> parse_call(const Json& call) {
+    const bool has_function = call.is_object() && call.contains("function") && call["function"].is_object();
+    if (!has_function)
+        return Error{ErrorKind::invalid_argument, "a tool call has no `function`"};
+    const Json& function = call["function"];
+    const auto arguments = function.find("arguments");
+    ToolCall parsed = {.id = text_at(call, "id"), .name = text_at(function, "name"), .arguments = "{}"};
+    if (arguments != function.end() && !arguments->is_null())
+        parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : text_of(*arguments);
+    return parsed;
+}
+
+Result<Message> parse_message(const Json& json) {
+    Message message;
+    ETNA_TRY(message.role, role_named(text_at(json, "role")));
+    ETNA_TRY(message.content, content_text(json));
+    message.reasoning = text_at(json, "reasoning_content");
+    message.tool_call_id = text_at(json, "tool_call_id");
+    message.tool_name = text_at(json, "name");
+    const auto calls = json.find("tool_calls");
+    if (calls == json.end() || !calls->is_array())
+        return message;
+    for (const Json& call : *calls) {
+        ETNA_TRY(auto parsed, parse_call(call));
+        message.tool_calls.push_back(std::move(parsed));
+    }
+    return message;
+}
+
+} // namespace
+
+std::string request_json(const Conversation& conversation) {
+    Json request = Json::object();
+    request["messages"] = Json::array();
+    for (const Message& message : conversation.messages)
+        request["messages"].push_back(message_json(message));
+    if (!conversation.tools.empty())
+        request["tools"] = parsed_or_text(conversation.tools);
+    if (conversation.thinking != Thinking::as_template_says) {
+        const bool thinks = conversation.thinking == Thinking::on;
+        request["chat_template_kwargs"] = {{"enable_thinking", thinks}, {"thinking", thinks}};
+    }
+    return text_of(request);
+}
+
+Result<Conversation> parse_conversation(std::string_view request_json) {
+    ETNA_TRY(const Json request, parse_request(request_json));
+    Conversation conversation;
+    for (const Json& message : request["messages"]) {
+        ETNA_TRY(auto parsed, parse_message(message));
+        conversation.messages.push_back(std::move(parsed));
+    }
+    if (const auto tools = request.find("tools");
+        tools != request.end() && tools->is_array() && !tools->empty())
+        conversation.tools = text_of(*tools);
+    return conversation;
+}
+
+} // namespace etna::chat

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/chat/message.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::chat {
+
+/// Whether the model shall think before it answers, where its template has a switch for that.
+enum class Thinking : uint8_t { as_template_says, on, off };
+
+/// What a model is asked to go on with.
+struct Conversation {
+    std::vector<Message> messages = {};
+    std::string tools = {}; ///< JSON text: a list of tools as in OpenAI's API; empty for none
+    Thinking thinking = Thinking::as_template_says;
+};
+
+/// The conversation as a chat request of OpenAI's API, which ChatTemplate renders: JSON text. Reasoning
+/// stands in `reasoning_content`. Arguments and tools that are no JSON are written as strings, as they are.
+std::string request_json(const Conversation& conversation);
+
+/// The way back, of what a Conversation can hold: content parts become text. Errors: invalid_argument, naming
+/// the member.
+Result<Conversation> parse_conversation(std::string_view request_json);
+
+} // namespace etna::chat

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "core/chat/jinja/machine.hpp"
+
+namespace etna::chat::jinja {
+
+/// str.format(): fields in braces, with the look-ups, conversions and specifications of Python's format
+/// strings.
+Result<Value> brace_format(Machine& machine, const Value& format, const Arguments& arguments);
+
+} // namespace etna::chat::jinja

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/chat/jinja/machine.hpp"
+
+#include <optional>
+#include <string_view>
+
+namespace etna::chat::jinja {
+
+/// What namespace() makes: the one thing that templates may assign attributes of.
+class Namespace final : public Object {
+public:
+    explicit Namespace(std::size_t depth) : Object(depth) {}
+
+    Status set(Machine& machine, std::string_view name, const Value& value);
+
+    [[nodiscard]] std::string_view type_name() const override { return "Namespace"; }
+    [[nodiscard]] std::string owner_name() const override { return "jinja2.utils.Namespace object"; }
+    Result<std::string> repr(Machine& machine) override;
+    Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override;
+    void clear() override {
+        attributes_.entries.clear();
+        attributes_.index.clear();
+    }
+
+private:
+    Dict attributes_;
+};
+
+/// Null for any other object.
+Namespace* as_namespace(Object& object);
+
+/// The functions that every template has: range, dict, namespace, cycler, joiner, raise_exception,
+/// strftime_now.
+std::optional<Value> global_value(std::string_view name);
+
+} // namespace etna::chat::jinja

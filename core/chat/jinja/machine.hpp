@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/chat/jinja/containers.hpp"
+#include "core/chat/jinja/limits.hpp"
+#include "core/chat/jinja/object.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace etna::chat::jinja {
+
+/// Whether list.append(), dict.update() and their like work on what a rendering has made.
+enum class Mutation : uint8_t {
+    allowed,
+    refused, ///< a SecurityError, as in the reference's immutable sandbox
+};
+
+/// What one rendering shares: its bounds, the memory it holds, the clock. Makes every string and container,
+/// so that nothing grows uncounted. Not thread-safe; outlives all values it makes.
+class Machine {
+public:
+    Machine(const Limits& limits, Mutation mutation, int64_t now_unix_s)
+        : limits_(limits), mutation_(mutation), now_unix_s_(now_unix_s) {}
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+    ~Machine();
+
+    /// Adds to the work done. Error: unsupported, past the bound.
+    Status spend(uint64_t bytes);
+    /// Whether so many more bytes may be held. Error: unsupported.
+    [[nodiscard]] Status room_for(std::size_t bytes) const;
+    /// Both: before so many bytes are made.
+    Status reserve(std::size_t bytes);
+
+    Result<Value> text(std::string bytes, bool markup = false);
+    Result<Value> list(std::vector<Value> items);
+    Result<Value> tuple(std::vector<Value> items);
+    Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for a key that cannot be hashed
+    Result<Value> pair(Value first, Value second);
+    /// An object that holds values; its constructor takes the depth first. The machine keeps those that may
+    /// come to hold themselves.
+    template <class T, class... Rest>
+    Result<Value> object(std::size_t depth, Rest&&... rest) {
+        ETNA_CHECK(check_depth(depth));
+        ETNA_CHECK(spend(sizeof(T)));
+        return Value(std::shared_ptr<Object>(std::make_shared<T>(depth, std::forward<Rest>(rest)...)));
+    }
+    Status keep(std::shared_ptr<Object> object);
+    Status keep(const std::shared_ptr<List>& list);
+    Status keep(const std::shared_ptr<Dict>& dict);
+    Status check_depth(std::size_t depth) const;
+
+    /// A copy of what the caller of the rendering gave, made of the rendering's own containers.
+    Result<Value> adopt(const Value& value);
+
+    [[nodiscard]] Memory& memory() { return memory_; }
+    [[nodiscard]] const Limits& limits() const { return limits_; }
+    [[nodiscard]] Mutation mutation() const { return mutation_; }
+    [[nodiscard]] int64_t now_unix_s() const { return now_unix_s_; }
+
+    /// One level of recursion for as long as it lives.
+    class Level {
+    public:
+        explicit Level(Machine& machine) : machine_(machine) { ++machine_.levels_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+        ~Level() { --machine_.levels_; }
+        /// RecursionError, past the bound.
+        [[nodiscard]] Status check() const;
+
+    private:
+        Machine& machine_;
+    };
+
+private:
+    Result<std::shared_ptr<List>> sequence(std::vector<Value> items, bool is_tuple);
+
+    Limits limits_;
+    Mutation mutation_;
+    int64_t now_unix_s_;
+    Memory memory_;
+    uint64_t work_ = 0;
+    std::size_t levels_ = 0;
+    // What may hold itself, or grow deeper than when it was made: alive until the end, then taken apart.
+    std::vector<std::shared_ptr<Object>> kept_objects_;
+    std::vector<std::shared_ptr<List>> kept_lists_;
+    std::vector<std::shared_ptr<Dict>> kept_dicts_;
+};
+
+} // namespace etna::chat::jinja

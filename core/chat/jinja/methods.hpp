@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/chat/jinja/native.hpp"
+
+namespace etna::chat::jinja {
+
+/// The methods of Python's built-in types. Those that change their object are apart: the sandbox may refuse
+/// them.
+std::span<const Native> string_methods();
+std::span<const Native> string_questions(); ///< find, count, startswith, isalpha, ... : not strings
+std::span<const Native> list_methods();
+std::span<const Native> tuple_methods();
+std::span<const Native> dict_methods();
+std::span<const Native> number_methods(Type type);
+std::span<const Native> list_mutations();
+std::span<const Native> dict_mutations();
+
+} // namespace etna::chat::jinja

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "core/chat/jinja/ast.hpp"
+
+#include <set>
+#include <string>
+
+namespace etna::chat::jinja {
+
+using Names = std::set<std::string, std::less<>>;
+
+/// Which of `names` the block reads, at any depth, before it assigns them.
+Names uses_undeclared(const Block& block, Names names);
+
+} // namespace etna::chat::jinja

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/chat/jinja/ast.hpp"
+#include "core/chat/jinja/machine.hpp"
+
+#include <memory>
+
+/// Python's operators on values. Errors (kind unsupported) carry Python's message.
+namespace etna::chat::jinja {
+
+Result<Value> binary(Machine& machine, BinaryOperator sign, const Value& left, const Value& right);
+Result<Value> negated(const Value& value, UnaryOperator sign);
+
+Result<bool> equal(Machine& machine, const Value& left, const Value& right);
+/// `sign` is one of the four orders.
+Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const Value& right);
+Result<bool> contains(Machine& machine, const Value& container, const Value& item);
+Result<bool> compare(Machine& machine, Comparison sign, const Value& left, const Value& right);
+
+Result<bool> is_true(Machine& machine, const Value& value);
+Result<std::size_t> length_of(Machine& machine, const Value& value);
+/// TypeError where it is not iterable.
+Result<std::unique_ptr<Cursor>> iterate(Machine& machine, const Value& value);
+/// The same from the last item to the first; null where Python's reversed() raises.
+Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine, const Value& value);
+bool is_iterable(Machine& machine, const Value& value);
+Result<std::vector<Value>> items_of(Machine& machine, const Value& value);
+Result<Value> call(Machine& machine, const Value& callee, Arguments arguments);
+
+/// The error that using an undefined value raises. Precondition: value.is(Type::undefined).
+Error undefined_error(const Value& value);
+bool is_number(const Value& value); ///< bool, int or float
+double real_of(const Value& number);
+std::optional<int64_t> integer_of(const Value& value); ///< of an int or bool
+
+} // namespace etna::chat::jinja

@@ -1,0 +1,89 @@
+#include "core/chat/request_private.hpp"
+
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::chat {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Error wrong(std::string message, std::string hint = {}) {
+    return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+constexpr std::string_view example = R"(it looks like {"messages": [{"role": "user", "content": "Hello"}]})";
+
+Status check_messages(const Json& request) {
+    const auto messages = request.find("messages");
+    if (messages == request.end() || !messages->is_array())
+        return wrong("the request has no list `messages`", std::string(example));
+    for (std::size_t i = 0; i < messages->size(); ++i) {
+        const Json& message = (*messages)[i];
+        if (!message.is_object())
+            return wrong(fmt::format("messages[{}] is no object", i), std::string(example));
+        const auto role = message.find("role");
+        if (role == message.end() || !role->is_string())
+            return wrong(fmt::format("messages[{}] has no `role`", i), std::string(example));
+    }
+    return {};
+}
+
+bool is_part_of_text(const Json& part) {
+    return part.is_object() && part.contains("text") && part["text"].is_string();
+}
+
+} // namespace
+
+Result<Json> parse_request(std::string_view json) {
+    bool is_too_deep = false;
+    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
+        is_too_deep = is_too_deep || depth > request_nesting_max;
+        return !is_too_deep;
+    };
+    Json request = Json::parse(json.begin(), json.end(), watch, /*allow_exceptions=*/false);
+    if (is_too_deep)
+        return wrong(fmt::format("the request is nested more than {} levels deep", request_nesting_max));
+    if (request.is_discarded())
+        return wrong("the request is no JSON", std::string(example));
+    if (!request.is_object())
+        return wrong("the request is no JSON object", std::string(example));
+    ETNA_CHECK(check_messages(request));
+    return request;
+}
+
+std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool has_role(const Json& message, std::string_view role) {
+    return message["role"].get_ref<const std::string&>() == role;
+}
+
+Result<std::string> content_text(const Json& message) {
+    const auto content = message.find("content");
+    if (content == message.end() || content->is_null())
+        return std::string();
+    if (content->is_string())
+        return content->get<std::string>();
+    if (!content->is_array())
+        return wrong("a message's `content` is neither text nor a list of parts");
+    std::string text;
+    for (const Json& part : *content) {
+        if (!is_part_of_text(part)) {
+            const std::string type =
+                part.is_object() ? part.value("type", Json("unknown")).dump() : part.dump();
+            return wrong(
+                fmt::format("a content part of type {} cannot be used: the model reads text only", type),
+                "send text parts, or describe it in words");
+        }
+        if (!text.empty())
+            text += '\n';
+        text += part["text"].get_ref<const std::string&>();
+    }
+    return text;
+}
+
+} // namespace etna::chat

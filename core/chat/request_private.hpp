@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/base/result.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+// Private to the room: a chat request while it is changed.
+namespace etna::chat {
+
+constexpr int request_nesting_max = 200;
+
+/// A request whose `messages` is a list of objects with a text `role`. Errors: invalid_argument, naming the
+/// member.
+Result<nlohmann::ordered_json> parse_request(std::string_view json);
+
+/// JSON text; what is no UTF-8 in it is replaced by U+FFFD.
+std::string text_of(const nlohmann::ordered_json& json);
+
+/// Whether a message has this role.
+bool has_role(const nlohmann::ordered_json& message, std::string_view role);
+
+/// The text of a message's `content`: a string, or the text parts of a list, one to a line; empty for null.
+/// Error: invalid_argument (a part that is no text, by its type).
+Result<std::string> content_text(const nlohmann::ordered_json& message);
+
+} // namespace etna::chat

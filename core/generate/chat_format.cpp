@@ -1,0 +1,101 @@
+#include "core/generate/chat_format.hpp"
+
+#include "core/chat/builtin_templates.hpp"
+#include "core/chat/output/choose.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::generate {
+namespace {
+
+std::string bytes_of(const text::Tokenizer& tokenizer, std::optional<TokenId> token) {
+    return token ? std::string(tokenizer.bytes(*token)) : std::string();
+}
+
+/// Whether the vocabulary has a token of this name that is not mere text.
+bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
+    const auto token = tokenizer.find(name);
+    return token && (tokenizer.type(*token) == text::TokenType::control ||
+                     tokenizer.type(*token) == text::TokenType::user_defined);
+}
+
+std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, const text::Tokenizer& tokenizer) {
+    std::vector<TokenId> marks;
+    for (TokenId token = 0; token < tokenizer.size(); ++token) {
+        if (tokenizer.type(token) == text::TokenType::control && syntax.is_marker(tokenizer.bytes(token)))
+            marks.push_back(token);
+    }
+    return marks;
+}
+
+Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tokenizer) {
+    ETNA_TRY(auto chat_template,
+             chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
+                                               .eos = bytes_of(tokenizer, tokenizer.eos())}));
+    auto syntax = chat::output::choose_syntax(
+        text, [&](std::string_view name) { return has_special(tokenizer, name); });
+    auto marks = marks_of(syntax, tokenizer);
+    return ChatFormat{std::move(chat_template), std::move(syntax), std::move(marks)};
+}
+
+Error unknown_name(const std::string& name, const chat::TemplateSet& templates) {
+    std::vector<std::string_view> names;
+    for (const auto& [variant, text] : templates.variants())
+        names.emplace_back(variant);
+    for (const chat::BuiltinTemplate& builtin : chat::builtin_templates())
+        names.push_back(builtin.name);
+    return {ErrorKind::not_found, fmt::format("there is no chat template `{}`", name),
+            fmt::format("name a file, or one of {}", fmt::join(names, ", "))};
+}
+
+} // namespace
+
+Result<ChatFormats> ChatFormats::read(const gguf::File& file, const text::Tokenizer& tokenizer,
+                                      const ChatTemplateChoice& choice) {
+    ChatFormats formats;
+    formats.templates_ = chat::TemplateSet::read(file);
+    formats.has_own_ = !formats.templates_.is_empty() || !choice.name.empty() || !choice.text.empty();
+    formats.chosen_ = choice.text;
+    if (!choice.name.empty()) {
+        formats.chosen_ = formats.templates_.find(choice.name);
+        const chat::BuiltinTemplate* builtin = chat::find_builtin_template(choice.name);
+        if (formats.chosen_.empty() && builtin == nullptr)
+            return unknown_name(choice.name, formats.templates_);
+        if (formats.chosen_.empty())
+            formats.chosen_ = builtin->text;
+    } else if (!formats.has_own_) {
+        const auto* const guess =
+            chat::guess_builtin_template([&](std::string_view name) { return has_special(tokenizer, name); });
+        formats.chosen_ = guess == nullptr ? "" : guess->text;
+        formats.guessed_ = guess == nullptr ? "" : guess->name;
+    }
+    for (const chat::TemplatePurpose purpose :
+         {chat::TemplatePurpose{}, {.tools = true}, {.documents = true}}) {
+        const std::string_view text =
+            formats.chosen_.empty() ? formats.templates_.choose(purpose) : std::string_view(formats.chosen_);
+        if (!text.empty() && !formats.formats_.contains(text))
+            formats.formats_.emplace(text, make_format(text, tokenizer));
+    }
+    return formats;
+}
+
+Result<const ChatFormat*> ChatFormats::find(const chat::TemplatePurpose& purpose) const {
+    const auto found =
+        formats_.find(chosen_.empty() ? templates_.choose(purpose) : std::string_view(chosen_));
+    if (found == formats_.end()) {
+        return Error{ErrorKind::invalid_argument, "the model has no chat template",
+                     "use --raw, or name one with --chat-template"};
+    }
+    if (!found->second)
+        return found->second.error();
+    return &found->second.value();
+}
+
+const chat::output::Syntax& syntax_of_told_tools() {
+    return *chat::output::find_syntax("hermes");
+}
+
+} // namespace etna::generate

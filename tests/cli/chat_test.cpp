@@ -1,0 +1,283 @@
+// `etna chat` through a pipe, and what `run` shares with it, on the fake executor.
+
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using test::Harness;
+using test::InputKind;
+using test::Outcome;
+
+namespace {
+
+// Every message on a line of its own; the begin token's text is left to the tokenizer.
+constexpr const char* lines_template =
+    "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for "
+    "c in m.tool_calls or [] %}<tool_call>"
+    "{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>{% endfor "
+    "%}</s>\n"
+    "{% endfor %}assistant:";
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+        ++found;
+    return found;
+}
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Chat : Harness {
+    Chat() {
+        install_model("chatty", {{"tokenizer.chat_template", lines_template}});
+        input_kind = InputKind::pipe;
+    }
+
+    Outcome chat(const std::string& typed, std::vector<std::string> more = {}) {
+        input = typed;
+        more.insert(more.begin(), {"chat", "chatty"});
+        return run(more);
+    }
+};
+
+const std::string dice = R"([{"type": "function", "function": {"name": "roll", "description": "Rolls dice",
+    "parameters": {"type": "object", "properties": {"sides": {"type": "integer"}}}},
+    "command": "cat; echo \" $arg_sides\""}])";
+const std::string calls_roll = "<tool_call>{\"name\": \"roll\", \"arguments\": {\"sides\": 6}}</tool_call>";
+
+} // namespace
+
+TEST_CASE("every line of a pipe is a message, and the output is the answers alone") {
+    Chat etna;
+    etna.answers = {"one dog", "two dogs"};
+    const Outcome outcome = etna.chat("hi\n\nhow are you");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "one dog\ntwo dogs\n");
+    CHECK(outcome.error.empty());
+    CHECK(contains(etna.prompt, "user: hi"));
+    CHECK(contains(etna.prompt, "user: how are you"));
+    CHECK(count(etna.prompt, "user: hi") == 1); // what the model has read is not read again
+    CHECK(etna.chat("").code == 0);
+}
+
+TEST_CASE("three double quotes hold a message of several lines together") {
+    Chat etna;
+    CHECK(etna.chat("\"\"\"one\ntwo\nthree\"\"\"\n").output == "there was a dog.\n");
+    CHECK(contains(etna.prompt, "user: one\ntwo\nthree</s>"));
+    CHECK(etna.chat("\"\"\"\none\n").output == "there was a dog.\n"); // the end of the input ends it as well
+}
+
+TEST_CASE("a system message stays when the conversation is cleared") {
+    Chat etna;
+    const Outcome outcome = etna.chat("hi\n/clear\nbye\n", {"--system", "Be brief."});
+    CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
+    CHECK(contains(etna.prompt, "system: Be brief.</s>"));
+    CHECK(contains(etna.prompt, "bye</s>"));
+    CHECK(contains(outcome.error, "note: the conversation is empty"));
+}
+
+TEST_CASE("/undo, /retry, /save and /load") {
+    Chat etna;
+    etna.answers = {"one dog", "two dogs", "three dogs"};
+    const auto file = etna.write("saved.json", "").string();
+    const Outcome outcome = etna.chat("hi\nho\n/undo\n/save " + file + "\n/undo\n/undo\n/load " + file +
+                                      "\n/show messages\n/retry\n");
+    CHECK(outcome.output == "one dog\ntwo dogs\none dog\n");
+    CHECK(contains(outcome.error, "note: taken back: `ho`"));
+    CHECK(contains(outcome.error, "error: there is nothing to take back"));
+    CHECK(contains(outcome.error, "has 1 messages of yours"));
+    CHECK(contains(outcome.error, "user      hi\nassistant one dog\n"));
+    const auto saved = nlohmann::json::parse(content_of(file));
+    REQUIRE(saved["messages"].size() == 2);
+    CHECK(saved["messages"][1]["content"] == "one dog");
+}
+
+TEST_CASE("a file goes with the next message") {
+    Chat etna;
+    const auto file = etna.write("notes.txt", "first\nsecond").string();
+    CHECK(etna.chat("/file " + file + "\nwhat is this?\n").code == 0);
+    CHECK(contains(etna.prompt, "user: notes.txt:\n```\nfirst\nsecond\n```\n\nwhat is this?</s>"));
+}
+
+TEST_CASE("commands that are wrong are told, and the chat goes on") {
+    Chat etna;
+    const Outcome outcome = etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() +
+                                      ".not\n/set temp warm\n/set tmep 1\n"
+                                      "/model nowhere\n/tools /nonexistent\n/show nothing\n/\n hi\n");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "there was a dog.\nthere was a dog.\n"); // "/" alone is a message
+    for (const char* told :
+         {"there is no command `/udno`\nhint: did you mean /undo?", "/undo takes no argument",
+          "/load needs an argument\nhint: ", "there.not", "/set temp: `warm` is not",
+          "there is no setting `tmep`\nhint: did you mean temp?", "there is no `nothing` to show"}) {
+        CAPTURE(told);
+        CHECK(contains(outcome.error, told));
+    }
+}
+
+TEST_CASE("/set changes what follows, /show tells it") {
+    Chat etna;
+    const Outcome outcome =
+        etna.chat("/set max-tokens 1\nhi\n/set\n/show\n/show prompt\n/help\n/stats\n/bye\nnever\n");
+    CHECK(outcome.output == "there\n");
+    CHECK(contains(outcome.error, "max-tokens 1\n"));
+    CHECK(contains(outcome.error, "model       chatty on fake device\n"));
+    CHECK(contains(outcome.error, "user: hi</s>\n"));
+    CHECK(contains(outcome.error, "/undo"));
+    CHECK(contains(outcome.error, "answer      1 tokens"));
+}
+
+TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the system message") {
+    Chat etna;
+    std::string typed;
+    for (int i = 0; i < 12; ++i)
+        typed += "message number " + std::to_string(i) + "\n";
+    const Outcome outcome = etna.chat(typed + "/show messages\n", {"-c", "160", "--system", "stay"});
+    CHECK(outcome.code == 0);
+    CHECK(count(outcome.output, "there was a dog.\n") == 12);
+    CHECK(count(outcome.error, "the oldest turns are forgotten") == 1);
+    CHECK(contains(outcome.error, "system    stay\n"));
+    CHECK(contains(outcome.error, "user      message number 11\n"));
+    CHECK(!contains(outcome.error, "user      message number 0\n"));
+    const Outcome longer = etna.chat(std::string(2000, 'x') + "\nshort\n", {"-c", "160"});
+    CHECK(contains(longer.error, "the context holds 160"));
+    CHECK(longer.output == "there was a dog.\n"); // the message that did not fit is taken back
+}
+
+TEST_CASE("the chat's model is `demo` where none is named, and a template is asked for") {
+    Harness etna;
+    etna.input_kind = InputKind::pipe;
+    etna.input = "hi\n";
+    const Outcome base = etna.run({"chat"});
+    CHECK(base.code == 1);
+    CHECK(contains(base.error, "the model has no chat template\nhint: "));
+    CHECK(etna.run({"chat", "demo", "--chat-template", "vicuna"}).code == 0);
+    CHECK(etna.prompt == "<s> USER: hi\nASSISTANT:");
+}
+
+TEST_CASE("a tool is run when the user agrees, and the model is told what it gave") {
+    Chat etna;
+    const auto tools = etna.write("tools.json", dice).string();
+    etna.answers = {calls_roll, "You have a number."};
+    for (const bool agrees : {true, false}) {
+        etna.agreements = {agrees ? "y" : "n"};
+        etna.questions.clear();
+        const Outcome outcome = etna.chat("roll for me\n", {"--tools", tools});
+        CAPTURE(outcome.error);
+        CHECK(outcome.output == "You have a number.\n");
+        CHECK(contains(etna.prompt, "\"name\": \"roll\""));
+        CHECK(!contains(etna.prompt, "command"));
+        CHECK(contains(etna.prompt,
+                       agrees ? "tool: {\"sides\": 6} 6" : "tool: the user did not allow this call"));
+        REQUIRE(etna.questions.size() == 1);
+        CHECK(contains(etna.questions[0], "run `cat; echo"));
+        CHECK(contains(outcome.error, "the model calls roll {\"sides\":6}"));
+    }
+}
+
+TEST_CASE("--yes and `always` agree to every call; without a terminal nothing is run") {
+    Chat etna;
+    const auto tools = etna.write("tools.json", dice).string();
+    etna.answers = {calls_roll, calls_roll, "done"};
+    CHECK(etna.chat("go\n", {"--tools", tools, "--yes"}).output == "done\n");
+    CHECK(count(etna.prompt, "tool: {\"sides\": 6} 6") == 2);
+    CHECK(etna.questions.empty());
+    etna.agreements = {"a"};
+    CHECK(etna.chat("go\n", {"--tools", tools}).output == "done\n");
+    CHECK(etna.questions.size() == 1);
+    const Outcome nobody = etna.chat("go\n", {"--tools", tools});
+    CHECK(count(etna.prompt, "did not allow") == 2);
+    CHECK(contains(nobody.error, "there is nobody to ask"));
+}
+
+TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
+    Chat etna;
+    etna.input_kind = InputKind::none;
+    std::string without = dice;
+    without.replace(without.find("\"command\""), 9, "\"unused\"");
+    const auto tools = etna.write("tools.json", without).string();
+    etna.answers = {calls_roll, "done"};
+    CHECK(etna.run({"run", "chatty", "go", "--tools", tools}).output ==
+          "{\"name\":\"roll\",\"arguments\":{\"sides\":6}}\n");
+    const auto report =
+        nlohmann::json::parse(etna.run({"run", "chatty", "go", "--tools", tools, "--json"}).output);
+    CHECK(report["finish_reason"] == "tool_calls");
+    CHECK(report["text"] == "");
+    REQUIRE(report["tool_calls"].size() == 1);
+    CHECK(report["tool_calls"][0]["function"]["name"] == "roll");
+    CHECK(report["tool_calls"][0]["id"].get<std::string>().size() == 9);
+    CHECK(etna.run({"run", "chatty", "go", "--tools", etna.write("run.json", dice), "--yes"}).output ==
+          "done\n");
+}
+
+TEST_CASE("run goes on with a conversation in a file") {
+    Chat etna;
+    etna.input_kind = InputKind::none;
+    const auto file = etna.write("request.json", R"({"messages": [{"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": "Ho"}, {"role": "user", "content": "And?"}]})");
+    CHECK(etna.run({"run", "chatty", "--messages", file}).output == "there was a dog.\n");
+    CHECK(etna.prompt == "<s> user: Hi</s> \nassistant: Ho</s> \nuser: And?</s> \nassistant:");
+    CHECK(etna.run({"run", "chatty", "--messages", file, "Well?", "--system", "Be"}).code == 0);
+    CHECK(etna.prompt.starts_with("<s> system: Be</s>"));
+    CHECK(etna.prompt.ends_with("user: And?</s> \nuser: Well?</s> \nassistant:"));
+    CHECK(contains(etna.run({"run", "demo", "--messages", file}).error,
+                   "no chat template, which --messages needs"));
+    CHECK(etna.run({"run", "chatty", "--messages", file, "--raw"}).code == 2);
+    CHECK(etna.run({"run", "chatty", "--messages", etna.write("bad.json", "[]")}).code == 2);
+}
+
+TEST_CASE("what a tool says is bounded, and its failure is told") {
+    Chat etna;
+    const auto tool = [&](const std::string& command) {
+        nlohmann::json list = nlohmann::json::parse(dice);
+        list[0]["command"] = command;
+        etna.answers = {calls_roll, "done"};
+        const Outcome outcome = etna.chat(
+            "go\n", {"--tools", etna.write("tools.json", list.dump()).string(), "--yes", "-c", "100000"});
+        CHECK(outcome.output == "done\n");
+        return etna.prompt;
+    };
+    CHECK(contains(tool("echo no >&2; exit 3"), "(exit code 3)"));
+    CHECK(contains(tool("kill -9 $$"), "(exit code 137)"));
+    CHECK(contains(tool("printf 'a\\377b'"), "tool: a\xef\xbf\xbd"
+                                             "b"));
+    CHECK(contains(tool("exec < /dev/null; yes | head -c 600"), "y\ny\n")); // arguments that nobody reads
+}
+
+TEST_CASE("files of tools that are none are refused") {
+    Chat etna;
+    for (const char* text :
+         {"", "{}", "[1]", "[{\"description\": \"x\"}]", "[{\"name\": \"a\"}, {\"name\": \"a\"}]"}) {
+        CAPTURE(text);
+        const Outcome outcome = etna.chat("hi\n", {"--tools", etna.write("tools.json", text).string()});
+        CHECK(outcome.code == 1);
+        CHECK(contains(outcome.error, "tools.json: "));
+    }
+}
+
+TEST_CASE("reasoning is shown on standard error when asked for, and never in the answer") {
+    Chat etna;
+    etna.answer = "<think>It is a dog.</think>A dog.";
+    const Outcome hidden = etna.chat("who?\n");
+    CHECK(hidden.output == "A dog.\n");
+    CHECK(hidden.error.empty());
+    const Outcome shown = etna.chat("who?\n/set reasoning hide\nwho?\n", {"--reasoning", "show"});
+    CHECK(shown.output == "A dog.\nA dog.\n");
+    CHECK(shown.error == "It is a dog.\n");
+    etna.input_kind = InputKind::none;
+    const auto report = nlohmann::json::parse(etna.run({"run", "chatty", "who?", "--json"}).output);
+    CHECK(report["text"] == "A dog.");
+    CHECK(report["reasoning"] == "It is a dog.");
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Writes language.json: what jinja2, set up as transformers does, makes of small templates.
+
+python3 language.py > language.json   (with jinja2 3.1.6)
+"""
+
+import copy
+import json
+import sys
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+CONTEXT = {
+    "i": 7, "n": -3, "f": 2.5, "z": 0, "t": True, "nil": None, "e": "", "s": "Hello World",
+    "u": "Größe ΑΣ ﬁ 東京\tx\n", "l": [3, 1, 2], "m": ["b", "A", "c", "B"], "nested": [1, [2, [3, [4]]]],
+    "d": {"b": 1, "a": [1, {"x": None}], "k y": "v"}, "html": "<a href='x'>&\"</a>",
+    "users": [{"name": "Zed", "age": 30, "tags": ["x"]}, {"name": "amy", "age": 25, "tags": []},
+              {"name": "Bob", "age": 30, "tags": ["y", "z"]}],
+}  # fmt: skip
+
+EXPRESSIONS = r"""
+1 + 2 * 3 | -2 ** 2 | 2 ** 3 ** 2 | 2 ** -1 | 7 // 2 | -7 // 2 | -7 % 3 | 7 % -3 | 7.5 % -2 | 7 / 2 | 6 / 2 | 1e20 | 1e16
+1e15 | 1e-5 | 0.0001 | 0.1 + 0.2 | 1_000 | 0x1F | 0b101 | 0o17 | 1.5e3 | -0.0 | 5 // 0.3 | 1 / 0 | 1 // 0 | 1 % 0 | true + true
+'a' ~ 1 ~ none ~ 2.0 ~ true | 'a' 'b' "c" | 'a' * 3 | 2 * [1, 2] | [1] + [2] | (1,) + (2, 3) | 'a' + 1 | 1 + 'a' | [1] + 'a'
+nil + 1 | {} + {} | 'x' - 1 | 1 < 2 < 3 | 1 < 3 < 2 | 1 == 1.0 | true == 1 | 'a' < 'b' | [1, 2] < [1, 3] | 'a' < 1 | nil == none
+1 in [1, 2] | 3 not in [1, 2] | 'ell' in s | 'b' in d | 1 in 'a' | 1 in 5 | not true and false | 1 and 2 or 3 | '' or 'x'
+0 and missing.x | missing | missing or 'd' | missing.a | missing['a'] | missing + 1 | missing == missing2 | missing() | nil.a | nil.a.b
+d.zz | d.zz.y | d['a'] | d.a[1].x | d.items | d['items'] is defined | d.k | d['k y'] | l[0] | l[-1] | l[9] | l[9].x | l['0'] | s[0]
+s[-1] | s[1:4] | s[::-1] | s[::2] | s[-3:] | s[:-3] | l[1:] | l[::-1] | (1, 2, 3)[1:] | range(10)[2:8:2] | u[0:5] | nested[1][1][1]
+l[5:1:-2] | l[::0] | i.real is defined | s.upper() | s.lower().title() | u.upper() | u.lower() | u.title() | 'ÀÉ ß'.capitalize()
+'ΑΣ ΣΑΣ'.lower() | 'ǆ ŉ'.title() | 'aB'.swapcase() | '  x '.strip() | 'xxaxx'.strip('x') | 'abcab'.lstrip('ab') | 'abcab'.rstrip('ab')
+' a  b '.split() | 'a,b,,c'.split(',') | 'a,b,c'.split(',', 1) | 'a b c'.rsplit(' ', 1) | ' a b '.split(none, 1) | 'a'.split('')
+'a\nb\r\nc\x0bd'.splitlines() | 'a\nb'.splitlines(true) | 'aaa'.replace('a', 'b', 2) | 'ab'.replace('', '-') | s.startswith('He')
+s.startswith(('x', 'He')) | s.endswith('d') | s.startswith(1) | s.find('o') | s.find('o', 5) | s.rfind('o') | s.find('zz') | s.index('zz')
+s.count('l') | ''.count('') | ','.join(['a', 'b']) | ','.join([1]) | '-'.join('abc') | '12'.isdigit() | '²'.isdigit() | '²'.isdecimal()
+'½'.isnumeric() | 'é'.isalpha() | ''.isalpha() | 'a1'.isalnum() | ' \t'.isspace() | 'Ab'.istitle() | 'ab'.islower() | 'x'.center(6, '*')
+'x'.ljust(3) ~ '|' | 'x'.rjust(3, '.') | '-5'.zfill(5) | 'a-b-c'.partition('-') | 'a-b-c'.rpartition('-') | 'abc'.removeprefix('a')
+'{} {1}'.format(1) | '{} {}'.format('a', 2) | '{0}{1}{0}'.format(1, 2) | '{a[x]:>5}|{b!r}'.format(a={'x': 1}, b='q') | '{:05.1f}'.format(2.345)
+'{:,}'.format(1234567) | '{:^7}|'.format('ab') | '{:x}'.format(255) | '{{}}'.format() | '%s-%d' % ('a', 3) | '%05.2f|%-5s|%x' % (2.5, 'a', 255)
+'%(a)s' % {'a': 1} | '%s' % l | '%d' % 'x' | '%s %s' % 'x' | '%%' % () | '%r' % 'q' | d.keys() | d.values() | d.items() | d.items() | list
+d.get('b') | d.get('q') | d.get('q', 5) | dict(a=1, b=2) | dict([(1, 2)]) | dict(d, c=3) | l.index(1) | l.count(3) | l.index(9) | l.append(1)
+d.update({}) | l.append | d.pop | s.__class__ | s.__class__.x | {'a': 1, 'a': 2} | {1: 2, 1.0: 3, true: 4} | {[]: 1} | ('x') | ('x',) | ()
+[1, 'a\'b', "a\"b", 'a\'"', none, 1.0, true] | {'k': 'v\n\t\\é\x00'} | 'a' if false | 'a' if true else 'b' | ('a' if false) is defined
+'{:>5}|'.format(t) | '{}'.format(t) | '{:+d}'.format(t) | '{:.1}'.format(t) | '{:_}'.format(l) | '{:+}'.format(d) | '{:,}'.format(missing) | '{}'.format(l)
+'{:,}'.format(s) | '{:+}'.format(s) | '{:#}'.format(s) | '{:=8}'.format(s) | '{:>8}'.format(nil) | 2.5.real | f.real | dict(missing) | dict(l[9], k=1) | dict(k=1)
+1 is odd | 2 is even | 9 is divisibleby 3 | 9 is divisibleby(2) | nil is none | s is string | i is number | true is number | true is integer
+2.0 is float | d is mapping | l is sequence | s is sequence | d is sequence | i is sequence | s is iterable | i is iterable | range is callable
+missing is defined | missing is undefined | 'ab' is lower | 'AB' is upper | 1 is sameas 1.0 | 'x' is in 'xyz' | 1 is in [1] | 'upper' is filter
+'even' is test | 1 is eq 1 | 1 is ne 2 | 1 is lt 2 | 1 is not none | 1 is nosuch | l is not string and d is mapping | html is escaped
+""".strip().replace("\n", " | ")  # fmt: skip
+
+FILTERS = r"""
+n|abs § s|attr('upper') is defined § l|batch(2)|list § l|batch(2, 0)|list § 'aBC d'|capitalize § 'x'|center(5) § l|count § missing|d('x') § ''|default('x')
+''|default('x', true) § nil|default('x') § d|dictsort § {'b': 1, 'A': 2}|dictsort § {'b': 1, 'A': 2}|dictsort(true) § {'b': 2, 'a': 3}|dictsort(by='value', reverse=true)
+html|e § html|e|e § html|forceescape § 1500|filesizeformat § 1500|filesizeformat(true) § 1|filesizeformat § l|first § []|first § ''|first|upper § '1.5'|float
+'x'|float(2.0) § '%s!'|format('a') § '%(x)s'|format(x=1) § users|groupby('age')|map('first')|list § users|groupby('age')|map(attribute='grouper')|list
+'a\nb\n\nc'|indent § 'a\nb\n\nc'|indent(2, true, true) § 'a\nb'|indent('> ') § 'a\n'|indent § '42'|int § '42.9'|int § 'x'|int § 'x'|int(9) § '0x1f'|int(base=16) § ' 7 '|int
+d|items|list § missing|items|list § 5|items|list § l|join § l|join(', ') § users|join(',', attribute='name') § l|last § s|last § s|length § 5|length § 'abc'|list § 'ÀB'|lower
+users|map(attribute='name')|list § users|map(attribute='q', default='-')|join § m|map('upper')|join § m|map('replace', 'b', 'x')|list § users|map(attribute='tags.0')|list
+m|max § m|min § m|max(true) § users|max(attribute='age') § []|max § l|reject('odd')|list § [0, 1, '']|reject|list § users|rejectattr('tags')|map(attribute='name')|list
+'aab'|replace('a', 'x', 1) § 5|replace(5, 6) § 'abc'|reverse § l|reverse|list § 2.5|round § 3.5|round § 42.55|round(1) § 42.55|round(1, 'floor') § 42|round(-1) § 2.1|round(0, 'ceil')|int
+'<b>'|safe + '<' § '<' + '<b>'|safe § '<b>'|safe ~ '<' § ['<b>'|safe] § [0, 1]|select|list § l|select('gt', 1)|list § l|select('in', [1, 2])|list
+users|selectattr('age', 'equalto', 30)|map(attribute='name')|list § users|selectattr('zz', 'defined')|list § l|slice(2)|list § l|slice(2, 'x')|list § m|sort § m|sort(true) § m|sort(case_sensitive=true)
+users|sort(attribute='age,name')|map(attribute='name')|list § [1, 'a']|sort § 5|string + '1' § ' <b>x</b>  y '|striptags § l|sum § users|sum(attribute='age') § l|sum(start=10) § [[1], [2]]|sum(start=[])
+'hello wORLD-x (y'|title § d|tojson § u|tojson § u|tojson(ensure_ascii=true) § d|tojson(indent=2) § d|tojson(separators=(',', ':')) § d|tojson(sort_keys=true) § [1.0, 1e20, none, true, 'a/b"']|tojson
+{1: 2, none: 3, true: 4}|tojson § missing|tojson § [missing]|tojson § []|tojson(indent=4) § {'a': [], 'b': {}}|tojson(indent=4) § '  x '|trim § 'xax'|trim('x') § 'foo bar baz qux'|truncate(9)
+'foo bar baz qux'|truncate(9, true) § 'foo bar baz qux'|truncate(11) § 'foo bar baz qux'|truncate(11, false, '!', 0) § ['a', 'A', 'b']|unique|list § ['a', 'A']|unique(true)|list
+'ß'|upper § 'a b/ü'|urlencode § {'a b': '1/2'}|urlencode § 'a b-c d'|wordcount § {'a': 1, 'b': none, 'c': '<'}|xmlattr § '{"a": [1, 2.5, null]}'|from_json § 1|nosuch § d|from_json § 'a'|join(1) § l|indent
+""".strip().replace("\n", " § ")  # fmt: skip
+
+TEMPLATES = [
+    "a\n", "a\n\n", "{% if true %}\nx\n{% endif %}\ny", "  {% if true %}  \n  x{% endif %}", "a  {%- if true -%}  b  {%- endif -%}  c",
+    "{%+ if true %} x{% endif %}", "  {%+ if true +%}\n x{% endif %}", "a {# c #}\n b", "a {#- c -#} b", "  {# c #}\nb", "{{ 1 }}\n{{ 2 -}}\n3",
+    "a\n  {{- 1 }}", "{% raw %}{{ x }}{% endraw %}", "{% raw -%}  {{ x }}  {%- endraw %}!", "a\r\nb\rc", "{% if i > 5: %}x{% endif %}",
+    "{% for x in l %}{{ loop.index }}/{{ loop.length }}{% if not loop.last %}, {% endif %}{% endfor %}",
+    "{% for x in [] %}a{% else %}b{% endfor %}", "{% for x in l if x > 1 %}{{ x }}{{ loop.revindex }}{% endfor %}",
+    "{% for x in l %}{% if x == 1 %}{% continue %}{% endif %}{{ x }}{% endfor %}", "{% for x in l %}{% if x == 1 %}{% break %}{% endif %}{{ x }}{% endfor %}",
+    "{% for x in l %}{% continue %}{% else %}else{% endfor %}", "{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}", "{% for a, b in l %}{% endfor %}",
+    "{% for x in m %}{{ loop.previtem }}<{{ x }}>{{ loop.nextitem }} {% endfor %}", "{% for x in m %}{{ loop.cycle('o', 'e') }}{% endfor %}",
+    "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}", "{% for x in nested recursive %}{{ loop.depth }}{{ loop(x) if x is not number else x }}{% endfor %}",
+    "{% for x in l %}{% for y in m %}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}", "{% for x in nil %}{% endfor %}", "{% for x in missing %}{% else %}e{% endfor %}",
+    "{% set x = 1 %}{% for y in l %}{% set x = y %}{% endfor %}{{ x }}", "{% for y in l %}{{ x }}{% set x = y %}{{ x }}{% endfor %}{{ x }}",
+    "{% set ns = namespace(x=0) %}{% for y in l %}{% set ns.x = ns.x + y %}{% endfor %}{{ ns.x }}{{ ns }}", "{% set d.x = 1 %}", "{% set a, b = 1, 2 %}{{ a }}{{ b }}",
+    "{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}", "{% set a, b = [1] %}", "{% set x %}a{{ i }}{% endset %}[{{ x }}]", "{% set x | upper | trim %} ab {% endset %}[{{ x }}]",
+    "{% if t %}{% set x = 1 %}{% endif %}{{ x }}", "{{ i }}{% set i = 1 %}{{ i }}", "{% macro m() %}{{ i }}{% endmacro %}{{ m() }}{% set i = 1 %}{{ m() }}",
+    "{% macro m(a, b=2) %}{{ a }}-{{ b }}{% endmacro %}{{ m(1) }} {{ m(1, 3) }} {{ m(b=1, a=2) }} {{ m() }}", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}",
+    "{% macro m(a) %}{% endmacro %}{{ m(c=2) }}", "{% macro m() %}{{ varargs }}{{ kwargs }}{% endmacro %}{{ m(1, 2, x=3) }}", "{% macro m(a, b=a) %}{{ b }}{% endmacro %}{{ m(4) }}",
+    "{% macro m(a) %}{{ a.x }}{% endmacro %}{{ m() }}", "{% macro m(n) %}{{ n }}{% if n > 0 %}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(3) }}",
+    "{% macro m() %}[{{ caller() }}]{% endmacro %}{% call m() %}x{% endcall %}", "{% macro m() %}{{ caller(1, b=2) }}{% endmacro %}{% call(a, b) m() %}{{ a }}{{ b }}{% endcall %}",
+    "{% macro m() %}{{ caller is defined }}{% endmacro %}{{ m() }}", "{{ m() }}{% macro m() %}x{% endmacro %}", "{% filter upper %}a{{ s }}{% endfilter %}",
+    "{% with a = 1, b = 2 %}{{ a + b }}{% endwith %}{{ a }}", "{% set c = cycler('a', 'b') %}{{ c.next() }}{{ c.next() }}{{ c.current }}", "{% set j = joiner() %}{{ j() }}a{{ j() }}b",
+    "{{ range(3)|list }}{{ range(1, 8, 3)|list }}{{ range(5, 0, -2)|list }}", "{{ range(10**6) }}", "{{ raise_exception('no ' ~ s) }}", "{{ l|map('upper', *[], **{})|list }}",
+    "{{ dict(**d)['b'] }}", "{{ '%s%s' | format(*['a', 'b']) }}", "{% if false %}{{ 1|nosuch }}{% endif %}ok", "{{ 1|nosuch if false }}", "{% for x in [] %}{{ 1|nosuch }}{% endfor %}",
+    "{% if x %}", "{% endif %}", "{{ 1 +", "{{ (1 }}", "{{ 1 2 }}", "{% nosuch %}", "{% for x %}{% endfor %}", "{{ 'a }}", "{# x", "{% raw %}", "{{ a.1.b }}", "{{ a[1 }}", "{% set 1 = 2 %}",
+    "{% set x = 1, 2 %}{{ x }}", "{{ 1, 2 }}", "{{ () }}{{ (1,) }}", "{{ }}", "{{ l.0 }}{{ nested.1.0 }}", "{% print 1, 2 %}", "{% include 'x' %}", "{% block a %}x{% endblock %}",
+    "{% set loop = 1 %}{{ loop }}", "{% for loop in l %}{% endfor %}", "{% break %}", "{% macro m(a, a) %}{% endmacro %}", "{% macro m(a=1, b) %}{% endmacro %}", "{{ m(1, a=2, 3) }}",
+    "{{ 'a\\tb\\u00e9\\x41\\101\\q' }}", "{{ \"a\" 'b' }}", "{{ -1|abs }}", "{{ -i|string + 'x' }}", "{{ not i is odd }}", "{{ 1 is odd is even }}", "{{ i is divisibleby 7 and t }}",
+    "{{ s | upper | replace('L', 'l') | length }}", "{{ {'a': 1}.a }}{{ {'items': 1}['items'] }}", "{{ (l|sort)[0] }}{{ l|sort|first }}", "{{ '' if nil is none else 'x' }}",
+    "{% macro m(a, b=2) %}{% endmacro %}{{ m.arguments }}{{ m.name }}{{ m.catch_kwargs }}", "{% set x, = [1] %}{{ x }}", "{% for x, in [[1], [2]] %}{{ x }}{% endfor %}",
+    "{% filter length %}abc{% endfilter %}", "{% filter length|string %}abc{% endfilter %}", "{% if false %}{% filter length %}abc{% endfilter %}{% endif %}ok",
+]  # fmt: skip
+
+
+def environment():
+    def tojson(x, ensure_ascii=False, indent=None, separators=None, sort_keys=False):
+        return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+    def raise_exception(message):
+        raise jinja2.exceptions.TemplateError(message)
+
+    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    env.filters["tojson"] = tojson
+    env.filters["from_json"] = json.loads
+    env.globals["raise_exception"] = raise_exception
+    return env
+
+
+def main():
+    env = environment()
+    templates = ["{{ " + text.strip() + " }}" for text in EXPRESSIONS.split(" | ") + FILTERS.split(" § ")] + TEMPLATES
+    lines = []
+    for template in templates:
+        try:
+            case = {"template": template, "output": env.from_string(template).render(**copy.deepcopy(CONTEXT))}
+        except Exception as error:
+            case = {"template": template, "error": f"{type(error).__name__}: {error}"}
+            if isinstance(error, jinja2.TemplateSyntaxError):
+                case["line"] = error.lineno
+        if " at 0x" not in case.get("output", ""):
+            lines.append(json.dumps(case, ensure_ascii=False))
+    sys.stdout.write('{"context": ' + json.dumps(CONTEXT, ensure_ascii=False) + ',\n"cases": [\n' + ",\n".join(lines) + "\n]}\n")
+
+
+main()
