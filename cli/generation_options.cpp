@@ -38,9 +38,10 @@ Result<std::vector<std::string>> read_stops(const OptionValues& values) {
 Result<chat::Thinking> read_thinking(const OptionValues& values) {
     ETNA_TRY(const bool on, values.flag("think"));
     ETNA_TRY(const bool off, values.flag("no-think"));
-    if (on && off)
+    if (on && off) {
         return Error{ErrorKind::invalid_argument, "--think and --no-think contradict each other",
                      "leave one of them out"};
+    }
     if (on)
         return chat::Thinking::on;
     return off ? chat::Thinking::off : chat::Thinking::as_template_says;

@@ -37,7 +37,7 @@ std::string text_of(const Json& json) {
 }
 
 Json arguments_of(const chat::output::Call& call) {
-    Json arguments = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
+    const Json arguments = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
     return arguments.is_discarded() ? Json(call.arguments) : arguments;
 }
 

@@ -26,10 +26,11 @@ std::string told(const Result<ShellOutcome>& outcome) {
     std::string text = repaired_utf8(outcome->output);
     if (outcome->is_cut)
         text += "\n(more was cut off)";
-    if (outcome->is_stopped)
+    if (outcome->is_stopped) {
         text += "\n(the user stopped it)";
-    else if (outcome->exit_code != 0)
+    } else if (outcome->exit_code != 0) {
         text += fmt::format("\n(exit code {})", outcome->exit_code);
+    }
     return text;
 }
 

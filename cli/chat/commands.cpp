@@ -22,9 +22,10 @@ namespace {
 constexpr std::size_t file_bytes_max = 16 * mebibyte;
 
 Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
-    for (const ChatCommand& command : chat_commands())
-        state.diagnostics.line(
-            fmt::format("{:<18} {}", fmt::format("{} {}", command.name, command.argument), command.summary));
+    for (const ChatCommand& command : chat_commands()) {
+        const std::string usage = fmt::format("{} {}", command.name, command.argument);
+        state.diagnostics.line(fmt::format("{:<18} {}", usage, command.summary));
+    }
     state.diagnostics.line("\"\"\"                begins and ends a message of several lines");
     state.diagnostics.line("Ctrl-C             stops an answer, or throws away what was typed");
     return ChatStep::go_on;
@@ -149,6 +150,7 @@ constexpr std::array all = {
 
 Error no_such_command(const std::string& name) {
     std::vector<std::string> known;
+    known.reserve(all.size());
     for (const ChatCommand& command : all)
         known.emplace_back(command.name);
     const auto near = store::similar(name, known);

@@ -165,7 +165,9 @@ Result<std::unique_ptr<EditReader>> EditReader::create(int descriptor, EditOptio
     use_utf8_locale();
     auto content = std::make_unique<Content>();
     content->options = std::move(options);
-    content->output.reset(::fdopen(::dup(descriptor), "w"));
+    const int screen = ::dup(descriptor); // closed with the stream
+    if (screen >= 0)
+        content->output.reset(::fdopen(screen, "w"));
     content->history.reset(history_winit());
     if (content->output)
         content->edit.reset(el_init("etna", stdin, content->output.get(), content->output.get()));

@@ -41,7 +41,7 @@ ChatSession::ChatSession(generate::Model model, const ChatSettings& settings, To
     set_system(settings.generation().system);
 }
 
-Status ChatSession::say(std::string text) {
+Status ChatSession::say(const std::string& text) {
     const std::vector<chat::Message> before = messages_;
     messages_.push_back({.role = chat::Role::user, .content = attached_ + text});
     const Status status = answer();

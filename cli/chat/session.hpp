@@ -35,7 +35,7 @@ public:
     /// Sends a user's message and shows the answer. Ctrl-C stops it; what has come stays. When the context is
     /// full, the oldest turns are forgotten first. Errors: those of take_turn(); the message is taken back
     /// then.
-    Status say(std::string text);
+    Status say(const std::string& text);
 
     /// Answers the last message once more. Error: invalid_argument (there is none).
     Status retry();

@@ -26,7 +26,7 @@ std::string_view name_of(Role role) {
 }
 
 Json parsed_or_text(const std::string& text) {
-    Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
     return json.is_discarded() ? Json(text) : json;
 }
 

@@ -136,9 +136,10 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
     Answer answer(model, prompt, request, sink);
     bool cancelled = false;
     const engine::Finished last = drain(stream, answer, stop_requested, cancelled);
-    if (request.transcript != nullptr)
+    if (request.transcript != nullptr) {
         request.transcript->record(model.tokenizer(), prompt.text, std::move(prompt.content),
                                    answer.tokens());
+    }
     if (last.error && !cancelled && !answer.stopped())
         return *last.error;
     answer.finish(last.end_token);

@@ -131,12 +131,13 @@ TEST_CASE("arguments come as the template wants them") {
 }
 
 TEST_CASE("tools are told in words where the template knows none") {
-    Conversation conversation = {.messages = {{.role = Role::user, .content = "A"},
-                                              {.role = Role::assistant,
-                                               .content = "B",
-                                               .tool_calls = {{"x", "roll", R"({"sides": 6})"}}},
-                                              {.role = Role::tool, .content = "4", .tool_call_id = "x"}},
-                                 .tools = R"([{"type": "function", "function": {"name": "roll"}}])"};
+    const Conversation conversation = {
+        .messages = {{.role = Role::user, .content = "A"},
+                     {.role = Role::assistant,
+                      .content = "B",
+                      .tool_calls = {{"x", "roll", R"({"sides": 6})"}}},
+                     {.role = Role::tool, .content = "4", .tool_call_id = "x"}},
+        .tools = R"([{"type": "function", "function": {"name": "roll"}}])"};
     const auto prompt = adapted(plain, request_json(conversation));
     CHECK(prompt.tools_in_text);
     CHECK(prompt.notes.size() == 1);
