@@ -21,7 +21,9 @@ class Terminal:
                   f"{shlex.join(inner)}; echo exit code $?; exec cat")
 
     def tmux(self, *arguments, text=None):
-        done = subprocess.run(["tmux", "-L", self.socket, *arguments], capture_output=True, text=True, input=text, check=False)
+        # -u: whatever the locale of who runs the test.
+        done = subprocess.run(["tmux", "-u", "-L", self.socket, *arguments], capture_output=True, encoding="utf-8", input=text,
+                              check=False)
         if done.returncode != 0:
             raise RuntimeError(f"tmux {arguments[0]}: {done.stderr}")
         return done.stdout
