@@ -87,7 +87,7 @@ Result<const ChatFormat*> ChatFormats::find(const chat::TemplatePurpose& purpose
         formats_.find(chosen_.empty() ? templates_.choose(purpose) : std::string_view(chosen_));
     if (found == formats_.end()) {
         return Error{ErrorKind::invalid_argument, "the model has no chat template",
-                     "use --raw, or name one with --chat-template"};
+                     "name one with --chat-template, or let `etna run --raw` go on with plain text"};
     }
     if (!found->second)
         return found->second.error();

@@ -7,10 +7,14 @@ goes on. The rate of learning is constant and falls to nothing over the last par
 """
 
 import argparse
+import os
 import pathlib
 import time
 
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before torch loads it: a process for each core instead
+
 import torch
+from torch import multiprocessing
 from torch.nn import functional
 
 from conversation import learnable
@@ -70,55 +74,107 @@ def rate_at(progress, number):
     return min(1.0, (number + 1) / WARM_STEPS, max(0.0, (1 - progress) / FALLING))
 
 
+class Shared:
+    """What the processes of one training share: weights, moments, a row of gradients each, losses, and the place where they meet."""
+
+    def __init__(self, name, processes):
+        torch.manual_seed(1)
+        self.model = Model(SIZES[name]).share_memory()
+        self.optimizer = Optimizer(self.model)
+        self.gradients = torch.zeros(processes, sum(weight.numel() for weight in self.model.parameters())).share_memory_()
+        self.losses = torch.zeros(processes).share_memory_()
+        self.stopped = torch.zeros(1, dtype=torch.bool).share_memory_()
+        self.barrier = multiprocessing.get_context("fork").Barrier(processes)
+
+    def gather(self, rank):
+        """Adds up what every process found, once all have."""
+        torch.cat([weight.grad.flatten() for weight in self.model.parameters()], out=self.gradients[rank])
+        self.barrier.wait()
+        whole, place = self.gradients.sum(0), 0
+        for weight in self.model.parameters():
+            weight.grad = whole[place:place + weight.numel()].view_as(weight)
+            place += weight.numel()
+
+
+def learn(shared, rank, conversations, progress, number):
+    """One step of one process: its share of the conversations, and its share of the update. Returns the loss of the whole step."""
+    model, processes = shared.model, len(shared.losses)
+    whole = sum(sum(wanted) ** 0.5 for _, wanted in conversations)
+    for weight in model.parameters():
+        weight.grad = torch.zeros_like(weight)
+    shared.losses[rank] = 0.0
+    for ids, targets, weights in map(tensors_of, parts_of(conversations[rank::processes])):
+        wanted = weights > 0
+        losses = functional.cross_entropy(model(ids, wanted), targets[wanted], reduction="none")
+        loss = (losses * weights[wanted]).sum() / whole
+        loss.backward()
+        shared.losses[rank] += loss.item()
+    shared.gather(rank)
+    rate, loss = rate_at(progress, number), shared.losses.sum().item()
+    shared.optimizer.step(MATRIX_RATE * rate, OTHER_RATE * rate, DECAY, rank, processes)
+    shared.barrier.wait()
+    return loss
+
+
+def train(shared, rank, options, stored):
+    """The loop of one process. The first one tells how it goes and keeps checkpoints."""
+    torch.set_flush_denormal(True)  # ten times slower otherwise
+    torch.set_num_threads(1)  # a process for each core instead
+    vocabulary = Vocabulary(options.folder / "vocabulary.json")
+    number, seen, spent_s = stored["number"], stored["seen"], stored["spent_s"]
+    began = kept = time.monotonic()
+    mean = None
+    while seen < options.tokens * 1e6 and not shared.stopped:
+        conversations, tokens = step_of(number, vocabulary)
+        loss = learn(shared, rank, conversations, seen / (options.tokens * 1e6), number)
+        number, seen = number + 1, seen + tokens
+        if rank > 0:
+            continue
+        elapsed = time.monotonic() - began
+        mean = loss if mean is None else 0.95 * mean + 0.05 * loss
+        if number % 20 == 0:
+            print(f"step {number} tokens {seen / 1e6:.2f} M loss {mean:.4f} {spent_s + elapsed:.0f} s", flush=True)
+        shared.stopped[0] = elapsed > options.minutes * 60
+        if began + elapsed - kept > CHECKPOINT_S:
+            keep(shared, options, {"number": number, "seen": seen, "spent_s": spent_s + elapsed})
+            kept = time.monotonic()
+    if rank == 0:
+        keep(shared, options, {"number": number, "seen": seen, "spent_s": spent_s + time.monotonic() - began})
+
+
+def checkpoint_of(options):
+    return options.folder / f"{options.name}.checkpoint"
+
+
+def keep(shared, options, place):
+    """In a file of another name first: a run that is stopped here leaves the last checkpoint whole."""
+    fresh = checkpoint_of(options).with_suffix(".new")
+    torch.save({"model": shared.model.state_dict(), "optimizer": shared.optimizer.state(), **place}, fresh)
+    fresh.rename(checkpoint_of(options))
+
+
 def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("name", choices=SIZES)
     arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("--tokens", type=float, default=40.0, help="millions to learn from")
+    arguments.add_argument("--tokens", type=float, default=36.0, help="millions to learn from")
     arguments.add_argument("--minutes", type=float, default=1e9, help="stop and keep a checkpoint after so many")
+    arguments.add_argument("--processes", type=int, default=os.cpu_count())
     options = arguments.parse_args()
-    torch.set_flush_denormal(True)  # ten times slower otherwise
-    torch.manual_seed(1)
-    vocabulary = Vocabulary(options.folder / "vocabulary.json")
-    model = Model(SIZES[options.name])
-    optimizer = Optimizer(model)
-    checkpoint = options.folder / f"{options.name}.checkpoint"
-    number, seen, spent_s = 0, 0, 0.0
-    if checkpoint.exists():
-        stored = torch.load(checkpoint)
-        model.load_state_dict(stored["model"])
-        optimizer.load(stored["optimizer"])
-        number, seen, spent_s = stored["number"], stored["seen"], stored["spent_s"]
-
-    def keep():
-        torch.save({"model": model.state_dict(), "optimizer": optimizer.state(), "number": number, "seen": seen,
-                    "spent_s": spent_s + time.monotonic() - began}, f"{checkpoint}.new")  # fmt: skip
-        pathlib.Path(f"{checkpoint}.new").rename(checkpoint)
-
-    began = kept = time.monotonic()
-    print(f"{sum(weight.numel() for weight in model.parameters())} parameters, from step {number}", flush=True)
-    mean = None
-    while seen < options.tokens * 1e6 and time.monotonic() - began < options.minutes * 60:
-        conversations, tokens = step_of(number, vocabulary)
-        parts = [tensors_of(part) for part in parts_of(conversations)]
-        whole = sum(weights.sum() for _, _, weights in parts)
-        loss = 0.0
-        for ids, targets, weights in parts:
-            wanted = weights > 0
-            losses = functional.cross_entropy(model(ids, wanted), targets[wanted], reduction="none")
-            part_loss = (losses * weights[wanted]).sum() / whole
-            part_loss.backward()
-            loss += part_loss.item()
-        rate = rate_at(seen / (options.tokens * 1e6), number)
-        optimizer.step(MATRIX_RATE * rate, OTHER_RATE * rate, DECAY)
-        number, seen = number + 1, seen + tokens
-        mean = loss if mean is None else 0.95 * mean + 0.05 * loss
-        if number % 20 == 0:
-            print(f"step {number} tokens {seen / 1e6:.2f} M loss {mean:.4f} rate {rate:.3f} {spent_s + time.monotonic() - began:.0f} s", flush=True)
-        if time.monotonic() - kept > CHECKPOINT_S:
-            keep()
-            kept = time.monotonic()
-    keep()
+    shared = Shared(options.name, options.processes)
+    stored = {"number": 0, "seen": 0, "spent_s": 0.0}
+    if checkpoint_of(options).exists():
+        stored = torch.load(checkpoint_of(options))
+        shared.model.load_state_dict(stored["model"])
+        shared.optimizer.load(stored["optimizer"])
+    print(f"{shared.gradients.shape[1]} parameters, from step {stored['number']}", flush=True)
+    others = [multiprocessing.get_context("fork").Process(target=train, args=(shared, rank, options, stored), daemon=True)
+              for rank in range(1, options.processes)]  # fmt: skip
+    for process in others:
+        process.start()
+    train(shared, 0, options, stored)
+    for process in others:
+        process.join()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// One request from prompt to events, on the fake executor behind the demo model's tokenizer.
+// One request from prompt to events, on the fake executor behind stories260K's tokenizer.
 
 #include "core/text/tokenizer.hpp"
 #include "tests/generate/answers.hpp"
@@ -72,7 +72,7 @@ TEST_CASE("prompts that cannot be served are refused before anything is generate
     Request conversation;
     conversation.prompt = chat::Conversation{.messages = {{.role = chat::Role::user, .content = "hi"}}};
     REQUIRE(generate::generate(model, conversation, events.sink()).error().hint ==
-            "use --raw, or name one with --chat-template");
+            "name one with --chat-template, or let `etna run --raw` go on with plain text");
 
     std::string longer;
     for (int i = 0; i < 300; ++i)

@@ -9,21 +9,6 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// What is left of a loop whose length was asked for.
-class RestCursor final : public Cursor {
-public:
-    explicit RestCursor(std::vector<Value> items) : items_(std::move(items)) {}
-    Result<std::optional<Value>> next(Machine& /*machine*/) override {
-        if (place_ == items_.size())
-            return std::optional<Value>();
-        return std::optional<Value>(items_[place_++]);
-    }
-
-private:
-    std::vector<Value> items_;
-    std::size_t place_ = 0;
-};
-
 LoopObject& loop_of(const Value& self) {
     return static_cast<LoopObject&>(*self.object());
 }
@@ -74,7 +59,7 @@ Result<std::optional<std::size_t>> LoopObject::length(Machine& machine) {
             rest.push_back(std::move(*next));
         }
         length_ = rest.size() + static_cast<std::size_t>(index0_ + 1) + (after_ ? 1 : 0);
-        cursor_ = std::make_unique<RestCursor>(std::move(rest));
+        cursor_ = std::make_unique<VectorCursor>(std::move(rest));
     }
     return length_;
 }

@@ -126,21 +126,6 @@ private:
     std::size_t position_ = 0;
 };
 
-class VectorCursor final : public Cursor {
-public:
-    explicit VectorCursor(std::vector<Value> items) : items_(std::move(items)) {}
-
-    Result<std::optional<Value>> next(Machine& /*machine*/) override {
-        if (place_ == items_.size())
-            return std::optional<Value>();
-        return std::optional<Value>(items_[place_++]);
-    }
-
-private:
-    std::vector<Value> items_;
-    std::size_t place_ = 0;
-};
-
 /// repr() of a key that is no string, as far as keys that miss are worth it.
 std::string plain_repr(const Value& key) {
     switch (key.type()) {

@@ -34,4 +34,20 @@ bool is_number(const Value& value); ///< bool, int or float
 double real_of(const Value& number);
 std::optional<int64_t> integer_of(const Value& value); ///< of an int or bool
 
+/// Over items of its own.
+class VectorCursor final : public Cursor {
+public:
+    explicit VectorCursor(std::vector<Value> items) : items_(std::move(items)) {}
+
+    Result<std::optional<Value>> next(Machine& /*machine*/) override {
+        if (place_ == items_.size())
+            return std::optional<Value>();
+        return std::optional<Value>(items_[place_++]);
+    }
+
+private:
+    std::vector<Value> items_;
+    std::size_t place_ = 0;
+};
+
 } // namespace etna::chat::jinja

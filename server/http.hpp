@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// What an endpoint knows of HTTP. No socket and no library: those are in server/connection.
+namespace etna::server {
+
+/// What the other side of a connection has done with it.
+enum class PeerState : uint8_t {
+    open,
+    half_closed, ///< it sends nothing more; whether it still reads, only a write can tell
+    gone,        ///< reset, or an error
+};
+
+/// Names in lower case. Where a request repeats one, the first counts, except that `Host` twice is refused.
+using Headers = std::map<std::string, std::string, std::less<>>;
+
+/// A request whose head and body have arrived.
+struct HttpRequest {
+    std::string method; ///< "GET"
+    std::string path;   ///< decoded, without the query
+    Headers headers;
+    std::string body;
+    std::string remote_address; ///< for logs
+    /// Whether nobody waits for the answer any more: the connection was reset, or closed in both directions.
+    /// A client that only closed its sending half still waits. Cheap enough to be asked many times a second.
+    /// Valid until the answer is returned; after that HttpWriter::write() tells.
+    std::function<bool()> is_client_gone = [] { return false; };
+
+    /// The header's value; empty where it is absent.
+    [[nodiscard]] std::string_view header(std::string_view name) const {
+        const auto found = headers.find(name);
+        return found == headers.end() ? std::string_view() : std::string_view(found->second);
+    }
+};
+
+/// Where a streamed body goes. Blocks while the client does not read, at most the connection's write timeout.
+class HttpWriter {
+public:
+    HttpWriter() = default;
+    HttpWriter(const HttpWriter&) = delete;
+    HttpWriter& operator=(const HttpWriter&) = delete;
+    virtual ~HttpWriter() = default;
+
+    /// False when the client is gone; everything after is then dropped.
+    virtual bool write(std::string_view bytes) = 0;
+
+    /// What is known of the client without writing.
+    virtual PeerState peer() = 0;
+};
+
+/// An answer: a status and headers, and the body whole or in pieces.
+struct HttpReply {
+    int status = 200;
+    Headers headers = {};
+    std::string content_type = "application/json";
+    std::string body = {};
+    /// Writes the body in pieces, after the headers have been sent; replaces `body`. Called once at most, on
+    /// the connection's thread; not at all where the client is gone before.
+    std::function<void(HttpWriter&)> stream = {};
+};
+
+} // namespace etna::server

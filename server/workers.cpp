@@ -1,0 +1,78 @@
+#include "server/workers.hpp"
+
+#include <system_error>
+#include <utility>
+
+namespace etna::server {
+
+Workers::~Workers() {
+    {
+        std::unique_lock lock(mutex_);
+        is_ending_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return threads_.empty(); });
+    }
+    for (std::thread& thread : ended_)
+        thread.join();
+}
+
+bool Workers::start(Work work) {
+    Threads ended;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (is_ending_)
+            return false;
+        if (waiting_.size() == idle_) {
+            if (threads_.size() == threads_max_)
+                return false;
+            const auto self = threads_.emplace(threads_.end());
+            try {
+                *self = std::thread([this, self] { loop(self); });
+            } catch (const std::system_error&) { // the system has no more threads
+                threads_.erase(self);
+                return false;
+            }
+            ++idle_;
+        }
+        waiting_.push_back(std::move(work));
+        ++busy_;
+        ended.swap(ended_);
+    }
+    changed_.notify_all();
+    for (std::thread& thread : ended)
+        thread.join();
+    return true;
+}
+
+void Workers::wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return busy_ == 0; });
+}
+
+std::size_t Workers::busy() const {
+    const std::scoped_lock lock(mutex_);
+    return busy_;
+}
+
+void Workers::loop(Threads::iterator self) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait_for(lock, idle_time, [this] { return is_ending_ || !waiting_.empty(); });
+        if (waiting_.empty())
+            break;
+        --idle_;
+        const Work work = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        work();
+        lock.lock();
+        --busy_;
+        ++idle_;
+        changed_.notify_all();
+    }
+    --idle_;
+    ended_.splice(ended_.end(), threads_, self);
+    changed_.notify_all();
+}
+
+} // namespace etna::server
