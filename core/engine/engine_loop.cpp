@@ -15,18 +15,18 @@ Engine::Loop::Loop(std::unique_ptr<Executor> executor, const EngineOptions& opti
 
 Engine::Loop::~Loop() {
     {
-        const std::scoped_lock lock(mutex_);
+        const std::scoped_lock lock(bell_->mutex);
         is_stopping_ = true;
     }
-    changed_.notify_one();
+    bell_->changed.notify_one();
     thread_.join();
 }
 
 Result<Stream> Engine::Loop::submit(Request request) {
     ETNA_CHECK(check(request, limits_));
-    auto channel = std::make_shared<Channel>();
+    auto channel = std::make_shared<Channel>(request.unread_max, bell_);
     {
-        const std::scoped_lock lock(mutex_);
+        const std::scoped_lock lock(bell_->mutex);
         if (closed_)
             return *closed_;
         if (inbox_.size() + waiting_ >= queue_max_) {
@@ -36,7 +36,7 @@ Result<Stream> Engine::Loop::submit(Request request) {
         }
         inbox_.push_back({next_id_++, std::move(request), channel, Clock::now()});
     }
-    changed_.notify_one();
+    bell_->changed.notify_one();
     return Stream(std::move(channel));
 }
 
@@ -65,10 +65,12 @@ Status Engine::Loop::work() {
 bool Engine::Loop::take_submissions() {
     std::vector<Submission> taken;
     {
-        std::unique_lock lock(mutex_);
-        const bool is_idle = scheduler_.is_idle() && tickets_.empty();
+        std::unique_lock lock(bell_->mutex);
+        const bool is_idle = waits_for_readers_ || (scheduler_.is_idle() && tickets_.empty());
         waiting_ = scheduler_.waiting_count();
-        changed_.wait(lock, [&] { return !is_idle || is_stopping_ || !inbox_.empty(); });
+        bell_->changed.wait(lock,
+                            [&] { return !is_idle || is_stopping_ || !inbox_.empty() || bell_->is_rung; });
+        bell_->is_rung = false;
         if (is_stopping_)
             return false;
         waiting_ += static_cast<uint32_t>(inbox_.size());
@@ -84,7 +86,8 @@ bool Engine::Loop::take_submissions() {
 /// Starts a batch if the executor can take one; waits for the oldest when it is full, or nothing more can
 /// start.
 Status Engine::Loop::step() {
-    cancel_requested();
+    follow_readers();
+    waits_for_readers_ = false;
     if (tickets_.size() < limits_.in_flight_max) {
         ETNA_TRY(const bool started, submit_batch());
         if (started && tickets_.size() < limits_.in_flight_max)
@@ -98,7 +101,8 @@ Result<bool> Engine::Loop::submit_batch() {
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
     const bool is_stuck = batch.rows.empty() && updates_.empty() && tickets_.empty() && !scheduler_.is_idle();
     deliver();
-    if (is_stuck)
+    waits_for_readers_ = is_stuck && scheduler_.holds_any();
+    if (is_stuck && !waits_for_readers_)
         return Error{ErrorKind::internal, "requests are waiting, and none can run"};
 #if ETNA_CHECKS
     ETNA_CHECK(scheduler_.verify());
@@ -107,7 +111,7 @@ Result<bool> Engine::Loop::submit_batch() {
         return false;
     ETNA_TRY(const Ticket ticket, executor_->submit(batch));
     tickets_.push_back(ticket);
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(bell_->mutex);
     waiting_ = scheduler_.waiting_count();
     return true;
 }
@@ -121,10 +125,14 @@ Status Engine::Loop::read_outputs() {
     return status;
 }
 
-void Engine::Loop::cancel_requested() {
+/// Ends the requests that nobody wants any more, and lets those wait whose reader is behind.
+void Engine::Loop::follow_readers() {
     for (const auto& [id, channel] : channels_) {
-        if (channel->is_cancelled())
+        if (channel->is_cancelled()) {
             scheduler_.cancel(id, updates_, Clock::now());
+        } else {
+            scheduler_.set_pace(id, channel->is_full() ? Pace::hold : Pace::go_on);
+        }
     }
     deliver();
 }
@@ -148,7 +156,7 @@ void Engine::Loop::deliver() {
 void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {
     scheduler_.end_all(reason, error, updates_, Clock::now());
     deliver();
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(bell_->mutex);
     closed_ = error.value_or(Error{ErrorKind::cancelled, "the engine was shut down"});
     for (const Submission& submission : inbox_) {
         Finished finished;

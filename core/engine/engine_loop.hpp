@@ -17,7 +17,7 @@
 namespace etna::engine {
 
 /// The engine's thread, and the inbox through which the others reach it. The executor, the scheduler and the
-/// channels in `channels_` belong to the thread; the inbox is guarded by `mutex_`.
+/// channels in `channels_` belong to the thread; the inbox is guarded by the bell's mutex.
 class Engine::Loop {
 public:
     Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key);
@@ -42,7 +42,7 @@ private:
     Status step();
     Result<bool> submit_batch();
     Status read_outputs();
-    void cancel_requested();
+    void follow_readers();
     void deliver();
     void close(FinishReason reason, const std::optional<Error>& error);
 
@@ -51,11 +51,11 @@ private:
     const uint32_t queue_max_;
     Scheduler scheduler_;
     std::map<RequestId, std::shared_ptr<Channel>> channels_;
-    std::deque<Ticket> tickets_; ///< unread, oldest first
-    Updates updates_;            ///< to be delivered
+    std::deque<Ticket> tickets_;     ///< unread, oldest first
+    Updates updates_;                ///< to be delivered
+    bool waits_for_readers_ = false; ///< nothing can run before one of them reads or leaves
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
     uint32_t waiting_ = 0;        ///< in the scheduler's queue

@@ -27,6 +27,10 @@ struct Request {
     uint32_t top_candidates = 0;             ///< how many TokenEvent::top has; at most Limits::candidates_max
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
+    uint32_t min_tokens = 0;                 ///< before so many, end tokens are impossible
+    /// No token is begun for this request while so many wait in its stream to be read; the few that were
+    /// begun by then still come. 0: as many as there are.
+    uint32_t unread_max = 0;
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 

@@ -68,7 +68,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
 }
 
 bool Scheduler::samples_on_device(const Sequence& sequence) const {
-    return wish_of(sequence, limits_).want == Want::sampled;
+    return wish_of(sequence, sequence.expected_length() - 1, limits_).want == Want::sampled;
 }
 
 /// Whether the next row has an input, a place for its output, and a use.
@@ -82,7 +82,7 @@ bool Scheduler::can_generate(const Sequence& sequence) const {
 void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_point now) {
     for (std::size_t i = 0; i < running_.size(); ++i) {
         Sequence& sequence = *running_[i];
-        if (sequence.state != SequenceState::decode || !can_generate(sequence))
+        if (sequence.state != SequenceState::decode || sequence.pace == Pace::hold || !can_generate(sequence))
             continue;
         if (!find_page(sequence, updates, now))
             return; // the youngest itself had to yield; nobody comes after it
@@ -121,6 +121,17 @@ void Scheduler::preempt(Sequence& sequence) {
     insert_by_age(waiting_, &sequence);
 }
 
+/// Takes the place and the pages of the youngest sequence that is held. False where there is none to take.
+bool Scheduler::preempt_held() {
+    const auto held = std::find_if(running_.rbegin(), running_.rend(), [](const Sequence* one) {
+        return one->pace == Pace::hold && one->state == SequenceState::decode && one->unread == 0;
+    });
+    if (held == running_.rend())
+        return false;
+    preempt(**held);
+    return true;
+}
+
 /// Rows for known tokens, as many as fit. Their pages were taken on admission.
 void Scheduler::schedule_known(Sequence& sequence, Step& step) {
     const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
@@ -133,11 +144,19 @@ void Scheduler::schedule_known(Sequence& sequence, Step& step) {
 }
 
 void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
-    while (!waiting_.empty() && running_.size() < running_max_ && batch_.rows.size() < limits_.rows_max) {
-        Sequence& sequence = *waiting_.front();
+    while (batch_.rows.size() < limits_.rows_max) {
+        const auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                                       [](const Sequence* one) { return one->pace == Pace::go_on; });
+        if (next == waiting_.end())
+            return;
+        Sequence& sequence = **next;
+        if (running_.size() == running_max_ && !preempt_held())
+            return;
         if (sequence.unread > 0)
             return; // it was preempted; its last tokens are still to come
         if (!take_pages(sequence)) {
+            if (preempt_held())
+                continue;
             if (!running_.empty())
                 return;
             Finished finished = describe_end(sequence, now); // it outgrew the memory
@@ -145,7 +164,7 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
             end(sequence, std::move(finished), updates);
             continue;
         }
-        waiting_.pop_front();
+        waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &sequence));
         insert_by_age(running_, &sequence);
         sequence.state = SequenceState::prefill;
         if (!sequence.admitted) {
@@ -198,7 +217,7 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
 }
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
-    const Wish wish = wish_of(sequence, limits_);
+    const Wish wish = wish_of(sequence, row.index, limits_);
     row.want = wish.want;
     row.candidates = wish.candidates;
     sequence.slot.reset();
@@ -278,6 +297,16 @@ void Scheduler::cancel(RequestId id, Updates& updates, Clock::time_point now) {
     Finished finished = describe_end(found->second, now);
     finished.reason = FinishReason::cancelled;
     end(found->second, std::move(finished), updates);
+}
+
+void Scheduler::set_pace(RequestId id, Pace pace) {
+    if (const auto found = sequences_.find(id); found != sequences_.end())
+        found->second.pace = pace;
+}
+
+bool Scheduler::holds_any() const {
+    return std::any_of(sequences_.begin(), sequences_.end(),
+                       [](const auto& entry) { return entry.second.pace == Pace::hold; });
 }
 
 void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,

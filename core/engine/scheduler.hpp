@@ -44,8 +44,8 @@ Status check(const Limits& limits);
 /// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first; then
 /// waiting requests, first come first served, while their known tokens find pages. When a sequence that
 /// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
-/// as the same kind of rows. A sequence that is alone then has used up the memory, and ends with
-/// FinishReason::length.
+/// as the same kind of rows. A sequence that is held gives way to any that waits. A sequence that is alone
+/// then has used up the memory, and ends with FinishReason::length.
 ///
 /// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
 class Scheduler {
@@ -66,6 +66,12 @@ public:
 
     /// Ends a request at once and frees its pages; unknown and finished ones are ignored.
     void cancel(RequestId id, Updates& updates, Clock::time_point now);
+
+    /// Lets a request wait, or go on; unknown and finished ones are ignored.
+    void set_pace(RequestId id, Pace pace);
+
+    /// Whether a request is held.
+    [[nodiscard]] bool holds_any() const;
 
     /// Ends every request.
     void end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,
@@ -98,6 +104,7 @@ private:
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
     void want_output(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
+    bool preempt_held();
     void accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
     void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);

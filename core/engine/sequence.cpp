@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <utility>
 
 namespace etna::engine {
@@ -42,6 +43,12 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.dry_breakers = std::move(request.dry_breakers);
     sequence.top_candidates = request.top_candidates;
     sequence.end_tokens = std::move(request.end_tokens);
+    if (request.min_tokens > 0) {
+        sequence.min_tokens = std::min(request.min_tokens, limits.context_tokens);
+        sequence.early_bias = sequence.logit_bias;
+        for (const TokenId token : sequence.end_tokens)
+            sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+    }
     sequence.prompt_tokens = sequence.length();
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
     sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);

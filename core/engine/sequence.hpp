@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace etna::engine {
@@ -18,6 +19,12 @@ enum class SequenceState : uint8_t {
     prefill, ///< known tokens are being computed, in chunks
     decode,  ///< one row for each new token
     finished,
+};
+
+/// Whether a sequence may generate.
+enum class Pace : uint8_t {
+    go_on,
+    hold, ///< it keeps its pages, unless others need them
 };
 
 /// One request on its way: what is known of it, and how far it is computed.
@@ -35,14 +42,17 @@ struct Sequence {
     uint32_t unread = 0;          ///< samples that are scheduled and not read
     std::optional<uint32_t> slot; ///< where the latest unread sample will be; empty when the host draws it
     SequenceState state = SequenceState::waiting;
+    Pace pace = Pace::go_on;
 
     sampling::Parameters sampling;
     std::vector<sampling::LogitBias> logit_bias;
+    std::vector<sampling::LogitBias> early_bias; ///< instead, for the first `min_tokens`: bans end tokens
     sampling::Breakers dry_breakers;
     uint32_t top_candidates = 0;
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;
     uint32_t cached_tokens = 0;
+    uint32_t min_tokens = 0;
     uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
 
     Clock::time_point submitted;
@@ -54,6 +64,11 @@ struct Sequence {
     [[nodiscard]] Content content() const { return {tokens, kinds}; }
     [[nodiscard]] RowKind kind(uint32_t index) const {
         return index < kinds.size() ? kinds[index] : RowKind::generation;
+    }
+
+    /// What the logits of the row at place `index` are changed by.
+    [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t index) const {
+        return index + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
     }
 
     /// Adds a token that was read.

@@ -6,6 +6,11 @@
 
 namespace etna::engine {
 
+bool Channel::is_full() {
+    const std::scoped_lock lock(mutex_);
+    return !has_room();
+}
+
 void Channel::push(TokenEvent token) {
     const std::scoped_lock lock(mutex_);
     tokens_.push_back(std::move(token));
@@ -21,24 +26,34 @@ void Channel::finish(Finished finished) {
 Event Channel::next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return has_event(); });
-    return take();
+    return take(std::move(lock));
 }
 
 std::optional<Event> Channel::next_for(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, timeout, [this] { return has_event(); }))
         return std::nullopt;
-    return take();
+    return take(std::move(lock));
 }
 
-Event Channel::take() {
+void Channel::cancel() {
+    if (!is_cancelled_.exchange(true, std::memory_order_relaxed))
+        bell_->ring(); // it may be the only one for whom the engine waits
+}
+
+Event Channel::take(std::unique_lock<std::mutex> lock) {
     if (read_ == tokens_.size())
         return *finished_;
+    const bool was_full = !has_room();
     TokenEvent token = std::move(tokens_[read_++]);
     if (read_ == tokens_.size()) { // a reader that keeps up keeps the list short
         tokens_.clear();
         read_ = 0;
     }
+    const bool makes_room = was_full && has_room();
+    lock.unlock();
+    if (makes_room)
+        bell_->ring();
     return token;
 }
 

@@ -13,9 +13,9 @@ class Channel;
 /// The receiving end of one request: any number of TokenEvents, then one Finished. Move-only; one thread
 /// reads, any thread may cancel(). Destruction cancels. May outlive its engine.
 ///
-/// A slow reader never holds the engine up: events wait in the stream. They are bounded by the request
-/// itself, at most max_tokens (and never more than the context) of sizeof(TokenEvent) bytes each, and one
-/// Finished.
+/// A slow reader never holds other requests up: events wait in the stream. They are bounded by
+/// Request::unread_max, and by the request itself: at most max_tokens, and never more than the context, of
+/// sizeof(TokenEvent) bytes each, and one Finished.
 class Stream {
 public:
     explicit Stream(std::shared_ptr<Channel> channel);

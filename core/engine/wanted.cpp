@@ -12,9 +12,9 @@ namespace etna::engine {
 namespace {
 
 /// Whether the token is among the first max(top_k, min_keep) candidates of the model's own distribution.
-bool is_among_first(const Sequence& sequence, const Limits& limits) {
+bool is_among_first(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
-    return sequence.logit_bias.empty() && !sampling::changes_logits(parameters) &&
+    return sequence.bias_at(index).empty() && !sampling::changes_logits(parameters) &&
            parameters.top_n_sigma == 0 && parameters.top_k >= 1 &&
            std::max(parameters.top_k, parameters.min_keep) <= limits.candidates_max;
 }
@@ -29,20 +29,20 @@ Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequenc
     return sampler.choose(sequence.sampling, std::span(output.logits), index,
                           {.history = {.tokens = std::span(sequence.tokens).first(known),
                                        .prompt_tokens = sequence.prompt_tokens},
-                           .logit_bias = sequence.logit_bias,
+                           .logit_bias = sequence.bias_at(index),
                            .dry_breakers = &sequence.dry_breakers});
 }
 
 } // namespace
 
-Wish wish_of(const Sequence& sequence, const Limits& limits) {
+Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
     const bool needs_no_top_k = parameters.temperature == 0;
-    if (sequence.logit_bias.empty() && sampling::is_plain(parameters) &&
+    if (sequence.bias_at(index).empty() && sampling::is_plain(parameters) &&
         (needs_no_top_k || (parameters.top_k >= 1 && parameters.top_k <= limits.candidates_max)))
         return {.want = Want::sampled, .candidates = top};
-    if (is_among_first(sequence, limits)) {
+    if (is_among_first(sequence, index, limits)) {
         const uint32_t first = std::min(std::max(parameters.top_k, parameters.min_keep), limits.vocabulary);
         return {.want = Want::candidates, .candidates = std::max(first, top)};
     }
@@ -51,7 +51,7 @@ Wish wish_of(const Sequence& sequence, const Limits& limits) {
 
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler) {
-    const Want want = wish_of(sequence, limits).want;
+    const Want want = wish_of(sequence, index, limits).want;
     ETNA_TRY(const sampling::Choice choice, choose(output, sequence, index, want, sampler));
     if (choice.token >= limits.vocabulary) {
         return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",

@@ -17,9 +17,10 @@ struct Wish {
     uint32_t candidates = 0; ///< Row::candidates
 };
 
-/// The least that a sequence's token can be chosen from. Plain parameters are drawn on the device; filters
-/// behind top-k need the first candidates; whatever may reach further needs all logits. Pure.
-Wish wish_of(const Sequence& sequence, const Limits& limits);
+/// The least that the token after place `index` of a sequence can be chosen from. Plain parameters are drawn
+/// on the device; filters behind top-k need the first candidates; whatever may reach further needs all
+/// logits. Pure.
+Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits);
 
 /// What the row at place `index` of the sequence answered to its wish, as a token: drawn on the device, or
 /// here. Errors: invalid_argument (the request's own parameters leave no token), internal (the logits or the

@@ -42,7 +42,7 @@ bool Driver::start_step() {
     const bool was_told = !updates_.empty();
     take_updates();
     if (batch_.rows.empty()) {
-        if (tickets_.empty() && !was_told && !scheduler_.is_idle())
+        if (tickets_.empty() && !was_told && !scheduler_.is_idle() && !scheduler_.holds_any())
             throw std::runtime_error("requests are waiting, and none can run");
         return false;
     }

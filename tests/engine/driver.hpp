@@ -28,6 +28,7 @@ public:
 
     engine::RequestId add(engine::Request request);
     void cancel(engine::RequestId id);
+    void set_pace(engine::RequestId id, engine::Pace pace) { scheduler_.set_pace(id, pace); }
 
     /// Schedules a batch and starts it, unless in_flight_max are unread. False when none was started.
     bool start_step();

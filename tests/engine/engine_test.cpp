@@ -2,6 +2,7 @@
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -177,6 +178,47 @@ TEST_CASE("a slow reader holds nobody up") {
     auto other = engine->submit(request(4, 200));
     CHECK(read_all(*other).tokens.size() == 200);
     CHECK(read_all(*unread).tokens.size() == 200);
+}
+
+TEST_CASE("a reader that is behind makes its own request wait, and no other") {
+    FakeOptions options;
+    std::atomic<uint64_t> generated = 0;
+    options.on_submit = [&](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows)
+            generated += row.kind == engine::RowKind::generation ? 1 : 0;
+    };
+    const auto engine = make_engine(options);
+    engine::Request slow = request(2, 200);
+    slow.unread_max = 8;
+    auto stream = engine->submit(slow);
+    const auto settled = [&] {
+        uint64_t before = 0;
+        do {
+            before = generated;
+            std::this_thread::sleep_for(20ms);
+        } while (generated != before);
+        return before;
+    };
+    const uint64_t most = slow.unread_max + options.limits.in_flight_max;
+    CHECK(settled() <= most);
+    auto other = engine->submit(request(4, 100)); // the engine sleeps, and wakes for it
+    CHECK(read_all(*other).tokens.size() == 100);
+    CHECK(settled() <= most + 100);
+    CHECK(read_all(*stream).tokens == simulate(options, request(2, 200)).tokens);
+
+    auto abandoned = engine->submit(slow);
+    settled();
+    abandoned->cancel(); // felt although nothing runs
+    CHECK(read_all(*abandoned).finished.reason == FinishReason::cancelled);
+
+    std::vector<Stream> crowd; // more of them than there are pages for
+    for (uint32_t i = 0; i < 40; ++i) {
+        engine::Request one = request(i, 60);
+        one.unread_max = 1 + i % 3;
+        crowd.push_back(engine->submit(one).value());
+    }
+    for (uint32_t i = 40; i-- > 0;) // the last first: those before it hold its place, and give way
+        CHECK(read_all(crowd[i]).tokens == simulate(options, request(i, 60)).tokens);
 }
 
 TEST_CASE("next_for gives up after its timeout") {

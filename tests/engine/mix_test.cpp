@@ -98,6 +98,8 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
         request.max_tokens = dice.roll(1, 30);
     for (uint32_t i = dice.roll(0, 2); i > 0; --i)
         request.end_tokens.push_back(dice.roll(0, limits.vocabulary - 1));
+    if (limits.vocabulary > 3 && dice.one_in(4))
+        request.min_tokens = dice.roll(1, 20);
     request.cache_salt = dice.one_in(4) ? 1 : 0;
     if (dice.one_in(8))
         request.logit_bias = {{dice.roll(0, limits.vocabulary - 1), 3}};
@@ -115,13 +117,13 @@ std::string describe(const Asked& asked) {
     const engine::Request& request = asked.request;
     const sampling::Parameters& parameters = request.sampling;
     return fmt::format(
-        "request {}: prompt {}, max {}, end {}, temperature {}, top_k {}, seed {}, typical_p {}, "
+        "request {}: prompt {}, min {}, max {}, end {}, temperature {}, top_k {}, seed {}, typical_p {}, "
         "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}",
-        asked.id, request.prompt, request.max_tokens.value_or(0), request.end_tokens, parameters.temperature,
-        parameters.top_k, parameters.seed, parameters.typical_p, parameters.top_n_sigma, parameters.min_keep,
-        parameters.repetition_penalty, parameters.repetition_window_tokens, parameters.dry_multiplier,
-        request.logit_bias.size(), request.top_candidates, request.cache_salt,
-        asked.is_cancelled ? ", cancelled" : "");
+        asked.id, request.prompt, request.min_tokens, request.max_tokens.value_or(0), request.end_tokens,
+        parameters.temperature, parameters.top_k, parameters.seed, parameters.typical_p,
+        parameters.top_n_sigma, parameters.min_keep, parameters.repetition_penalty,
+        parameters.repetition_window_tokens, parameters.dry_multiplier, request.logit_bias.size(),
+        request.top_candidates, request.cache_salt, asked.is_cancelled ? ", cancelled" : "");
 }
 
 std::string describe(const engine::Limits& limits) {
@@ -156,7 +158,7 @@ void check_answer(const Asked& asked, const Told& told, const FakeOptions& optio
     CHECK(told.finished->cached_tokens < asked.request.prompt.size());
 }
 
-/// Asks, starts, reads and cancels in random order until all is done.
+/// Asks, starts, reads, holds and cancels in random order until all is done.
 std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits) {
     std::vector<Asked> asked;
     uint32_t to_ask = dice.roll(1, 12);
@@ -171,6 +173,14 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
             Asked& unlucky = asked[dice.roll(0, static_cast<uint32_t>(asked.size()) - 1)];
             unlucky.is_cancelled = true;
             driver.cancel(unlucky.id);
+        }
+        if (!asked.empty() && dice.one_in(6)) {
+            const Asked& one = asked[dice.roll(0, static_cast<uint32_t>(asked.size()) - 1)];
+            driver.set_pace(one.id, engine::Pace::hold);
+        }
+        if (dice.one_in(10)) {
+            for (const Asked& one : asked)
+                driver.set_pace(one.id, engine::Pace::go_on);
         }
         if (!dice.one_in(3))
             driver.start_step();

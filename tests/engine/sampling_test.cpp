@@ -28,7 +28,7 @@ engine::Wish wish(const engine::Request& one, const engine::Limits& limits = fak
     sequence.sampling = one.sampling;
     sequence.logit_bias = one.logit_bias;
     sequence.top_candidates = one.top_candidates;
-    return wish_of(sequence, limits);
+    return wish_of(sequence, 0, limits);
 }
 
 TEST_CASE("plain sampling stays on the device, and no more comes back than is needed") {

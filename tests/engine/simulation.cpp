@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 namespace etna::test {
 namespace {
@@ -46,8 +47,13 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
         const auto position = static_cast<uint32_t>(places.size() - 1);
         std::vector<TokenId> tokens = request.prompt;
         tokens.insert(tokens.end(), expected.tokens.begin(), expected.tokens.end());
+        std::vector<sampling::LogitBias> bias = request.logit_bias;
+        if (expected.tokens.size() < request.min_tokens) {
+            for (const TokenId end : request.end_tokens)
+                bias.push_back({end, -std::numeric_limits<float>::infinity()});
+        }
         const sampling::Context context{.history = {.tokens = tokens, .prompt_tokens = request.prompt.size()},
-                                        .logit_bias = request.logit_bias,
+                                        .logit_bias = bias,
                                         .dry_breakers = &request.dry_breakers};
         const TokenId token =
             sampling::Sampler().choose(request.sampling, logits, position, context).value().token;
