@@ -10,6 +10,7 @@
 #include "cli/quote.hpp"
 #include "cli/render_command.hpp"
 #include "cli/run_command.hpp"
+#include "cli/serve_command.hpp"
 #include "cli/tokenize_command.hpp"
 #include "core/store/similar.hpp"
 
@@ -109,6 +110,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
         return options ? chat_command(std::move(*options), environment)
                        : refuse_usage(command, environment, options.error());
     }
+    if (command.name == "serve") {
+        const auto options = validate_serve(command, *typed);
+        return options ? serve_command(*options, environment)
+                       : refuse_usage(command, environment, options.error());
+    }
     if (command.name == "render") {
         const auto options = validate_render(command, *typed);
         return options ? render_command(*options, environment)
@@ -123,7 +129,7 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
 ExitCode run(std::span<const std::string> arguments, const Environment& environment) {
     if (arguments.empty()) {
         return refuse(environment, {ErrorKind::invalid_argument, "no command is given",
-                                    "try `etna run demo \"Once upon a time\"`, or `etna --help`"});
+                                    "try `etna run demo \"What is 34 + 58?\"`, or `etna --help`"});
     }
     const std::string& first = arguments[0];
     if (is_option(first, "help") || first == "help") {

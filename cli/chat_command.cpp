@@ -11,6 +11,7 @@
 #include "cli/load_model.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
+#include "core/store/embedded.hpp"
 
 #include <memory>
 #include <utility>
@@ -19,8 +20,6 @@
 
 namespace etna::cli {
 namespace {
-
-constexpr std::string_view default_model = "demo";
 
 Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, const Environment& environment,
                                                   Diagnostics& diagnostics) {
@@ -96,7 +95,7 @@ Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& 
     const OptionValues values(command, arguments);
     const bool is_named = !arguments.positionals.empty() && !arguments.positionals[0].empty();
     ETNA_TRY(auto model,
-             read_model(values, is_named ? arguments.positionals[0] : std::string(default_model)));
+             read_model(values, is_named ? arguments.positionals[0] : std::string(store::demo_name)));
     ETNA_TRY(auto settings, ChatSettings::create(command, arguments));
     ETNA_TRY(const bool forgets, values.flag("no-history"));
     ETNA_TRY(const bool verbose, values.flag("verbose"));

@@ -36,8 +36,11 @@ Error unknown_option(const Command& command, const std::string& typed) {
 void set_up(CLI::App& app, const Command& command) {
     app.set_help_flag();
     app.allow_extras();
-    for (const Positional& positional : command.positionals)
-        app.add_option(std::string(positional.name));
+    for (const Positional& positional : command.positionals) {
+        CLI::Option* option = app.add_option(std::string(positional.name));
+        if (positional.repeat == Repeat::collect)
+            option->expected(-1);
+    }
     for (const Option& option : command.options) {
         std::string names = fmt::format("--{}", option.name);
         if (option.short_name != 0)
@@ -133,8 +136,15 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
 
     TypedArguments typed;
     for (const Positional& positional : command.positionals) {
-        if (const CLI::Option* found = app.get_option(std::string(positional.name)); found->count() != 0)
-            typed.positionals.push_back(found->results().back());
+        const CLI::Option* found = app.get_option(std::string(positional.name));
+        if (found->count() == 0)
+            continue;
+        const CLI::results_t values = found->results();
+        if (positional.repeat == Repeat::collect) {
+            typed.positionals.insert(typed.positionals.end(), values.begin(), values.end());
+        } else {
+            typed.positionals.push_back(values.back());
+        }
     }
     for (const Option& option : command.options) {
         const std::string name = fmt::format("--{}", option.name);

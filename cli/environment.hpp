@@ -25,8 +25,8 @@ struct Environment {
     Variables variables;
     generate::ExecutorFactory executor_factory;
     generate::DeviceLister device_lister;
-    /// From the call on, Ctrl-C no longer ends the program but is told by the returned function; a second one
-    /// ends it. Every call begins anew.
+    /// From the call on, Ctrl-C and SIGTERM no longer end the program but are told by the returned function;
+    /// a second one ends it. Every call begins anew.
     std::function<generate::StopRequested()> watch_interrupts;
     /// Writes a question to the user's terminal and reads a line; empty where there is no terminal. May be
     /// absent.

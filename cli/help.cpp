@@ -135,6 +135,8 @@ std::string synopsis(const Command& command) {
     for (const Positional& positional : command.positionals) {
         result += positional.presence == Presence::required ? fmt::format(" {}", positional.name)
                                                             : fmt::format(" [{}]", positional.name);
+        if (positional.repeat == Repeat::collect)
+            result += "...";
     }
     return result;
 }
@@ -150,7 +152,7 @@ std::string help() {
     append_options(page, global_options());
     append_exit_codes(page);
     page += "\n`etna COMMAND --help` tells more about a command.\n"
-            "A story to begin with: etna run demo \"Once upon a time\"\n";
+            "To begin with: etna run demo \"What is 34 + 58?\"\n";
     return page;
 }
 

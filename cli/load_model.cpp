@@ -5,6 +5,7 @@
 #include "cli/parsed.hpp"
 #include "cli/text_file.hpp"
 #include "core/chat/jinja/limits.hpp"
+#include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 
 #include <chrono>
@@ -46,6 +47,8 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
     };
     ETNA_TRY(auto model,
              generate::Model::load(source, executor, environment.executor_factory, chat_template));
+    if (environment.error_is_terminal && store::embedded_model(options.model) != nullptr)
+        diagnostics.note(fmt::format("{} is {}", options.model, store::embedded_models_are));
     tell_about(model, options, diagnostics);
     return model;
 }

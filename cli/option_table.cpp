@@ -5,6 +5,7 @@
 #include "cli/table/devices.hpp"
 #include "cli/table/render.hpp"
 #include "cli/table/run.hpp"
+#include "cli/table/serve.hpp"
 #include "cli/table/tokenize.hpp"
 
 #include <algorithm>
@@ -86,6 +87,21 @@ constexpr std::array all_commands = {
         .examples = chat_examples,
     },
     Command{
+        .name = "serve",
+        .summary = "answer programs over HTTP as OpenAI's API does",
+        .description =
+            "Serves models over HTTP: /v1/chat/completions with streams, tools and reasoning, "
+            "/v1/models, /metrics for Prometheus, /health. Programs written for OpenAI's API change "
+            "their base URL and nothing else. Where it listens is printed to standard output as one "
+            "line; a line for each request goes to standard error.\n\n"
+            "A model is loaded when it is first asked for, under the name of its file. Only this machine "
+            "is served unless --host says otherwise. SIGTERM or Ctrl-C ends it: new requests are refused, "
+            "those at work are finished within --drain-timeout.",
+        .positionals = serve_positionals,
+        .options = serve_options,
+        .examples = serve_examples,
+    },
+    Command{
         .name = "devices",
         .summary = "list the devices that models can run on",
         .description =
@@ -163,6 +179,8 @@ std::string_view title(Category category) {
         return "Sampling";
     case Category::device:
         return "Device and memory";
+    case Category::server:
+        return "Server";
     case Category::output:
         return "Output";
     case Category::help:

@@ -24,7 +24,7 @@ enum class Repeat : uint8_t {
     collect,     ///< every one counts
 };
 enum class Visibility : uint8_t { shown, hidden };
-enum class Category : uint8_t { generation, sampling, device, output, help };
+enum class Category : uint8_t { generation, sampling, device, server, output, help };
 enum class LowerBound : uint8_t { inclusive, exclusive };
 
 /// Heading of a category in help and man pages.
@@ -61,6 +61,7 @@ struct Positional {
     Presence presence = Presence::required;
     Completion completion = Completion::none;
     std::span<const std::string_view> choices = {}; ///< what may stand here; empty: anything
+    Repeat repeat = Repeat::last_counts;            ///< collect: any number of them, and it is the last one
 };
 
 struct Example {

@@ -28,6 +28,7 @@ generate::StopRequested watch_interrupts() {
     sigaction(SIGINT, nullptr, &inherited);
     if (inherited.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
         sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
     return [] { return interrupted != 0; };
 }
 

@@ -148,6 +148,10 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
     if (!options.messages_file.empty()) {
         ETNA_TRY(const std::string text, read_text_file(options.messages_file, messages_bytes_max));
         ETNA_TRY(asked.conversation, chat::parse_conversation(text));
+        if (!asked.conversation.tools.empty()) {
+            ETNA_TRY(asked.tools, Tools::parse(asked.conversation.tools, options.messages_file.string()));
+            asked.conversation.tools = asked.tools.definitions();
+        }
     }
     if (asked.conversation.messages.empty() || options.prompt || (input && !input->empty())) {
         ETNA_TRY(asked.prompt, assemble_prompt(options.prompt, input));

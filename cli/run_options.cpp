@@ -32,7 +32,7 @@ Status check_raw(const RunOptions& options) {
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
         return Error{ErrorKind::invalid_argument, "no model is named",
-                     "try `etna run demo \"Once upon a time\"`, or `etna run --help`"};
+                     "try `etna run demo \"What is 34 + 58?\"`, or `etna run --help`"};
     }
     RunOptions options;
     const OptionValues values(command, arguments);

@@ -160,7 +160,11 @@ public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
         : options_(options), handlers_(std::move(handlers)), workers_(options.handlers_max) {
         new_task_queue = [] { return new Inline; };
-        set_tcp_nodelay(true); // sockets that are accepted inherit it
+        set_tcp_nodelay(true);                   // sockets that are accepted inherit it
+        set_socket_options([](socket_t socket) { // the library's own would share the port with another server
+            const int yes = 1;
+            ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+        });
         set_keep_alive_max_count(std::numeric_limits<std::size_t>::max());
         set_pre_routing_handler(
             [this](const auto& request, auto& response) { return without_body(request, response); });

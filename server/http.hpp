@@ -22,11 +22,11 @@ using Headers = std::map<std::string, std::string, std::less<>>;
 
 /// A request whose head and body have arrived.
 struct HttpRequest {
-    std::string method; ///< "GET"
-    std::string path;   ///< decoded, without the query
-    Headers headers;
-    std::string body;
-    std::string remote_address; ///< for logs
+    std::string method = {}; ///< "GET"
+    std::string path = {};   ///< decoded, without the query
+    Headers headers = {};
+    std::string body = {};
+    std::string remote_address = {}; ///< for logs
     /// Whether nobody waits for the answer any more: the connection was reset, or closed in both directions.
     /// A client that only closed its sending half still waits. Cheap enough to be asked many times a second.
     /// Valid until the answer is returned; after that HttpWriter::write() tells.
@@ -64,5 +64,8 @@ struct HttpReply {
     /// the connection's thread; not at all where the client is gone before.
     std::function<void(HttpWriter&)> stream = {};
 };
+
+/// The text as it may stand in a header: visible ASCII, at most a kilobyte.
+std::string header_value(std::string_view text);
 
 } // namespace etna::server

@@ -30,7 +30,7 @@ inline constexpr auto chat_options =
     joined(length_options, conversation_options, sampling_options, device_options, chat_terminal_options);
 
 inline constexpr std::array chat_examples = {
-    Example{"etna chat", "with the model that is built in"},
+    Example{"etna chat", "with the tiny model that is built in"},
     Example{"etna chat ./model.gguf --system \"Answer in one sentence.\"", "with a system message"},
     Example{"etna chat ./model.gguf --tools tools.json", "with tools, each run after you agree"},
     Example{"printf 'hi\\nhow are you\\n' | etna chat", "every line is a message"},

@@ -13,8 +13,8 @@ inline constexpr Option help_option = {
 inline constexpr Positional model_positional = {
     .name = "MODEL",
     .description =
-        "`demo` (a tiny story teller that is built in; a file of that name is given by its path), a path "
-        "to a .gguf file, or a name: "
+        "`demo` (a tiny model inside etna, which shows that everything works and is no assistant; a file of "
+        "that name is given by its path), a path to a .gguf file, or a name: "
         "$XDG_DATA_HOME/etna/models/NAME.gguf",
     .completion = Completion::models};
 

@@ -31,9 +31,9 @@ inline constexpr std::array tokenize_options = {
 };
 
 inline constexpr std::array tokenize_examples = {
-    Example{"etna tokenize demo \"Once upon a time\"", "the ids as JSON"},
+    Example{"etna tokenize demo \"Hello there\"", "the ids as JSON"},
     Example{"etna tokenize demo --pieces < notes.txt", "each token of a file and its text"},
-    Example{"etna tokenize demo \"Once\" | etna tokenize demo --decode", "there and back"},
+    Example{"etna tokenize demo \"Hello\" | etna tokenize demo --decode", "there and back"},
 };
 
 } // namespace etna::cli::table

@@ -2,6 +2,7 @@
 
 #include "core/chat/request_private.hpp"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -10,6 +11,11 @@ namespace etna::chat {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// Of a request, beside messages and tools: see ChatTemplate::render().
+constexpr std::array template_members = {
+    "documents", "add_generation_prompt", "chat_template_kwargs",  "enable_thinking",
+    "thinking",  "reasoning_effort",      "continue_final_message"};
 
 std::string_view name_of(Role role) {
     switch (role) {
@@ -102,9 +108,13 @@ std::string request_json(const Conversation& conversation) {
         request["messages"].push_back(message_json(message));
     if (!conversation.tools.empty())
         request["tools"] = parsed_or_text(conversation.tools);
+    const Json arguments = parsed_or_text(conversation.template_arguments);
+    if (arguments.is_object())
+        request.update(arguments);
     if (conversation.thinking != Thinking::as_template_says) {
         const bool thinks = conversation.thinking == Thinking::on;
-        request["chat_template_kwargs"] = {{"enable_thinking", thinks}, {"thinking", thinks}};
+        request["chat_template_kwargs"]["enable_thinking"] = thinks;
+        request["chat_template_kwargs"]["thinking"] = thinks;
     }
     return text_of(request);
 }
@@ -119,6 +129,13 @@ Result<Conversation> parse_conversation(std::string_view request_json) {
     if (const auto tools = request.find("tools");
         tools != request.end() && tools->is_array() && !tools->empty())
         conversation.tools = text_of(*tools);
+    Json arguments = Json::object();
+    for (const char* name : template_members) {
+        if (const auto member = request.find(name); member != request.end() && !member->is_null())
+            arguments[name] = *member;
+    }
+    if (!arguments.empty())
+        conversation.template_arguments = text_of(arguments);
     return conversation;
 }
 

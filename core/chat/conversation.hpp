@@ -4,6 +4,7 @@
 #include "core/chat/message.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,14 +19,19 @@ struct Conversation {
     std::vector<Message> messages = {};
     std::string tools = {}; ///< JSON text: a list of tools as in OpenAI's API; empty for none
     Thinking thinking = Thinking::as_template_says;
+    /// JSON text of an object: what of a request reaches the template beside messages and tools, as
+    /// `documents`, `chat_template_kwargs`, `continue_final_message`; empty for none.
+    std::string template_arguments = {};
+    /// The tool that has to be called, by name, or any for an empty name: the answer begins with the call.
+    std::optional<std::string> demanded_tool = {};
 };
 
 /// The conversation as a chat request of OpenAI's API, which ChatTemplate renders: JSON text. Reasoning
 /// stands in `reasoning_content`. Arguments and tools that are no JSON are written as strings, as they are.
 std::string request_json(const Conversation& conversation);
 
-/// The way back, of what a Conversation can hold: content parts become text. Errors: invalid_argument, naming
-/// the member.
+/// The way back, all but `thinking` and `demanded_tool`: content parts become text. Errors: invalid_argument,
+/// naming the member.
 Result<Conversation> parse_conversation(std::string_view request_json);
 
 } // namespace etna::chat

@@ -3,7 +3,6 @@
 #include "core/engine/request.hpp"
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 namespace etna::engine {
 
-/// Wakes the engine's thread for what is not in its inbox. Shared, since a stream may outlive the engine.
+/// Wakes a thread that waits for any of several things. Shared by all who may ring it.
 struct Bell {
     std::mutex mutex;
     std::condition_variable changed;
@@ -33,31 +32,30 @@ struct Bell {
 /// What the engine's thread and the reader of one Stream share. Thread-safe.
 class Channel {
 public:
-    Channel(uint32_t unread_max, std::shared_ptr<Bell> bell)
-        : unread_max_(unread_max), bell_(std::move(bell)) {}
-
-    /// Whether the reader is so far behind that the engine has to wait for it; see Request::unread_max.
-    [[nodiscard]] bool is_full();
+    /// `engine` is rung when the reader makes room or leaves, `reader` when there is something to read.
+    Channel(uint32_t unread_max, std::shared_ptr<Bell> engine, std::shared_ptr<Bell> reader)
+        : unread_max_(unread_max), engine_(std::move(engine)), reader_(std::move(reader)) {}
 
     /// The engine's side. Never blocks for the reader.
     void push(TokenEvent token);
     void finish(Finished finished);
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
 
+    /// Whether the reader is so far behind that the engine has to wait for it; see Request::unread_max.
+    [[nodiscard]] bool is_full();
+
     /// The reader's side; see Stream.
-    Event next();
-    std::optional<Event> next_for(std::chrono::milliseconds timeout);
+    std::optional<Event> try_next();
+    [[nodiscard]] Bell& reader() { return *reader_; }
     void cancel();
 
 private:
-    [[nodiscard]] bool has_event() const { return read_ < tokens_.size() || finished_.has_value(); }
-    Event take(std::unique_lock<std::mutex> lock);
     [[nodiscard]] bool has_room() const { return unread_max_ == 0 || tokens_.size() - read_ < unread_max_; }
 
     const uint32_t unread_max_;
-    const std::shared_ptr<Bell> bell_;
+    const std::shared_ptr<Bell> engine_;
+    const std::shared_ptr<Bell> reader_;
     std::mutex mutex_;
-    std::condition_variable changed_;
     std::vector<TokenEvent> tokens_; ///< [read_, end) are to be read
     std::size_t read_ = 0;
     std::optional<Finished> finished_;

@@ -125,6 +125,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
     const DeviceSizes sizes{.context_tokens = options.context_tokens,
                             .cache_formats = options.cache_formats,
                             .kv_memory_bytes = options.kv_memory_bytes,
+                            .contexts = options.contexts,
                             .rows_max = options.rows_max,
                             .sequences_max = options.sequences_max};
     ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,

@@ -16,7 +16,8 @@ namespace etna::engine {
 struct DeviceExecutorOptions {
     uint32_t context_tokens = 0; ///< longest sequence; 0: the model's, capped by memory (Limits tells)
     kernels::CacheFormats cache_formats = {};
-    uint64_t kv_memory_bytes = 0; ///< 0: what one sequence of the context needs
+    uint64_t kv_memory_bytes = 0; ///< 0: what `contexts` of them need
+    uint32_t contexts = 1;        ///< see DeviceSizes
     uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
     uint64_t matrix_part_bytes = 0; ///< most of a matrix in one buffer; 0: what shaders and device can hold

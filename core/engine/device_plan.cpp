@@ -82,6 +82,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
                        pages * cache.page_bytes, free);
     }
+    if (sizes.kv_memory_bytes == 0)
+        pages = std::max(pages, std::min(pages * sizes.contexts, fitting / 2));
     if (pages == 0) {
         return no_room(name, "the smallest key/value cache beside the model", cache.page_bytes,
                        sizes.kv_memory_bytes > 0 ? sizes.kv_memory_bytes : free);

@@ -17,7 +17,8 @@ namespace etna::engine {
 struct DeviceSizes {
     uint32_t context_tokens = 0; ///< longest sequence; the model's, capped by memory
     kernels::CacheFormats cache_formats = {};
-    uint64_t kv_memory_bytes = 0; ///< for keys and values; what one sequence of the context needs
+    uint64_t kv_memory_bytes = 0; ///< for keys and values; what `contexts` of them need
+    uint32_t contexts = 1;        ///< the second and further ones only from half of the memory that is free
     uint32_t rows_max = 0;        ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
 };

@@ -32,7 +32,14 @@ Engine::Engine(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
 Engine::~Engine() = default;
 
 Result<Stream> Engine::submit(Request request) {
-    return loop_->submit(std::move(request));
+    std::vector<Request> one;
+    one.push_back(std::move(request));
+    ETNA_TRY(auto streams, loop_->submit_all(std::move(one)));
+    return std::move(streams.front());
+}
+
+Result<std::vector<Stream>> Engine::submit_all(std::vector<Request> requests) {
+    return loop_->submit_all(std::move(requests));
 }
 
 const Limits& Engine::limits() const {

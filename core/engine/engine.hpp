@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace etna::engine {
 
@@ -35,6 +36,10 @@ public:
     /// vocabulary, sampling parameters out of range, a prompt that can never fit), busy (queue_max requests
     /// are waiting), and after the executor failed, its error.
     Result<Stream> submit(Request request);
+
+    /// Queues several, all or none, and gives their streams in the same order; wait_any() waits for all of
+    /// them. Errors: as submit().
+    Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
     /// The executor's bounds; constant.
     [[nodiscard]] const Limits& limits() const;

@@ -22,22 +22,29 @@ Engine::Loop::~Loop() {
     thread_.join();
 }
 
-Result<Stream> Engine::Loop::submit(Request request) {
-    ETNA_CHECK(check(request, limits_));
-    auto channel = std::make_shared<Channel>(request.unread_max, bell_);
+Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> requests) {
+    for (const Request& request : requests)
+        ETNA_CHECK(check(request, limits_));
+    std::vector<Stream> streams;
+    streams.reserve(requests.size());
+    const auto reader = std::make_shared<Bell>();
     {
         const std::scoped_lock lock(bell_->mutex);
         if (closed_)
             return *closed_;
-        if (inbox_.size() + waiting_ >= queue_max_) {
+        if (inbox_.size() + waiting_ + requests.size() > queue_max_) {
             return Error{ErrorKind::busy,
                          fmt::format("{} requests are waiting already", inbox_.size() + waiting_),
                          "try again when some have finished"};
         }
-        inbox_.push_back({next_id_++, std::move(request), channel, Clock::now()});
+        for (Request& request : requests) {
+            auto channel = std::make_shared<Channel>(request.unread_max, bell_, reader);
+            streams.emplace_back(channel);
+            inbox_.push_back({next_id_++, std::move(request), std::move(channel), Clock::now()});
+        }
     }
     bell_->changed.notify_one();
-    return Stream(std::move(channel));
+    return streams;
 }
 
 void Engine::Loop::run() {

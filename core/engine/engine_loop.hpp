@@ -25,7 +25,7 @@ public:
     Loop& operator=(const Loop&) = delete;
     ~Loop();
 
-    Result<Stream> submit(Request request);
+    Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
     [[nodiscard]] const Limits& limits() const { return limits_; }
 
 private:

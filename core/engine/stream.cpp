@@ -6,44 +6,31 @@
 
 namespace etna::engine {
 
+void Channel::push(TokenEvent token) {
+    {
+        const std::scoped_lock lock(mutex_);
+        tokens_.push_back(std::move(token));
+    }
+    reader_->ring();
+}
+
+void Channel::finish(Finished finished) {
+    {
+        const std::scoped_lock lock(mutex_);
+        finished_ = std::move(finished);
+    }
+    reader_->ring();
+}
+
 bool Channel::is_full() {
     const std::scoped_lock lock(mutex_);
     return !has_room();
 }
 
-void Channel::push(TokenEvent token) {
-    const std::scoped_lock lock(mutex_);
-    tokens_.push_back(std::move(token));
-    changed_.notify_one();
-}
-
-void Channel::finish(Finished finished) {
-    const std::scoped_lock lock(mutex_);
-    finished_ = std::move(finished);
-    changed_.notify_one();
-}
-
-Event Channel::next() {
+std::optional<Event> Channel::try_next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return has_event(); });
-    return take(std::move(lock));
-}
-
-std::optional<Event> Channel::next_for(std::chrono::milliseconds timeout) {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, timeout, [this] { return has_event(); }))
-        return std::nullopt;
-    return take(std::move(lock));
-}
-
-void Channel::cancel() {
-    if (!is_cancelled_.exchange(true, std::memory_order_relaxed))
-        bell_->ring(); // it may be the only one for whom the engine waits
-}
-
-Event Channel::take(std::unique_lock<std::mutex> lock) {
     if (read_ == tokens_.size())
-        return *finished_;
+        return finished_ ? std::optional<Event>(*finished_) : std::nullopt;
     const bool was_full = !has_room();
     TokenEvent token = std::move(tokens_[read_++]);
     if (read_ == tokens_.size()) { // a reader that keeps up keeps the list short
@@ -53,8 +40,13 @@ Event Channel::take(std::unique_lock<std::mutex> lock) {
     const bool makes_room = was_full && has_room();
     lock.unlock();
     if (makes_room)
-        bell_->ring();
+        engine_->ring();
     return token;
+}
+
+void Channel::cancel() {
+    if (!is_cancelled_.exchange(true, std::memory_order_relaxed))
+        engine_->ring(); // it may be the only one for whom the engine waits
 }
 
 Stream::Stream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
@@ -71,17 +63,41 @@ Stream::~Stream() {
     cancel();
 }
 
+std::optional<Event> Stream::try_next() {
+    return channel_->try_next();
+}
+
 Event Stream::next() {
-    return channel_->next();
+    while (true) {
+        if (auto event = try_next())
+            return std::move(*event);
+        wait_any(*this, std::chrono::hours(1));
+    }
 }
 
 std::optional<Event> Stream::next_for(std::chrono::milliseconds timeout) {
-    return channel_->next_for(timeout);
+    const auto end = std::chrono::steady_clock::now() + timeout;
+    while (true) {
+        if (auto event = try_next())
+            return event;
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        if (left.count() <= 0)
+            return std::nullopt;
+        wait_any(*this, left);
+    }
 }
 
 void Stream::cancel() {
     if (channel_) // empty once it was moved from
         channel_->cancel();
+}
+
+void wait_any(const Stream& one, std::chrono::milliseconds timeout) {
+    Bell& bell = one.channel_->reader();
+    std::unique_lock lock(bell.mutex);
+    bell.changed.wait_for(lock, timeout, [&] { return bell.is_rung; });
+    bell.is_rung = false;
 }
 
 } // namespace etna::engine

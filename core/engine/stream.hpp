@@ -25,6 +25,9 @@ public:
     Stream& operator=(const Stream&) = delete;
     ~Stream();
 
+    /// The next event if there is one.
+    std::optional<Event> try_next();
+
     /// Blocks until there is an event. After Finished, returns the same Finished again, at once.
     Event next();
 
@@ -37,7 +40,13 @@ public:
     void cancel();
 
 private:
+    friend void wait_any(const Stream& one, std::chrono::milliseconds timeout);
+
     std::shared_ptr<Channel> channel_;
 };
+
+/// Blocks until something has come, since the last call, in any of the streams that were submitted together
+/// with `one`, or until `timeout` has passed. One thread reads all of them.
+void wait_any(const Stream& one, std::chrono::milliseconds timeout);
 
 } // namespace etna::engine

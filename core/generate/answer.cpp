@@ -7,8 +7,8 @@
 namespace etna::generate {
 namespace {
 
-text::DetokenizeOptions detokenize_options(const Prompt& prompt) {
-    text::DetokenizeOptions options = {.position = prompt.answer};
+text::DetokenizeOptions detokenize_options(const Prompt& prompt, const Request& request) {
+    text::DetokenizeOptions options = {.control = request.control_tokens, .position = prompt.answer};
     if (prompt.format != nullptr)
         options.shown = prompt.format->marks;
     return options;
@@ -16,33 +16,56 @@ text::DetokenizeOptions detokenize_options(const Prompt& prompt) {
 
 } // namespace
 
-Answer::Answer(const Model& model, Prompt& prompt, const Request& request, const Sink& sink)
-    : tokenizer_(&model.tokenizer()), prompt_(&prompt), sink_(&sink),
-      detokenizer_(*tokenizer_, detokenize_options(prompt)), stops_(request.stop),
-      tells_tokens_(request.logprobs.has_value()) {}
+Result<Answer> Answer::create(const Model& model, const Prompt& prompt, const Request& request, Sink sink) {
+    ETNA_TRY(auto parser, make_parser(prompt));
+    return Answer(model, prompt, request, std::move(sink), std::move(parser));
+}
+
+Answer::Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
+               std::optional<chat::output::Parser> parser)
+    : tokenizer_(&model.tokenizer()), prompt_(&prompt), request_(&request), sink_(std::move(sink)),
+      detokenizer_(*tokenizer_, detokenize_options(prompt, request)), stops_(request.stop),
+      parser_(std::move(parser)) {}
 
 bool Answer::push(const engine::TokenEvent& event) {
     tokens_.push_back(event.token);
-    if (tells_tokens_)
+    if (request_->logprobs)
         send(token_delta(event));
-    parse(stops_.push(detokenizer_.push(event.token)));
+    push_text(detokenizer_.push(event.token));
     return stopped();
+}
+
+/// Stop strings are looked for only in what comes after the tokens that an answer has to have.
+void Answer::push_text(std::string_view text) {
+    if (tokens_.size() <= request_->min_tokens)
+        return parse(text);
+    parse(stops_.push(text));
+    if (stops_.matched() && request_->matched_stop == MatchedStop::included)
+        parse(request_->stop[*stops_.matched()]);
 }
 
 void Answer::finish(std::optional<TokenId> end_token) {
     const bool is_complete = end_token || stops_.matched();
     if (!stops_.matched()) {
-        parse(stops_.push(detokenizer_.flush()));
+        push_text(detokenizer_.flush());
         parse(stops_.flush());
     }
-    if (!prompt_->parser)
+    if (!parser_)
         return;
     // The end of the turn may be the end of a call as well.
     if (end_token &&
         std::binary_search(prompt_->format->marks.begin(), prompt_->format->marks.end(), *end_token))
         parse(tokenizer_->bytes(*end_token));
-    deliver(prompt_->parser->finish(is_complete ? chat::output::Ending::complete
-                                                : chat::output::Ending::cut_off));
+    deliver(parser_->finish(is_complete ? chat::output::Ending::complete : chat::output::Ending::cut_off));
+}
+
+std::string Answer::matched(std::optional<TokenId> end_token) const {
+    if (stops_.matched())
+        return request_->stop[*stops_.matched()];
+    const auto& stops = request_->stop_tokens;
+    if (end_token && std::find(stops.begin(), stops.end(), *end_token) != stops.end())
+        return std::string(tokenizer_->bytes(*end_token));
+    return {};
 }
 
 FinishReason Answer::reason() const {
@@ -52,8 +75,8 @@ FinishReason Answer::reason() const {
 void Answer::parse(std::string_view text) {
     if (text.empty())
         return;
-    if (prompt_->parser) {
-        deliver(prompt_->parser->push(text));
+    if (parser_) {
+        deliver(parser_->push(text));
     } else {
         send(TextDelta{std::string(text)});
     }
@@ -72,7 +95,7 @@ void Answer::deliver(std::span<const chat::output::Event> events) {
 
 void Answer::send(const Event& event) {
     if (!refused_)
-        refused_ = (*sink_)(event) == Flow::stop;
+        refused_ = sink_(event) == Flow::stop;
 }
 
 TokenDelta Answer::token_delta(const engine::TokenEvent& event) const {

@@ -8,17 +8,21 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 // Private to the room: stage 10 of a token's life.
 namespace etna::generate {
 
-/// Turns one request's tokens into events: detokenizes, finds stop strings, parses.
+/// Turns the tokens of one choice into events: detokenizes, finds stop strings, parses.
 class Answer {
 public:
-    /// Borrows all of it.
-    Answer(const Model& model, Prompt& prompt, const Request& request, const Sink& sink);
+    /// Borrows all of it but the sink. Errors: those of make_parser().
+    static Result<Answer> create(const Model& model, const Prompt& prompt, const Request& request, Sink sink);
+
+    /// Delivers what the prompt has begun of the answer.
+    void begin() { parse(prompt_->opening); }
 
     /// True when the generation shall end here.
     bool push(const engine::TokenEvent& event);
@@ -31,21 +35,32 @@ public:
     [[nodiscard]] FinishReason reason() const;
     [[nodiscard]] bool stopped() const { return stops_.matched().has_value() || refused_; }
 
+    /// What ended it: the stop string or stop token; empty for anything else.
+    [[nodiscard]] std::string matched(std::optional<TokenId> end_token) const;
+
     [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
     [[nodiscard]] const chat::output::Output& output() const { return collector_.output(); }
 
+    /// To the sink, whatever it said before.
+    void send_last(const Finished& finished) { sink_(finished); }
+
 private:
+    Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
+           std::optional<chat::output::Parser> parser);
+
+    void push_text(std::string_view text);
     void parse(std::string_view text);
     void deliver(std::span<const chat::output::Event> events);
     void send(const Event& event);
     [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const;
 
     const text::Tokenizer* tokenizer_;
-    Prompt* prompt_;
-    const Sink* sink_;
+    const Prompt* prompt_;
+    const Request* request_;
+    Sink sink_;
     text::Detokenizer detokenizer_;
     text::StopMatcher stops_;
-    bool tells_tokens_;
+    std::optional<chat::output::Parser> parser_;
     chat::output::Collector collector_;
     std::vector<TokenId> tokens_;
     bool refused_ = false;

@@ -34,33 +34,33 @@ std::optional<double> recommended(const gguf::File& file, std::string_view key, 
 
 } // namespace
 
-sampling::Parameters sampling_defaults(const gguf::File& file) {
+SamplingWishes recommended_sampling(const gguf::File& file) {
     constexpr double temperature_max = 100;
     constexpr double top_k_max = 1 << 30;
     constexpr double top_p_min = 1e-6;
     constexpr double penalty_min = 1e-3;
     constexpr double penalty_max = 100;
     constexpr double window_max = 1 << 30;
-    sampling::Parameters parameters;
+    SamplingWishes wishes;
     if (const auto value = recommended(file, "general.sampling.temp", {0, temperature_max}))
-        parameters.temperature = static_cast<float>(*value);
+        wishes.temperature = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.top_k", {0, top_k_max}))
-        parameters.top_k = static_cast<uint32_t>(*value);
+        wishes.top_k = static_cast<uint32_t>(*value);
     if (const auto value = recommended(file, "general.sampling.top_p", {top_p_min, 1}))
-        parameters.top_p = static_cast<float>(*value);
+        wishes.top_p = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.min_p", {0, 1}))
-        parameters.min_p = static_cast<float>(*value);
+        wishes.min_p = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.xtc_probability", {0, 1}))
-        parameters.xtc_probability = static_cast<float>(*value);
+        wishes.xtc_probability = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.xtc_threshold", {0, 1}))
-        parameters.xtc_threshold = static_cast<float>(*value);
+        wishes.xtc_threshold = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.penalty_repeat", {penalty_min, penalty_max}))
-        parameters.repetition_penalty = static_cast<float>(*value);
+        wishes.repetition_penalty = static_cast<float>(*value);
     if (const auto value = recommended(file, "general.sampling.penalty_last_n", {-1, window_max})) {
-        parameters.repetition_window_tokens =
+        wishes.repetition_window_tokens =
             *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
     }
-    return parameters;
+    return wishes;
 }
 
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes) {

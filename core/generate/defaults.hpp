@@ -31,11 +31,11 @@ struct SamplingWishes {
     std::optional<uint32_t> dry_window_tokens = {};
 };
 
-/// etna's defaults (sampling::Parameters), replaced by what the model's file recommends in
-/// `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`, `.xtc_probability`, `.xtc_threshold`,
+/// What the model's file recommends in `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`,
+/// `.xtc_probability`, `.xtc_threshold`,
 /// `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole history (keys as llama.cpp writes them).
 /// Values out of range and of another type are ignored with a warning in the log.
-sampling::Parameters sampling_defaults(const gguf::File& file);
+SamplingWishes recommended_sampling(const gguf::File& file);
 
 /// `defaults` with the wishes put over them.
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes);

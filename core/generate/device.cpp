@@ -45,6 +45,7 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
     wanted.context_tokens = options.context_tokens;
     wanted.kv_memory_bytes = options.kv_memory_bytes;
     wanted.cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)};
+    wanted.contexts = options.sequences_max;
     wanted.sequences_max = options.sequences_max;
     wanted.progress = options.progress;
     if (!options.plan_as.empty()) {

@@ -9,6 +9,7 @@
 #include "core/generate/model.hpp"
 #include "core/generate/transcript.hpp"
 #include "core/sampling/logit_bias.hpp"
+#include "core/text/detokenizer.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -20,22 +21,42 @@
 
 namespace etna::generate {
 
-/// One answer that somebody wants.
+/// What the tokens that end a model's turn do.
+enum class EndTokens : uint8_t { end, go_on };
+
+/// Whether the stop string that ended an answer is part of it.
+enum class MatchedStop : uint8_t { left_out, included };
+
+/// An answer that somebody wants, or several to the same prompt.
 struct Request {
-    /// Text that goes to the model as it is, or a conversation that is rendered through the model's chat
-    /// template, and whose answer is read as its syntax says.
-    std::variant<std::string, chat::Conversation> prompt;
+    /// Text or tokens that go to the model as they are, or a conversation that is rendered through the
+    /// model's chat template, and whose answer is read as its syntax says.
+    std::variant<std::string, chat::Conversation, std::vector<TokenId>> prompt;
+    /// Only the last so many tokens of the prompt are given to the model; empty: all.
+    std::optional<uint32_t> prompt_tokens_max;
     int64_t now_unix_s = 0; ///< what a template takes for the current time
     /// Borrowed: what the conversation's earlier turns left, and where this one is added; null where nothing
     /// is kept. One request at a time.
     Transcript* transcript = nullptr;
+    uint32_t choices = 1; ///< answers to give; the seed of each is one more than that of the one before
     std::optional<uint32_t> max_tokens; ///< at least 1; empty: until the model ends or the context is full
+    uint32_t min_tokens = 0;            ///< nothing ends an answer before so many
+    EndTokens end_tokens = EndTokens::end;
+    std::vector<TokenId> stop_tokens;                      ///< end an answer too, and are not part of it
+    std::optional<sampling::Parameters> sampling_defaults; ///< instead of the model's
     SamplingWishes sampling;
     std::optional<uint32_t> seed;  ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
+    MatchedStop matched_stop = MatchedStop::left_out;
+    /// Whether control tokens show their names in the text, where the prompt was no conversation or the
+    /// protocol's own marks are wanted.
+    text::ControlTokens control_tokens = text::ControlTokens::hidden;
     std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_bias.hpp
     /// Text over which DRY sees no repetition, while it is on.
     std::vector<std::string> dry_breakers = default_dry_breakers();
+    /// Tokens that wait for a sink that is slow, before the engine lets the request wait; 0: no bound.
+    uint32_t unread_max = 0;
+    uint64_t cache_salt = 0;          ///< cached prompts are shared only among requests of the same salt
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
 };
 
@@ -88,6 +109,7 @@ struct Timings {
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
     std::vector<TokenId> tokens; ///< generated; the end token is not among them
+    std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
     uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
     uint32_t cached_tokens = 0;  ///< of the prompt, that were in the cache
     uint32_t seed = 0;           ///< the one that was used
@@ -107,12 +129,7 @@ using Sink = std::function<Flow(const Event&)>;
 /// Asked now and then, also while no event comes; true ends the generation with FinishReason::cancelled.
 using StopRequested = std::function<bool()>;
 
-/// Runs one request to its end: render, tokenize, generate, detokenize, find stop strings, parse. Blocking;
-/// many threads may call it with one model. Same model, request and seed: same text. Errors: invalid_argument
-/// (empty prompt, prompt longer than the context, a conversation for a base model or one that its template
-/// refuses, tools that are no JSON, an empty stop string, parameters out of range, a bias that leaves no
-/// token possible), corrupt and unsupported (a broken chat template, with the place), busy, out_of_memory,
-/// device_lost. After an error no Finished is delivered; text that was delivered before stands.
+/// Runs a request of one choice to its end: Generation::begin() and finish(). Blocking.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
 

@@ -1,7 +1,5 @@
 #include "core/generate/model.hpp"
 
-#include "core/generate/defaults.hpp"
-
 #include <chrono>
 #include <utility>
 
@@ -36,7 +34,8 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     Model model(std::move(tokenizer));
     model.name_ = source.name;
     model.chat_ = std::move(chat);
-    model.sampling_ = generate::sampling_defaults(file);
+    model.recommended_ = generate::recommended_sampling(file);
+    model.sampling_ = with_wishes({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
     model.device_name_ = std::move(loaded.device_name);
     model.on_cpu_ = loaded.on_cpu;

@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
+#include "core/generate/defaults.hpp"
 #include "core/gguf/file.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/store/resolve.hpp"
@@ -24,7 +25,7 @@ struct ExecutorOptions {
     uint32_t context_tokens = 0; ///< 0: the model's, capped by memory
     KvType key_type = KvType::f16;
     KvType value_type = KvType::f16;
-    uint64_t kv_memory_bytes = 0;       ///< 0: what the context needs
+    uint64_t kv_memory_bytes = 0;       ///< 0: a context, and more for more sequences while memory is plenty
     uint32_t sequences_max = 1;         ///< requests that run at a time
     std::string device;                 ///< empty: the best one; else an index, UUID or part of a name
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: none are kept
@@ -63,6 +64,9 @@ public:
     /// What to sample with where a caller asks for nothing.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
+    /// What the model's file recommends, without anybody's defaults.
+    [[nodiscard]] const SamplingWishes& recommended_sampling() const { return recommended_; }
+
     /// Tokens that a sequence may hold, and what the model was trained for (0 where the file does not say).
     [[nodiscard]] uint32_t context_tokens() const { return engine_->limits().context_tokens; }
     [[nodiscard]] uint64_t trained_context_tokens() const { return trained_context_tokens_; }
@@ -77,6 +81,7 @@ private:
     std::string name_;
     text::Tokenizer tokenizer_;
     ChatFormats chat_;
+    SamplingWishes recommended_;
     sampling::Parameters sampling_;
     uint64_t trained_context_tokens_ = 0;
     std::string device_name_;

@@ -1,7 +1,9 @@
 #include "core/generate/prompt.hpp"
 
 #include "core/chat/adapt.hpp"
+#include "core/chat/output/opening.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -29,6 +31,10 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     prompt.text = std::move(rendered.text);
     prompt.notes = std::move(rendered.notes);
     prompt.format = format;
+    const auto& syntax = rendered.tools_in_text ? syntax_of_told_tools() : format->syntax;
+    if (conversation.demanded_tool && !conversation.tools.empty())
+        prompt.opening = chat::output::call_opening(syntax, *conversation.demanded_tool);
+    prompt.text += prompt.opening;
     // A template that writes the begin token has done what the tokenizer would do.
     const std::string& bos = format->chat_template.special().bos;
     const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
@@ -36,18 +42,58 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
-    const auto& syntax = rendered.tools_in_text ? syntax_of_told_tools() : format->syntax;
-    ETNA_TRY(prompt.parser, chat::output::Parser::create(syntax, {.start = start_after(syntax, prompt.text),
-                                                                  .tools = conversation.tools}));
+    prompt.syntax = &syntax;
+    prompt.tools = conversation.tools;
     return prompt;
+}
+
+Result<Prompt> take_tokens(const Model& model, const std::vector<TokenId>& tokens) {
+    const auto wild = std::find_if(tokens.begin(), tokens.end(),
+                                   [&](TokenId token) { return token >= model.tokenizer().size(); });
+    if (wild != tokens.end()) {
+        return Error{ErrorKind::invalid_argument, fmt::format("{} is not a token of the model, which has {}",
+                                                              *wild, model.tokenizer().size())};
+    }
+    Prompt prompt;
+    prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prompt)};
+    prompt.answer = text::TextPosition::continuation;
+    return prompt;
+}
+
+/// Keeps the end.
+void shorten(PromptTokens& content, std::size_t tokens_max) {
+    if (content.tokens.size() <= tokens_max)
+        return;
+    const auto surplus = static_cast<std::ptrdiff_t>(content.tokens.size() - tokens_max);
+    content.tokens.erase(content.tokens.begin(), content.tokens.begin() + surplus);
+    content.kinds.erase(content.kinds.begin(), content.kinds.begin() + surplus);
+}
+
+Result<Prompt> encode_whole(const Model& model, const Request& request) {
+    if (const auto* text = std::get_if<std::string>(&request.prompt))
+        return encode_text(model, *text);
+    if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.prompt))
+        return take_tokens(model, *tokens);
+    return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request);
 }
 
 } // namespace
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request) {
-    if (const auto* text = std::get_if<std::string>(&request.prompt))
-        return encode_text(model, *text);
-    return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request);
+    ETNA_TRY(Prompt prompt, encode_whole(model, request));
+    if (request.prompt_tokens_max)
+        shorten(prompt.content, *request.prompt_tokens_max);
+    return prompt;
+}
+
+Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
+    if (prompt.syntax == nullptr)
+        return std::optional<chat::output::Parser>();
+    const auto before = std::string_view(prompt.text).substr(0, prompt.text.size() - prompt.opening.size());
+    ETNA_TRY(auto parser,
+             chat::output::Parser::create(
+                 *prompt.syntax, {.start = start_after(*prompt.syntax, before), .tools = prompt.tools}));
+    return std::optional<chat::output::Parser>(std::move(parser));
 }
 
 Status check_length(const Model& model, std::size_t prompt_tokens) {

@@ -19,8 +19,14 @@ struct Prompt {
     text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer goes on with the text
     std::vector<std::string> notes;                            ///< see Adapted
     const ChatFormat* format = nullptr;                        ///< null: the answer is text
-    std::optional<chat::output::Parser> parser;                ///< of an answer to a conversation
+    const chat::output::Syntax* syntax = nullptr;              ///< of the answer to a conversation
+    std::string tools;                                         ///< that were offered, as JSON
+    std::string opening; ///< the end of `text` that is already the answer's
 };
+
+/// A parser of an answer to the prompt; none where the answer is text. Errors: invalid_argument (the tools
+/// are no JSON).
+Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt);
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request);
 

@@ -1,7 +1,7 @@
 #include "core/store/resolve.hpp"
 
 #include "core/gguf/cursor.hpp"
-#include "core/store/demo.hpp"
+#include "core/store/embedded.hpp"
 #include "core/store/similar.hpp"
 
 #include <algorithm>
@@ -56,8 +56,10 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
 Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
     const std::vector<std::string> installed = model_names(folder);
     std::vector<std::string> known = installed;
-    std::erase(known, demo_name); // a file of that name is not what the name means
-    known.emplace_back(demo_name);
+    for (const EmbeddedModel& embedded : embedded_models()) {
+        std::erase(known, embedded.name); // a file of that name is not what the name means
+        known.emplace_back(embedded.name);
+    }
 
     std::string hint;
     if (const auto near = similar(model, known); !near.empty())
@@ -90,8 +92,8 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return Error{ErrorKind::invalid_argument, "the model's name is empty", "try `demo`"};
     if (model.find('\0') != std::string_view::npos)
         return Error{ErrorKind::invalid_argument, "the model's name contains a zero byte"};
-    if (model == demo_name)
-        return ModelSource{std::string(model), {}, demo_model()};
+    if (const EmbeddedModel* embedded = embedded_model(model))
+        return ModelSource{std::string(model), {}, embedded->bytes};
 
     const std::filesystem::path path(model);
     if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {

@@ -13,12 +13,12 @@ namespace etna::store {
 /// Where a model's bytes are: in a file, or embedded in the executable.
 struct ModelSource {
     std::string name;           ///< for people and for JSON: as the user wrote it
-    std::filesystem::path path; ///< empty for the embedded model
-    ByteView bytes;             ///< the embedded model's; empty for a file
+    std::filesystem::path path; ///< empty for an embedded model
+    ByteView bytes;             ///< an embedded model's; empty for a file
 };
 
-/// Turns what a user calls a model into its place. `demo` is the embedded model. Anything with a slash,
-/// ending in .gguf, or naming an existing file is a path. Everything else is a name:
+/// Turns what a user calls a model into its place. The embedded models have their names. Anything with a
+/// slash, ending in .gguf, or naming an existing file is a path. Everything else is a name:
 /// `models_folder`/NAME.gguf, or the first part of a split model, `models_folder`/NAME-00001-of-0000N.gguf.
 /// An empty `models_folder` is none. The file is not opened. Errors: not_found (says what was tried; the hint
 /// has near misses and the names that exist), invalid_argument (empty).

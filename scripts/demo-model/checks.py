@@ -2,23 +2,28 @@
 
 import json
 import re
+from dataclasses import dataclass
 
-CALL = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
 STORY_WORDS = (80, 200)
+
+
+@dataclass
+class Answer:
+    """What the program made of what the model wrote."""
+
+    text: str
+    reasoning: str
+    calls: list  # of {"name", "arguments"}
+    broken: bool  # a call that is none was among them
+    ended: bool  # by the model's own end mark
 
 
 def sentences_of(text):
     return [sentence.strip() for sentence in re.split(r"(?<=[.!?])[\"']?\s+", text) if sentence.strip()]
 
 
-def calls_of(text):
-    """The calls in an answer in a fixed order, or None where something else stands beside or inside them."""
-    if CALL.sub("", text).strip():
-        return None
-    try:
-        return sorted((json.loads(call) for call in CALL.findall(text)), key=lambda call: json.dumps(call, sort_keys=True))
-    except ValueError:
-        return None
+def in_order(calls):
+    return sorted(calls, key=lambda call: json.dumps(call, sort_keys=True))
 
 
 def story_mistake(first, text):
@@ -31,37 +36,32 @@ def story_mistake(first, text):
     return f"says twice: {repeated}" if repeated else None
 
 
-def thinking_mistake(lines, text):
-    thought, mark, answer = text.partition("</think>")
-    if not mark or not thought.startswith("<think>"):
-        return "no thinking section", text
-    missing = [line for line in lines if line not in thought]
-    return (f"not thought: {missing}" if missing else None), answer
+def json_mistake(wanted, text):
+    try:
+        return None if json.loads(text) == wanted else "other JSON"
+    except ValueError:
+        return "not JSON"
 
 
-def mistake(check, text):
+def calls_mistake(wanted, answer):
+    if answer.broken or in_order(answer.calls) != in_order(wanted):
+        return "other calls"
+    return "text beside the calls" if wanted and answer.text.strip() else None
+
+
+def mistake(check, answer):
     """What is wrong with the answer, or None."""
-    text = text.strip()
-    if "thinking" in check:
-        wrong, text = thinking_mistake(check["thinking"], text)
-        if wrong:
-            return wrong
-        text = text.strip()
-    if "equal" in check and text != check["equal"]:
-        return "not equal"
-    if "story" in check:
-        return story_mistake(check["story"], text)
-    if "json" in check:
-        try:
-            if json.loads(text) != check["json"]:
-                return "other JSON"
-        except ValueError:
-            return "not JSON"
-    if check.get("calls"):
-        if calls_of(text) != sorted(check["calls"], key=lambda call: json.dumps(call, sort_keys=True)):
-            return "other calls"
-    elif "calls" in check and "<tool_call>" in text:
-        return "a call"
+    text = answer.text.strip()
     missing = [part for part in check.get("contains", []) if part not in text]
     extra = [part for part in check.get("lacks", []) if part in text]
-    return f"lacks {missing}" if missing else f"has {extra}" if extra else None
+    unthought = [line for line in check.get("thinking", []) if line not in answer.reasoning]
+    found = [
+        f"not thought: {unthought}" if unthought else None,
+        "not equal" if "equal" in check and text != check["equal"] else None,
+        story_mistake(check["story"], text) if "story" in check else None,
+        json_mistake(check["json"], text) if "json" in check else None,
+        calls_mistake(check.get("calls", []), answer),
+        f"lacks {missing}" if missing else None,
+        f"has {extra}" if extra else None,
+    ]
+    return next((wrong for wrong in found if wrong), None)

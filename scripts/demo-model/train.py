@@ -18,7 +18,7 @@ from torch import multiprocessing
 from torch.nn import functional
 
 from conversation import learnable
-from corpus.mixture import KINDS, KINDS_LATER, conversation
+from corpus.mixture import KINDS, KINDS_LAST, KINDS_LATER, conversation
 from corpus.source import Source
 from model import SIZES, Model
 from optimizer import Optimizer
@@ -31,13 +31,15 @@ MATRIX_RATE, OTHER_RATE, DECAY = 0.02, 0.004, 0.05
 WARM_STEPS = 50
 FALLING = 0.45  # share of the tokens over which the rate falls
 LATER_STEP = 1000  # from here on corpus.mixture.KINDS_LATER
+LAST, LAST_RATE = 0.17, 0.4  # share of the tokens that is learned last, from corpus.mixture.KINDS_LAST, and its first rate
 CHECKPOINT_S = 300
+TOKENS = {"demo": 33.7, "demo-draft": 4}  # millions
 
 
-def step_of(number, vocabulary):
+def step_of(number, seen, tokens, vocabulary):
     """The conversations of one step, sorted by length: [(ids, wanted)]. The same for the same number."""
     source, found, total = Source(f"train {number}"), [], 0
-    kinds = KINDS if number < LATER_STEP else KINDS_LATER
+    kinds = KINDS if number < LATER_STEP else KINDS_LATER if seen < tokens * (1 - LAST) else KINDS_LAST
     while total < STEP_TOKENS:
         ids, wanted = learnable(conversation(source, kinds), vocabulary)
         if len(ids) <= LENGTH_MAX:
@@ -70,8 +72,12 @@ def tensors_of(part):
     return ids, targets, weights
 
 
-def rate_at(progress, number):
-    return min(1.0, (number + 1) / WARM_STEPS, max(0.0, (1 - progress) / FALLING))
+def rate_at(seen, tokens, number):
+    """Constant, and falling to nothing; then once more for the last share, from a lower one."""
+    first, last = tokens * (1 - LAST), tokens * LAST
+    if seen >= first:
+        return LAST_RATE * max(0.0, 1 - (seen - first) / last)
+    return min(1.0, (number + 1) / WARM_STEPS, max(0.0, (1 - seen / first) / FALLING))
 
 
 class Shared:
@@ -96,7 +102,7 @@ class Shared:
             place += weight.numel()
 
 
-def learn(shared, rank, conversations, progress, number):
+def learn(shared, rank, conversations, rate):
     """One step of one process: its share of the conversations, and its share of the update. Returns the loss of the whole step."""
     model, processes = shared.model, len(shared.losses)
     whole = sum(sum(wanted) ** 0.5 for _, wanted in conversations)
@@ -110,7 +116,7 @@ def learn(shared, rank, conversations, progress, number):
         loss.backward()
         shared.losses[rank] += loss.item()
     shared.gather(rank)
-    rate, loss = rate_at(progress, number), shared.losses.sum().item()
+    loss = shared.losses.sum().item()
     shared.optimizer.step(MATRIX_RATE * rate, OTHER_RATE * rate, DECAY, rank, processes)
     shared.barrier.wait()
     return loss
@@ -125,8 +131,9 @@ def train(shared, rank, options, stored):
     began = kept = time.monotonic()
     mean = None
     while seen < options.tokens * 1e6 and not shared.stopped:
-        conversations, tokens = step_of(number, vocabulary)
-        loss = learn(shared, rank, conversations, seen / (options.tokens * 1e6), number)
+        rate = rate_at(seen, options.tokens * 1e6, number)
+        conversations, tokens = step_of(number, seen, options.tokens * 1e6, vocabulary)
+        loss = learn(shared, rank, conversations, rate)
         number, seen = number + 1, seen + tokens
         if rank > 0:
             continue
@@ -157,10 +164,11 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("name", choices=SIZES)
     arguments.add_argument("folder", type=pathlib.Path)
-    arguments.add_argument("--tokens", type=float, default=36.0, help="millions to learn from")
+    arguments.add_argument("--tokens", type=float, help="millions to learn from")
     arguments.add_argument("--minutes", type=float, default=1e9, help="stop and keep a checkpoint after so many")
     arguments.add_argument("--processes", type=int, default=os.cpu_count())
     options = arguments.parse_args()
+    options.tokens = options.tokens or TOKENS[options.name]
     shared = Shared(options.name, options.processes)
     stored = {"number": 0, "seen": 0, "spent_s": 0.0}
     if checkpoint_of(options).exists():

@@ -156,14 +156,24 @@ TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the 
     CHECK(longer.output == "there was a dog.\n"); // the message that did not fit is taken back
 }
 
-TEST_CASE("the chat's model is `demo` where none is named, and a template is asked for") {
+TEST_CASE("the chat's model is `demo` where none is named") {
     Harness etna;
     etna.input_kind = InputKind::pipe;
     etna.input = "hi\n";
-    const Outcome base = etna.run({"chat"});
+    const Outcome outcome = etna.run({"chat"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "there was a dog.\n");
+    CHECK(etna.prompt == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
+}
+
+TEST_CASE("a model without a template gets one by name, or is refused") {
+    Harness etna;
+    etna.input_kind = InputKind::pipe;
+    etna.input = "hi\n";
+    const Outcome base = etna.run({"chat", "stories"});
     CHECK(base.code == 1);
     CHECK(contains(base.error, "the model has no chat template\nhint: "));
-    CHECK(etna.run({"chat", "demo", "--chat-template", "vicuna"}).code == 0);
+    CHECK(etna.run({"chat", "stories", "--chat-template", "vicuna"}).code == 0);
     CHECK(etna.prompt == "<s> USER: hi\nASSISTANT:");
 }
 
@@ -232,8 +242,16 @@ TEST_CASE("run goes on with a conversation in a file") {
     CHECK(etna.run({"run", "chatty", "--messages", file, "Well?", "--system", "Be"}).code == 0);
     CHECK(etna.prompt.starts_with("<s> system: Be</s>"));
     CHECK(etna.prompt.ends_with("user: And?</s> \nuser: Well?</s> \nassistant:"));
-    CHECK(contains(etna.run({"run", "demo", "--messages", file}).error,
+    CHECK(contains(etna.run({"run", "stories", "--messages", file}).error,
                    "no chat template, which --messages needs"));
+    const auto with_tools =
+        etna.write("tools_request.json",
+                   R"({"messages": [{"role": "user", "content": "Roll"}], "tools": [{"type": "function",
+        "function": {"name": "roll", "parameters": {}}}]})");
+    etna.answers = {calls_roll, "never asked for"};
+    CHECK(etna.run({"run", "chatty", "--messages", with_tools}).output ==
+          "{\"name\":\"roll\",\"arguments\":{\"sides\":6}}\n");
+    etna.answers = {};
     CHECK(etna.run({"run", "chatty", "--messages", file, "--raw"}).code == 2);
     CHECK(etna.run({"run", "chatty", "--messages", etna.write("bad.json", "[]")}).code == 2);
 }

@@ -136,12 +136,12 @@ TEST_CASE("no text of TOML's own signs ends the process") {
 TEST_CASE("a broken configuration file is a usage error, but not for help") {
     etna::test::Harness etna;
     etna.write(place, "temp = 101\n");
-    const auto outcome = etna.run({"run", "demo", "x"});
+    const auto outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 2);
     REQUIRE(contains(outcome.error, "error: config.toml:1: temp: `101` is out of range: 0 to 100\nhint: "));
-    REQUIRE(etna.run({"run", "demo", "x", "--temp", "1"}).code == 0); // another value counts
+    REQUIRE(etna.run({"run", "stories", "x", "--temp", "1"}).code == 0); // another value counts
     etna.write(place, "temp\n");
-    REQUIRE(etna.run({"run", "demo", "x"}).code == 2);
+    REQUIRE(etna.run({"run", "stories", "x"}).code == 2);
     REQUIRE(etna.run({"run", "--help"}).code == 0);
 }
 
@@ -149,14 +149,14 @@ TEST_CASE("a configuration file that is no file, or endless, is not read") {
     etna::test::Harness etna;
     const auto file = etna.write(place, "");
     const auto refused = [&](const std::string& why) {
-        const auto outcome = etna.run({"run", "demo", "x"});
+        const auto outcome = etna.run({"run", "stories", "x"});
         CAPTURE(outcome.error);
         CHECK(outcome.code == 2);
         CHECK(contains(outcome.error,
                        "error: cannot read the configuration file " + file.string() + ": " + why));
     };
     etna.write(place, std::string(config_bytes_max, '\n'));
-    REQUIRE(etna.run({"run", "demo", "x"}).code == 0);
+    REQUIRE(etna.run({"run", "stories", "x"}).code == 0);
     etna.write(place, std::string(config_bytes_max + 1, '\n'));
     refused("it is longer than 16 KiB");
     std::filesystem::remove(file);

@@ -1,7 +1,6 @@
 #include "tests/cli/harness.hpp"
 
 #include "core/gguf/file.hpp"
-#include "core/store/demo.hpp"
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
@@ -17,6 +16,8 @@
 
 namespace etna::test {
 namespace {
+
+constexpr const char* stories_file = ETNA_TEST_DATA "/models/stories260K.gguf";
 
 /// A file in memory, closed with the scope.
 struct MemoryFile {
@@ -76,8 +77,13 @@ Harness::Harness() {
     static std::atomic<int> count = 0;
     home_ = std::filesystem::temp_directory_path() /
             ("etna-cli-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
-    std::filesystem::create_directories(home_);
+    std::filesystem::create_directories(models_folder());
+    std::filesystem::create_symlink(stories_file, models_folder() / "stories.gguf");
     variables["HOME"] = home_.string();
+}
+
+std::filesystem::path Harness::models_folder() const {
+    return home_ / ".local/share/etna/models";
 }
 
 Harness::~Harness() {
@@ -94,17 +100,17 @@ std::filesystem::path Harness::write(const std::string& path, const std::string&
 void Harness::install_model(const std::string& name,
                             const std::vector<std::pair<std::string, std::string>>& texts,
                             const std::vector<std::pair<std::string, float>>& numbers) const {
-    const auto demo = gguf::File::parse(store::demo_model(), "demo");
-    REQUIRE(demo.has_value());
+    const auto stories = gguf::File::open(stories_file);
+    REQUIRE(stories.has_value());
     GgufWriter writer;
-    for (const gguf::KeyValue& entry : demo->metadata())
+    for (const gguf::KeyValue& entry : stories->metadata())
         std::visit([&](const auto& item) { add_value(writer, std::string(entry.key), item); }, entry.value);
     for (const auto& [key, text] : texts)
         writer.add(key, text);
     for (const auto& [key, number] : numbers)
         writer.add(key, number);
     const Bytes bytes = writer.bytes();
-    write(".local/share/etna/models/" + name + ".gguf",
+    write(models_folder() / (name + ".gguf"),
           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
@@ -137,7 +143,7 @@ std::optional<std::string> Harness::agree(const std::string& question) {
 Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                                                         const generate::ExecutorOptions& options) {
     asked = options;
-    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     FakeOptions fake;
     fake.limits.vocabulary = tokenizer.size();
     fake.limits.context_tokens = options.context_tokens == 0 ? context_tokens : options.context_tokens;
@@ -152,6 +158,7 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
         }
     };
     ETNA_TRY(fake.scripts, scripts(tokenizer));
+    tokenizer_.emplace(std::move(tokenizer));
     return generate::LoadedExecutor{.device = nullptr,
                                     .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                     .device_name = "fake device",
@@ -188,10 +195,8 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     ::close(environment.input);
 
     prompt.clear();
-    const auto demo = gguf::File::parse(store::demo_model(), "demo");
-    const auto tokenizer = text::Tokenizer::create(*demo);
     for (const TokenId token : prompt_tokens_)
-        prompt += tokenizer->bytes(token);
+        prompt += tokenizer_->bytes(token);
     return {static_cast<int>(code), {}, error.content()};
 }
 

@@ -24,8 +24,9 @@ struct Outcome {
     std::string error;
 };
 
-/// Runs commands in process, with files for streams and a fake executor behind the demo model's real
-/// tokenizer. The home folder is an empty temporary one, which goes with the object.
+/// Runs commands in process, with files for streams and a fake executor behind a model's real tokenizer. The
+/// home folder is a temporary one, which goes with the object; its one model is `stories` (stories260K, which
+/// has no chat template).
 class Harness {
 public:
     Harness();
@@ -41,7 +42,7 @@ public:
     /// Writes a file below the home folder.
     std::filesystem::path write(const std::string& path, const std::string& content) const;
 
-    /// The demo model's metadata with texts and numbers added, as NAME.gguf in the models' folder.
+    /// The metadata of `stories` with texts and numbers added, as NAME.gguf in the models' folder.
     void install_model(const std::string& name, const std::vector<std::pair<std::string, std::string>>& texts,
                        const std::vector<std::pair<std::string, float>>& numbers = {}) const;
 
@@ -56,7 +57,7 @@ public:
     cli::Variables variables;
     bool error_is_terminal = false;
     bool on_cpu = false;
-    uint32_t context_tokens = 2048; ///< the demo model's
+    uint32_t context_tokens = 2048; ///< that of `stories`
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
@@ -73,7 +74,10 @@ private:
     Result<generate::LoadedExecutor> make_executor(const gguf::File& file,
                                                    const generate::ExecutorOptions& options);
 
+    [[nodiscard]] std::filesystem::path models_folder() const;
+
     std::filesystem::path home_;
+    std::optional<text::Tokenizer> tokenizer_; ///< of the model that was loaded last
     std::vector<TokenId> prompt_tokens_;
 };
 

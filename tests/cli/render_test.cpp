@@ -31,7 +31,7 @@ TEST_CASE("render prints the prompt to the byte, from a template in a file, by n
         etna.write("chat.jinja", "{{ bos_token }}<{{ messages[0].content }}>{{ eos_token }}").string();
     CHECK(etna.render(request, {"--chat-template", file, "--bos", "B", "--eos", "E"}).output == "B<Hi>E");
     CHECK(etna.render(request, {"--chat-template", file}).output == "<Hi>");
-    CHECK(etna.render(request, {"demo", "--chat-template", file}).output == "<s><Hi></s>");
+    CHECK(etna.render(request, {"stories", "--chat-template", file}).output == "<s><Hi></s>");
     CHECK(etna.render(request, {"--chat-template", "vicuna"}).output == "USER: Hi\nASSISTANT:");
     etna.install_model("chatty", {{"tokenizer.chat_template", "[{{ messages[0].content }}]"},
                                   {"tokenizer.chat_template.tool_use", "tools"},
@@ -44,13 +44,13 @@ TEST_CASE("render prints the prompt to the byte, from a template in a file, by n
 
 TEST_CASE("render --json adds the token ids") {
     Render etna;
-    const auto of_model =
-        nlohmann::json::parse(etna.render(request, {"demo", "--chat-template", "vicuna", "--json"}).output);
+    const auto of_model = nlohmann::json::parse(
+        etna.render(request, {"stories", "--chat-template", "vicuna", "--json"}).output);
     CHECK(of_model["text"] == "USER: Hi\nASSISTANT:");
     REQUIRE(of_model["tokens"].is_array());
     CHECK(of_model["tokens"][0] == 1); // the begin token, which the template leaves to the tokenizer
-    const auto begun =
-        nlohmann::json::parse(etna.render(request, {"demo", "--chat-template", "llama2", "--json"}).output);
+    const auto begun = nlohmann::json::parse(
+        etna.render(request, {"stories", "--chat-template", "llama2", "--json"}).output);
     CHECK(begun["tokens"][0] == 1);
     CHECK(begun["tokens"][1] != 1);
     CHECK(
@@ -83,7 +83,7 @@ TEST_CASE("render refuses what is no request, and says what is missing") {
     CHECK(place.code == 1);
     CHECK(place.error.find("line 2, column") != std::string::npos);
     etna.input_kind = InputKind::none;
-    CHECK(etna.run({"render", "demo"}).code == 2);
+    CHECK(etna.run({"render", "stories"}).code == 2);
 }
 
 TEST_CASE("SOURCE_DATE_EPOCH is the templates' clock") {

@@ -25,33 +25,33 @@ const std::string story = " there was a dog.\n";
 
 TEST_CASE("text goes to standard output, as whole lines, and nothing goes to standard error") {
     Harness etna;
-    const Outcome outcome = etna.run({"run", "demo", "Once upon a time"});
+    const Outcome outcome = etna.run({"run", "stories", "Once upon a time"});
     REQUIRE(outcome.error.empty());
     REQUIRE(outcome.output == story);
     REQUIRE(outcome.code == 0);
 
     etna.answer = " one\n\n";
-    REQUIRE(etna.run({"run", "demo", "x"}).output == " one\n\n"); // ends in a newline already
+    REQUIRE(etna.run({"run", "stories", "x"}).output == " one\n\n"); // ends in a newline already
     etna.answer = "";
-    REQUIRE(etna.run({"run", "demo", "x"}).output.empty()); // nothing was said, nothing is written
+    REQUIRE(etna.run({"run", "stories", "x"}).output.empty()); // nothing was said, nothing is written
 }
 
 TEST_CASE("the prompt comes from the argument, a pipe, a file, or the argument and one of them") {
     Harness etna;
-    REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+    REQUIRE(etna.run({"run", "stories", "Once"}).code == 0);
     REQUIRE(etna.prompt == "<s> Once");
     for (const InputKind kind : {InputKind::pipe, InputKind::file}) {
         etna.input_kind = kind;
         etna.input = "upon\na time\n"; // one newline at the end is not the prompt's
-        REQUIRE(etna.run({"run", "demo"}).code == 0);
+        REQUIRE(etna.run({"run", "stories"}).code == 0);
         REQUIRE(etna.prompt == "<s> upon\na time");
-        REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+        REQUIRE(etna.run({"run", "stories", "Once"}).code == 0);
         REQUIRE(etna.prompt == "<s> Once\n\nupon\na time");
         etna.input = "";
-        REQUIRE(etna.run({"run", "demo", "Once"}).code == 0);
+        REQUIRE(etna.run({"run", "stories", "Once"}).code == 0);
         REQUIRE(etna.prompt == "<s> Once");
         etna.input = "a\n\n";
-        REQUIRE(etna.run({"run", "demo"}).code == 0);
+        REQUIRE(etna.run({"run", "stories"}).code == 0);
         REQUIRE(etna.prompt == "<s> a\n");
     }
 }
@@ -60,12 +60,12 @@ TEST_CASE("no prompt at all is a usage error with a hint") {
     Harness etna;
     for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
         etna.input_kind = kind;
-        const Outcome outcome = etna.run({"run", "demo"});
+        const Outcome outcome = etna.run({"run", "stories"});
         REQUIRE(outcome.code == 2);
         REQUIRE(outcome.output.empty());
         REQUIRE(contains(outcome.error, "error: there is no prompt\nhint: "));
     }
-    REQUIRE(etna.run({"run", "demo", "--", "--not-an-option"}).code == 0);
+    REQUIRE(etna.run({"run", "stories", "--", "--not-an-option"}).code == 0);
     REQUIRE(etna.prompt == "<s> --not-an-option");
 }
 
@@ -98,19 +98,20 @@ TEST_CASE("--max-tokens, --stop and the context end the text") {
     const auto tokens_of = [](const Outcome& outcome) {
         return nlohmann::json::parse(outcome.output)["tokens"].size();
     };
-    const Outcome limited = etna.run({"run", "demo", "x", "-n", "3", "--json"});
+    const Outcome limited = etna.run({"run", "stories", "x", "-n", "3", "--json"});
     REQUIRE(tokens_of(limited) == 3);
     REQUIRE(nlohmann::json::parse(limited.output)["finish_reason"] == "length");
 
-    REQUIRE(etna.run({"run", "demo", "x", "--stop", "was"}).output == " there \n");
-    REQUIRE(etna.run({"run", "demo", "x", "--stop", "cat", "--stop= a d"}).output == " there was\n");
-    REQUIRE(etna.run({"run", "demo", "x", "--stop", "dogs"}).output == story); // held back, then shown
+    REQUIRE(etna.run({"run", "stories", "x", "--stop", "was"}).output == " there \n");
+    REQUIRE(etna.run({"run", "stories", "x", "--stop", "cat", "--stop= a d"}).output == " there was\n");
+    REQUIRE(etna.run({"run", "stories", "x", "--stop", "dogs"}).output == story); // held back, then shown
     REQUIRE(nlohmann::json::parse(
-                etna.run({"run", "demo", "x", "--stop", "was", "--json"}).output)["finish_reason"] == "stop");
+                etna.run({"run", "stories", "x", "--stop", "was", "--json"}).output)["finish_reason"] ==
+            "stop");
 
     etna.answer.reset(); // rambles until the context is full
     const auto full =
-        nlohmann::json::parse(etna.run({"run", "demo", "x", "-c", "32", "--json", "--temp", "0"}).output);
+        nlohmann::json::parse(etna.run({"run", "stories", "x", "-c", "32", "--json", "--temp", "0"}).output);
     CAPTURE(full.dump());
     REQUIRE((full["finish_reason"] == "length" || full["finish_reason"] == "stop"));
     REQUIRE(full["usage"]["total_tokens"] <= 32);
@@ -118,12 +119,12 @@ TEST_CASE("--max-tokens, --stop and the context end the text") {
 
 TEST_CASE("--json writes one object and nothing else") {
     Harness etna;
-    const Outcome outcome = etna.run({"run", "demo", "Once", "--json", "--seed", "4294967295"});
+    const Outcome outcome = etna.run({"run", "stories", "Once", "--json", "--seed", "4294967295"});
     REQUIRE(outcome.code == 0);
     REQUIRE(outcome.error.empty());
     REQUIRE(std::count(outcome.output.begin(), outcome.output.end(), '\n') == 1);
     const auto json = nlohmann::json::parse(outcome.output);
-    REQUIRE(json["model"] == "demo");
+    REQUIRE(json["model"] == "stories");
     REQUIRE(json["text"] == " there was a dog.");
     REQUIRE(json["finish_reason"] == "stop");
     REQUIRE(json["seed"] == 4294967295U);
@@ -142,7 +143,8 @@ TEST_CASE("the same seed gives the same text, another one another") {
     Harness etna;
     etna.answer.reset();
     const auto text = [&](const std::string& seed) {
-        const Outcome outcome = etna.run({"run", "demo", "x", "-n", "24", "--temp", "1.5", "--seed", seed});
+        const Outcome outcome =
+            etna.run({"run", "stories", "x", "-n", "24", "--temp", "1.5", "--seed", seed});
         REQUIRE(outcome.code == 0);
         return outcome.output;
     };
@@ -150,10 +152,10 @@ TEST_CASE("the same seed gives the same text, another one another") {
     REQUIRE(text("7") != text("8"));
 
     // A seed that was drawn is reported, and gives the same text again.
-    const auto drawn = nlohmann::json::parse(etna.run({"run", "demo", "x", "-n", "24", "--json"}).output);
+    const auto drawn = nlohmann::json::parse(etna.run({"run", "stories", "x", "-n", "24", "--json"}).output);
     const std::string seed = std::to_string(drawn["seed"].get<uint32_t>());
     const auto again =
-        nlohmann::json::parse(etna.run({"run", "demo", "x", "-n", "24", "--json", "--seed", seed}).output);
+        nlohmann::json::parse(etna.run({"run", "stories", "x", "-n", "24", "--json", "--seed", seed}).output);
     REQUIRE(again["tokens"] == drawn["tokens"]);
 }
 
@@ -165,13 +167,13 @@ TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
         std::this_thread::sleep_for(std::chrono::milliseconds(150));
         etna.interrupted = true;
     });
-    const Outcome outcome = etna.run({"run", "demo", "x", "--temp", "0"});
+    const Outcome outcome = etna.run({"run", "stories", "x", "--temp", "0"});
     hand.join();
     REQUIRE(outcome.code == 130);
     REQUIRE(!outcome.output.empty());
     REQUIRE(outcome.output.back() == '\n');
     REQUIRE(outcome.error.empty());
-    const auto json = nlohmann::json::parse(etna.run({"run", "demo", "x", "--json"}).output);
+    const auto json = nlohmann::json::parse(etna.run({"run", "stories", "x", "--json"}).output);
     REQUIRE(json["finish_reason"] == "cancelled");
 }
 
@@ -183,13 +185,13 @@ TEST_CASE("a closed pipe ends quietly with 0, a full disk is an error") {
     REQUIRE(::pipe(ends.data()) == 0);
     ::close(ends[0]);
     for (const char* form : {"--raw", "--json"}) {
-        const Outcome outcome = etna.run_into(ends[1], {"run", "demo", "x", "-n", "8", form});
+        const Outcome outcome = etna.run_into(ends[1], {"run", "stories", "x", "-n", "8", form});
         REQUIRE(outcome.code == 0);
         REQUIRE(outcome.error.empty());
     }
     ::close(ends[1]);
     const int full = ::open("/dev/full", O_WRONLY);
-    const Outcome outcome = etna.run_into(full, {"run", "demo", "x"});
+    const Outcome outcome = etna.run_into(full, {"run", "stories", "x"});
     ::close(full);
     REQUIRE(outcome.code == 1);
     REQUIRE(contains(outcome.error, "error: cannot write to standard output: No space left on device"));
@@ -207,56 +209,56 @@ TEST_CASE("failures are one clear sentence and exit code 1") {
     REQUIRE(contains(broken.error, "broken.gguf"));
     REQUIRE(broken.output.empty());
 
-    const Outcome longer = etna.run({"run", "demo", "Once upon a time there was", "-c", "4"});
+    const Outcome longer = etna.run({"run", "stories", "Once upon a time there was", "-c", "4"});
     REQUIRE(longer.code == 1);
     REQUIRE(contains(longer.error, "but the context holds 4"));
     REQUIRE(contains(longer.error, "hint: raise --ctx-size (the model was trained for 2048 tokens)"));
 
     etna.lost_at_step = 2;
-    const Outcome lost = etna.run({"run", "demo", "x"});
+    const Outcome lost = etna.run({"run", "stories", "x"});
     REQUIRE(lost.code == 1);
     REQUIRE(contains(lost.error, "error: the fake device was lost"));
 }
 
 TEST_CASE("a seed that nobody chose is told on a terminal") {
     Harness etna;
-    REQUIRE(etna.run({"run", "demo", "x"}).error.empty()); // a pipe: -v and --json tell it there
+    REQUIRE(etna.run({"run", "stories", "x"}).error.empty()); // a pipe: -v and --json tell it there
     etna.error_is_terminal = true;
-    REQUIRE(contains(etna.run({"run", "demo", "x"}).error, " repeats this"));
-    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--seed", "5"}).error, "--seed"));
-    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--temp", "0"}).error, "--seed"));
-    REQUIRE_FALSE(contains(etna.run({"run", "demo", "x", "--json"}).error, "--seed"));
+    REQUIRE(contains(etna.run({"run", "stories", "x"}).error, " repeats this"));
+    REQUIRE_FALSE(contains(etna.run({"run", "stories", "x", "--seed", "5"}).error, "--seed"));
+    REQUIRE_FALSE(contains(etna.run({"run", "stories", "x", "--temp", "0"}).error, "--seed"));
+    REQUIRE_FALSE(contains(etna.run({"run", "stories", "x", "--json"}).error, "--seed"));
 }
 
 TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
     Harness etna;
     etna.on_cpu = true;
     etna.context_tokens = 256;
-    const Outcome outcome = etna.run({"run", "demo", "x"});
+    const Outcome outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 0);
     REQUIRE(outcome.output == story);
     REQUIRE(contains(outcome.error, "note: no usable GPU was found: running on the CPU (fake device)"));
     REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 2048 tokens"));
-    REQUIRE(etna.run({"run", "demo", "x", "-c", "256", "--device", "fake", "--seed", "1"})
+    REQUIRE(etna.run({"run", "stories", "x", "-c", "256", "--device", "fake", "--seed", "1"})
                 .error.empty()); // both were asked for
 }
 
 TEST_CASE("a context beyond what the model was trained for is told") {
     Harness etna;
     REQUIRE(
-        contains(etna.run({"run", "demo", "x", "-c", "2049"}).error,
+        contains(etna.run({"run", "stories", "x", "-c", "2049"}).error,
                  "note: a context of 2049 tokens is more than the 2048 that the model was trained for\n"));
-    REQUIRE(etna.run({"run", "demo", "x", "-c", "2048"}).error.empty());
+    REQUIRE(etna.run({"run", "stories", "x", "-c", "2048"}).error.empty());
 }
 
 TEST_CASE("--verbose reports on standard error") {
     Harness etna;
-    const Outcome outcome = etna.run({"run", "demo", "x", "-v", "--seed", "5"});
+    const Outcome outcome = etna.run({"run", "stories", "x", "-v", "--seed", "5"});
     REQUIRE(outcome.output == story);
     for (const char* part : {"device      fake device", "load ", "prompt ", "generation ", "tok/s", "seed 5"})
         REQUIRE(contains(outcome.error, part));
 
-    const Outcome one = etna.run({"run", "demo", "x", "-v", "-n", "1"});
+    const Outcome one = etna.run({"run", "stories", "x", "-v", "-n", "1"});
     const std::size_t generation = one.error.find("generation ");
     CAPTURE(one.error);
     REQUIRE(contains(one.error, "\ngeneration  1 token in "));

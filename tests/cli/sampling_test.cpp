@@ -20,7 +20,7 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "demo");
+    arguments.insert(arguments.begin(), "stories");
     const cli::Command& run = *cli::find_command("run");
     auto options = cli::validate_run(run, cli::parse(run, arguments).value());
     if (!options)
@@ -160,7 +160,7 @@ TEST_CASE("sequence breakers replace the usual ones, and none is none") {
 
 TEST_CASE("--logprobs stands in the JSON object as OpenAI has it") {
     Harness etna;
-    const Outcome outcome = etna.run({"run", "demo", "x", "--json", "--logprobs", "2"});
+    const Outcome outcome = etna.run({"run", "stories", "x", "--json", "--logprobs", "2"});
     REQUIRE(outcome.code == 0);
     CHECK(outcome.error.empty());
     const auto json = nlohmann::json::parse(outcome.output);
@@ -182,17 +182,17 @@ TEST_CASE("--logprobs stands in the JSON object as OpenAI has it") {
     CHECK(text == " there was a dog.");
 
     const auto none = nlohmann::json::parse(
-        etna.run({"run", "demo", "x", "--json", "--logprobs", "0"}).output)["logprobs"]["content"];
+        etna.run({"run", "stories", "x", "--json", "--logprobs", "0"}).output)["logprobs"]["content"];
     CHECK(none.size() == content.size());
     CHECK(none[0]["top_logprobs"].empty());
-    CHECK(!nlohmann::json::parse(etna.run({"run", "demo", "x", "--json"}).output).contains("logprobs"));
+    CHECK(!nlohmann::json::parse(etna.run({"run", "stories", "x", "--json"}).output).contains("logprobs"));
 }
 
 TEST_CASE("pieces that are not UTF-8 are repaired in the token and whole in the bytes") {
     Harness etna;
     etna.answer = " \xe2\x98\x83"; // byte tokens
     const auto json =
-        nlohmann::json::parse(etna.run({"run", "demo", "x", "--json", "--logprobs", "0"}).output);
+        nlohmann::json::parse(etna.run({"run", "stories", "x", "--json", "--logprobs", "0"}).output);
     std::vector<int> bytes;
     for (const auto& token : json["logprobs"]["content"]) {
         for (const auto& byte : token["bytes"])
@@ -204,20 +204,20 @@ TEST_CASE("pieces that are not UTF-8 are repaired in the token and whole in the 
 
 TEST_CASE("without --json, log-probabilities are lines on standard error, behind the text") {
     Harness etna;
-    const Outcome outcome = etna.run({"run", "demo", "x", "--logprobs", "2", "-n", "2"});
+    const Outcome outcome = etna.run({"run", "stories", "x", "--logprobs", "2", "-n", "2"});
     CHECK(outcome.output == " there was\n");
     CAPTURE(outcome.error);
     CHECK(contains(outcome.error, "logprob   0.0000 \" there\"  likeliest   0.0000 \" there\", -5"));
     CHECK(std::count(outcome.error.begin(), outcome.error.end(), '\n') == 2);
     etna.answer = "a\nb";
-    CHECK(contains(etna.run({"run", "demo", "x", "--logprobs", "0"}).error, "\"\\n\"\n"));
-    CHECK(etna.run({"run", "demo", "x", "--logprobs", "21"}).code == 2);
+    CHECK(contains(etna.run({"run", "stories", "x", "--logprobs", "0"}).error, "\"\\n\"\n"));
+    CHECK(etna.run({"run", "stories", "x", "--logprobs", "21"}).code == 2);
 }
 
 TEST_CASE("penalties and biases reach the model") {
     Harness etna;
     const auto tokens = [&](const std::vector<std::string>& more) {
-        std::vector<std::string> arguments = {"run", "demo", "x", "--json", "--temp", "0", "-n", "3"};
+        std::vector<std::string> arguments = {"run", "stories", "x", "--json", "--temp", "0", "-n", "3"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         const Outcome outcome = etna.run(arguments);
         CAPTURE(outcome.error);
@@ -232,7 +232,7 @@ TEST_CASE("penalties and biases reach the model") {
     CHECK(unrepeated.at(1) == 8);
     CHECK(tokens({"--typical-p", "0.5", "--xtc-probability", "1"}) == plain);
 
-    const Outcome wild = etna.run({"run", "demo", "x", "--logit-bias", "512=1"});
+    const Outcome wild = etna.run({"run", "stories", "x", "--logit-bias", "512=1"});
     CHECK(wild.code == 1);
     CHECK(contains(wild.error, "error: logit_bias names token 512, and the vocabulary has 512\nhint: "));
 }
@@ -254,9 +254,9 @@ TEST_CASE("a system message that has no place goes before the prompt, or is an e
     CHECK(merged.code == 0);
     CHECK(etna.prompt == "<s> [INST] Be brief.\n\nHi [/INST]");
     CHECK(contains(merged.error, "note: the chat template knows no system message"));
-    const Outcome base = etna.run({"run", "demo", "Hi", "--system", "Be brief."});
+    const Outcome base = etna.run({"run", "stories", "Hi", "--system", "Be brief."});
     CHECK(base.code == 1);
-    CHECK(contains(base.error, "error: demo has no chat template, which --system needs\nhint: "));
+    CHECK(contains(base.error, "error: stories has no chat template, which --system needs\nhint: "));
     const Outcome raw = etna.run({"run", "mute", "Hi", "--system", "Be brief.", "--raw"});
     CHECK(raw.code == 2);
     CHECK(contains(raw.error, "error: --system has no place in a --raw prompt\nhint: "));

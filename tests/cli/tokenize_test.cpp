@@ -1,5 +1,5 @@
-// `etna tokenize` from arguments to streams and exit codes. The demo model's tokens: <unk> 0, <s> 1, </s> 2,
-// byte b is 3 + b; ids of words are those of the reference run in tests/data/models.
+// `etna tokenize` from arguments to streams and exit codes. The tokens of stories260K: <unk> 0, <s> 1, </s>
+// 2, byte b is 3 + b; ids of words are those of the reference run in tests/data/models.
 
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
@@ -37,7 +37,7 @@ std::string reference_ids(const std::string& prompt) {
 
 TEST_CASE("tokenize prints ids as JSON, from the argument or from standard input as it is") {
     Harness etna;
-    const Outcome outcome = etna.run({"tokenize", "demo", "Once upon a time"});
+    const Outcome outcome = etna.run({"tokenize", "stories", "Once upon a time"});
     REQUIRE(outcome.error.empty());
     REQUIRE(outcome.output == reference_ids("Once upon a time"));
     REQUIRE(outcome.code == 0);
@@ -46,22 +46,22 @@ TEST_CASE("tokenize prints ids as JSON, from the argument or from standard input
     for (const InputKind kind : {InputKind::pipe, InputKind::file}) {
         etna.input_kind = kind;
         etna.input = "Once upon a time";
-        REQUIRE(etna.run({"tokenize", "demo"}).output == reference_ids("Once upon a time"));
-        REQUIRE(etna.run({"tokenize", "demo", ""}).output == "[1]\n"); // the argument comes first
+        REQUIRE(etna.run({"tokenize", "stories"}).output == reference_ids("Once upon a time"));
+        REQUIRE(etna.run({"tokenize", "stories", ""}).output == "[1]\n"); // the argument comes first
         etna.input = "\n\n";
-        const auto ids = nlohmann::json::parse(etna.run({"tokenize", "demo"}).output);
+        const auto ids = nlohmann::json::parse(etna.run({"tokenize", "stories"}).output);
         REQUIRE(ids.size() == 4); // begin token, space, two newlines
         REQUIRE(ids[2] == 3 + '\n');
         REQUIRE(ids[3] == 3 + '\n');
         etna.input = "";
-        REQUIRE(etna.run({"tokenize", "demo"}).output == "[1]\n");
+        REQUIRE(etna.run({"tokenize", "stories"}).output == "[1]\n");
     }
 }
 
 TEST_CASE("special tokens in the text are tokens, or text with --no-special") {
     Harness etna;
     const auto ids = [&](std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), {"tokenize", "demo"});
+        arguments.insert(arguments.begin(), {"tokenize", "stories"});
         return nlohmann::json::parse(etna.run(arguments).output).get<std::vector<int>>();
     };
     const auto count = [](const std::vector<int>& list, int id) {
@@ -78,7 +78,7 @@ TEST_CASE("special tokens in the text are tokens, or text with --no-special") {
 TEST_CASE("--pieces names each token's text, and bytes where it is no whole character") {
     Harness etna;
     const auto pieces =
-        nlohmann::json::parse(etna.run({"tokenize", "demo", "Once \U0001f642", "--pieces"}).output);
+        nlohmann::json::parse(etna.run({"tokenize", "stories", "Once \U0001f642", "--pieces"}).output);
     REQUIRE(pieces.size() == 7);
     REQUIRE(pieces[0] == nlohmann::json({{"id", 1}, {"piece", "<s>"}}));
     REQUIRE(pieces[1].at("piece") == " Once");
@@ -86,7 +86,7 @@ TEST_CASE("--pieces names each token's text, and bytes where it is no whole char
         pieces[3] ==
         nlohmann::json({{"id", 3 + 0xF0}, {"piece", "\ufffd"}, {"bytes", nlohmann::json::array({0xF0})}}));
     REQUIRE(pieces[6].at("bytes") == nlohmann::json::array({0x82}));
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "--pieces", "[2]"}).output ==
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "--pieces", "[2]"}).output ==
             "[{\"id\":2,\"piece\":\"</s>\"}]\n");
 }
 
@@ -95,21 +95,21 @@ TEST_CASE("--decode is the way back, with nothing added") {
     for (const std::string text :
          {"Once upon a time", " two  spaces ", "caf\u00e9 \u20ac\U0001f642\n", "", "</s>", "a</s>b", "\n"}) {
         etna.input_kind = InputKind::none;
-        const std::string ids = etna.run({"tokenize", "demo", text}).output;
+        const std::string ids = etna.run({"tokenize", "stories", text}).output;
         CAPTURE(text, ids);
-        CHECK(etna.run({"tokenize", "demo", "--decode", ids}).output ==
+        CHECK(etna.run({"tokenize", "stories", "--decode", ids}).output ==
               (text == "a</s>b" ? "a</s> b" : text));
         etna.input_kind = InputKind::pipe;
         etna.input = ids;
-        CHECK(etna.run({"tokenize", "demo", "--decode"}).code == 0);
+        CHECK(etna.run({"tokenize", "stories", "--decode"}).code == 0);
     }
     etna.input_kind = InputKind::none;
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", " 403 407\n261,378"}).output == "Once upon a time");
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "[403, 2, 1]"}).output == "Once</s><s>");
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "--no-special", "[403, 2, 1]"}).output == "Once");
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "229"}).output == "\ufffd"); // byte 0xE2 alone
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "[]"}).output.empty());
-    REQUIRE(etna.run({"tokenize", "demo", "--decode", "[1, 1, 403]"}).output == "<s> Once");
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", " 403 407\n261,378"}).output == "Once upon a time");
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "[403, 2, 1]"}).output == "Once</s><s>");
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "--no-special", "[403, 2, 1]"}).output == "Once");
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "229"}).output == "\ufffd"); // byte 0xE2 alone
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "[]"}).output.empty());
+    REQUIRE(etna.run({"tokenize", "stories", "--decode", "[1, 1, 403]"}).output == "<s> Once");
 }
 
 TEST_CASE("what tokenize refuses, and with which code") {
@@ -125,12 +125,12 @@ TEST_CASE("what tokenize refuses, and with which code") {
         CHECK(contains(outcome.error, part));
     };
     refused({}, 2, "no model is named");
-    refused({"demo"}, 2, "there is no text");
-    refused({"demo", "x", "--pices"}, 2, "did you mean `--pieces`?");
-    refused({"demo", "x", "--temp", "1"}, 2, "unknown option `--temp`");
+    refused({"stories"}, 2, "there is no text");
+    refused({"stories", "x", "--pices"}, 2, "did you mean `--pieces`?");
+    refused({"stories", "x", "--temp", "1"}, 2, "unknown option `--temp`");
     refused({"none", "x"}, 1, "no model `none`");
     for (const char* ids : {"512", "-1", "1.5", "x", "99999999999999999999", "[1, 2b]", "{\"a\": 1}"})
-        refused({"demo", "--decode", "--", ids}, 2, "is not a token of the model");
+        refused({"stories", "--decode", "--", ids}, 2, "is not a token of the model");
     const auto file = etna.write("damaged.gguf", "GGUF");
     refused({file.string(), "x"}, 1, "damaged.gguf");
 }
@@ -138,18 +138,18 @@ TEST_CASE("what tokenize refuses, and with which code") {
 TEST_CASE("keys of the configuration file that other commands know are no mistakes") {
     Harness etna;
     etna.write(".config/etna/config.toml", "temp = 0.25\npieces = true\n[run]\nseed = 1\n");
-    REQUIRE(contains(etna.run({"tokenize", "demo", "x"}).output, "\"piece\""));
-    REQUIRE(etna.run({"run", "demo", "x"}).code == 0);
+    REQUIRE(contains(etna.run({"tokenize", "stories", "x"}).output, "\"piece\""));
+    REQUIRE(etna.run({"run", "stories", "x"}).code == 0);
     etna.write(".config/etna/config.toml", "[tokenize]\ntemp = 0.25\n");
-    REQUIRE(etna.run({"tokenize", "demo", "x"}).code == 2);
+    REQUIRE(etna.run({"tokenize", "stories", "x"}).code == 2);
     etna.write(".config/etna/config.toml", "pices = true\n");
-    REQUIRE(contains(etna.run({"tokenize", "demo", "x"}).error, "unknown key `pices`"));
+    REQUIRE(contains(etna.run({"tokenize", "stories", "x"}).error, "unknown key `pices`"));
 }
 
 TEST_CASE("a full disk is an error, a reader that went away is none") {
     Harness etna;
     const int full = ::open("/dev/full", O_WRONLY);
-    const Outcome outcome = etna.run_into(full, {"tokenize", "demo", "x"});
+    const Outcome outcome = etna.run_into(full, {"tokenize", "stories", "x"});
     ::close(full);
     REQUIRE(outcome.code == 1);
     REQUIRE(contains(outcome.error, "cannot write to standard output"));
@@ -158,7 +158,7 @@ TEST_CASE("a full disk is an error, a reader that went away is none") {
     std::array<int, 2> ends{};
     REQUIRE(::pipe(ends.data()) == 0);
     ::close(ends[0]);
-    const Outcome left = etna.run_into(ends[1], {"tokenize", "demo", "x"});
+    const Outcome left = etna.run_into(ends[1], {"tokenize", "stories", "x"});
     ::close(ends[1]);
     REQUIRE(left.code == 0);
     REQUIRE(left.error.empty());

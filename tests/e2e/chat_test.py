@@ -13,7 +13,8 @@ from terminal import Terminal
 
 ETNA = ""
 LIMIT_S = 120
-GREEDY = ("demo", "--chat-template", "vicuna", "--temp", "0", "-n", "12")
+STORIES = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf")
+GREEDY = (STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "12")
 
 
 def variables(home):
@@ -31,7 +32,7 @@ def piped(home, text, *arguments):
 
 
 def end_token():
-    done = subprocess.run([ETNA, "tokenize", "demo", "</s>"], capture_output=True, check=True)
+    done = subprocess.run([ETNA, "tokenize", STORIES, "</s>"], capture_output=True, check=True)
     return json.loads(done.stdout)[-1]
 
 
@@ -138,7 +139,7 @@ class Typing(Chat):
 class Stopping(Chat):
     def test_ctrl_c_stops_an_answer_and_keeps_the_chat(self):
         # The model may never end, so that there is an answer to stop.
-        terminal = self.terminal("demo", "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf")
+        terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf")
         terminal.type("Tell me more")
         terminal.keys("Enter")
         terminal.wait_for(lambda screen: len(screen.splitlines()) > 5)
@@ -212,6 +213,53 @@ class Pipes(Chat):
         self.assertEqual(len(prompts), 2)
         words = prompts[1].split()
         self.assertGreater(int(words[3]), int(words[1]) // 2, prompts)
+
+
+class Demo(Chat):
+    """The embedded model, which `etna chat` takes by itself."""
+
+    def said(self, terminal, *lines):
+        """The screen after these lines have been answered."""
+        for line in lines:
+            before = terminal.screen().count(">>>")
+            terminal.type(line)
+            terminal.keys("Enter")
+            terminal.wait_for(lambda screen, before=before: screen.count(">>>") == before + 1 and screen.endswith(">>>"))
+        return self.conversation(terminal)
+
+    def test_it_says_what_it_is_and_remembers_a_name(self):
+        terminal = self.terminal()
+        self.assertIn("is no assistant", terminal.screen())
+        screen = self.said(terminal, "My name is Tomas.", "What is 34 + 58?", "What is my name?")
+        self.assertEqual(screen.count("92"), 1)
+        self.assertIn("Tomas", screen.rsplit("What is my name?", 1)[1])
+
+    def test_a_tool_runs_in_the_shell_and_its_result_becomes_the_answer(self):
+        tools = self.home / "tools.json"
+        parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        command = """printf '{"condition": "sunny", "temperature": %d}' ${#arg_city}; echo "$arg_city" > $HOME/asked"""
+        tools.write_text(json.dumps([{"type": "function", "command": command, "function": {
+            "name": "get_weather", "description": "Get the current weather of a city", "parameters": parameters}}]))
+        terminal = self.terminal("--tools", str(tools))
+        terminal.type("What is the weather in Lisbon?")
+        terminal.keys("Enter")
+        terminal.wait_for("[y]es, [N]o, [a]lways:")
+        self.assertFalse((self.home / "asked").exists())
+        terminal.type("y")
+        terminal.keys("Enter")
+        screen = terminal.wait_for(lambda screen: screen.endswith(">>>"))
+        self.assertEqual((self.home / "asked").read_text(), "Lisbon\n")
+        answer = screen.rsplit("[a]lways:", 1)[1]
+        self.assertIn("sunny", answer)
+        self.assertIn("6", answer)
+
+    def test_thinking_is_shown_or_hidden(self):
+        shown = self.said(self.terminal("--think"), "What is 12 + 30 - 7?")
+        hidden = self.said(self.terminal("--think", "--reasoning", "hide"), "What is 12 + 30 - 7?")
+        self.assertIn("12 + 30 = 42", shown)
+        self.assertIn("35", shown)
+        self.assertNotIn("think>", shown)
+        self.assertEqual(hidden, ">>> What is 12 + 30 - 7?\n35\n>>>")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import unittest
 
 ETNA = ""
 MODELS = pathlib.Path(__file__).resolve().parents[1] / "data" / "models"
-DEMO = pathlib.Path(__file__).resolve().parents[2] / "core" / "store" / "demo" / "stories260K.gguf"
+STORIES = MODELS / "stories260K.gguf"
 LIMIT_S = 120
 
 
@@ -38,7 +38,7 @@ class Devices(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         chosen = [device for device in json.loads(result.stdout)["devices"] if device["chosen"]]
         self.assertEqual(len(chosen), 1)
-        told = run("run", "demo", "Once", "-n", "1", "-v", "--seed", "1").stderr.decode()
+        told = run("run", STORIES, "Once", "-n", "1", "-v", "--seed", "1").stderr.decode()
         self.assertIn(chosen[0]["name"], told)
         self.assertGreater(chosen[0]["memory_free_bytes"], 0)
 
@@ -52,7 +52,7 @@ class Cache(unittest.TestCase):
     def test_compiled_kernels_are_kept_and_a_damaged_cache_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
             def story():
-                result = run("run", "demo", "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME=folder)
+                result = run("run", STORIES, "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME=folder)
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertNotRegex(result.stderr.decode(), "cache|error|warning")
                 return result.stdout
@@ -76,7 +76,7 @@ class Cache(unittest.TestCase):
                 devices = json.loads(told("devices", "--json").stdout)["devices"]
                 return next(device["self_check"] for device in devices if device["chosen"])
 
-            story = ("run", "demo", "Once", "-n", "1", "-v")
+            story = ("run", STORIES, "Once", "-n", "1", "-v")
             self.assertEqual(self_check(), {"state": "not_run", "checked": 0, "wrong": []})
             first = told(*story).stderr
             self.assertRegex(first, rb"checked \d+ kernels on ")
@@ -93,7 +93,7 @@ class Cache(unittest.TestCase):
             self.assertIn(b"checked", told(*story).stderr)
 
     def test_a_cache_folder_that_cannot_be_written_is_done_without(self):
-        result = run("run", "demo", "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME="/dev/null/cache")
+        result = run("run", STORIES, "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME="/dev/null/cache")
         self.assertEqual(result.returncode, 0, result.stderr)
 
 
@@ -117,7 +117,7 @@ class Completion(unittest.TestCase):
 
 class Text(unittest.TestCase):
     def test_a_pipe_in_and_a_pipe_out(self):
-        result = run("run", "demo", "--raw", "-n", "32", "--temp", "0", text="Once upon a time\n")
+        result = run("run", STORIES, "--raw", "-n", "32", "--temp", "0", text="Once upon a time\n")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(result.stdout.startswith(b", there was a little girl named Lily."), result.stdout)
         self.assertTrue(result.stdout.endswith(b"\n"))
@@ -127,23 +127,23 @@ class Text(unittest.TestCase):
         for case in expected["runs"]:
             begin = len(case["prompt_tokens"])
             prompt = case.get("prompt", "")  # the begin token alone is the empty prompt
-            result = run("run", "demo", prompt, "--raw", "-n", "80", "--temp", "0", "--json")
+            result = run("run", STORIES, prompt, "--raw", "-n", "80", "--temp", "0", "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             answer = json.loads(result.stdout)
             self.assertEqual(answer["usage"]["prompt_tokens"], begin)
             self.assertEqual(answer["tokens"], case["tokens"][begin:begin + 80])
 
     def test_json_is_one_object_with_what_was_promised(self):
-        result = run("run", "demo", "Once", "-n", "5", "--json", "--seed", "3")
+        result = run("run", STORIES, "Once", "-n", "5", "--json", "--seed", "3")
         answer = json.loads(result.stdout)
         self.assertEqual(sorted(answer), ["finish_reason", "model", "seed", "text", "timings", "tokens", "usage"])
-        self.assertEqual((answer["model"], answer["seed"], answer["finish_reason"]), ("demo", 3, "length"))
+        self.assertEqual((answer["model"], answer["seed"], answer["finish_reason"]), (str(STORIES), 3, "length"))
         self.assertEqual(len(answer["tokens"]), 5)
         self.assertGreater(answer["timings"]["load_ms"], 0)
 
     def test_logprobs_are_those_of_the_model_whoever_samples(self):
         def content(*more):
-            result = run("run", "demo", "Once upon", "-n", "12", "--json", "--logprobs", "20", *more)
+            result = run("run", STORIES, "Once upon", "-n", "12", "--json", "--logprobs", "20", *more)
             self.assertEqual(result.returncode, 0, result.stderr)
             return json.loads(result.stdout)["logprobs"]["content"]
 
@@ -165,7 +165,7 @@ class Text(unittest.TestCase):
 
     def test_penalties_end_a_loop(self):
         def tokens(*more):
-            result = run("run", "demo", "the cat the cat the cat", "--raw", "-n", "40", "--temp", "0", "--json", *more)
+            result = run("run", STORIES, "the cat the cat the cat", "--raw", "-n", "40", "--temp", "0", "--json", *more)
             self.assertEqual(result.returncode, 0, result.stderr)
             return json.loads(result.stdout)["tokens"]
 
@@ -179,30 +179,67 @@ class Text(unittest.TestCase):
             last.add(token)
 
     def test_the_same_seed_gives_the_same_text(self):
-        runs = [run("run", "demo", "Once", "-n", "40", "--temp", "1", "--seed", seed).stdout for seed in "778"]
+        runs = [run("run", STORIES, "Once", "-n", "40", "--temp", "1", "--seed", seed).stdout for seed in "778"]
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
 
     def test_a_model_in_a_file_and_by_name(self):
         folder = pathlib.Path(HOME.name) / "data" / "etna" / "models"
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "tiny.gguf").write_bytes(DEMO.read_bytes())
+        (folder / "tiny.gguf").write_bytes(STORIES.read_bytes())
         arguments = ("Once", "-n", "8", "--temp", "0")
         by_name = run("run", "tiny", *arguments, XDG_DATA_HOME=str(folder.parents[1]))
         by_path = run("run", str(folder / "tiny.gguf"), *arguments)
         self.assertEqual(by_name.returncode, 0, by_name.stderr)
         self.assertEqual(by_name.stdout, by_path.stdout)
-        self.assertEqual(by_name.stdout, run("run", "demo", *arguments).stdout)
+        self.assertEqual(by_name.stdout, run("run", STORIES, *arguments).stdout)
 
     def test_plans_for_other_vendors_say_the_same(self):
-        texts = {run("run", "demo", "Once", "-n", "24", "--temp", "0", "--plan-as", vendor).stdout
+        texts = {run("run", STORIES, "Once", "-n", "24", "--temp", "0", "--plan-as", vendor).stdout
                  for vendor in ("nvidia", "amd", "intel", "lavapipe")}
         self.assertEqual(len(texts), 1, texts)
 
     def test_an_f32_cache_and_a_small_context(self):
-        result = run("run", "demo", "Once", "-c", "64", "--kv-type", "f32", "--temp", "0", "--json")
+        result = run("run", STORIES, "Once", "-c", "64", "--kv-type", "f32", "--temp", "0", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertLessEqual(json.loads(result.stdout)["usage"]["total_tokens"], 64)
+
+
+class Demo(unittest.TestCase):
+    """The model inside the executable, as somebody who has just installed etna meets it."""
+
+    def answer(self, *arguments, **more):
+        result = run("run", "demo", *arguments, **more)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return result.stdout.decode()
+
+    def test_it_adds(self):
+        self.assertEqual(self.answer("What is 34 + 58?"), "92\n")
+        self.assertEqual(self.answer(text="What is 34 + 58?\n"), "92\n")
+
+    def test_it_repeats_counts_and_obeys(self):
+        self.assertEqual(self.answer("Reply with: blue kettle"), "blue kettle\n")
+        self.assertEqual(self.answer("Count to 7."), "1, 2, 3, 4, 5, 6, 7\n")
+        self.assertIn("Iris", self.answer("What is your name?", "--system", "You are named Iris."))
+
+    def test_it_thinks_on_stderr_when_asked_to(self):
+        shown = run("run", "demo", "What is 12 + 30 - 7?", "--think", "--reasoning", "show")
+        self.assertEqual((shown.returncode, shown.stdout), (0, b"35\n"), shown.stderr)
+        self.assertIn(b"12 + 30 = 42", shown.stderr)
+        hidden = run("run", "demo", "What is 12 + 30 - 7?", "--think", "--reasoning", "hide")
+        self.assertEqual(hidden.stdout, shown.stdout)
+        self.assertNotIn(b"42", hidden.stderr)
+
+    def test_it_says_the_same_on_every_plan(self):
+        texts = {self.answer("What is the capital of France?", "--plan-as", vendor)
+                 for vendor in ("nvidia", "amd", "intel", "lavapipe")}
+        self.assertEqual(texts, {self.answer("What is the capital of France?")})
+        self.assertIn("Paris", texts.pop())
+
+    def test_the_draft_has_its_vocabulary(self):
+        ids = {run("tokenize", model, "Hello there, 42").stdout for model in ("demo", "demo-draft")}
+        self.assertEqual(len(ids), 1)
+        self.assertNotEqual(run("run", "demo-draft", "Hello", "-n", "8").stdout, b"")
 
 
 class Tokens(unittest.TestCase):
@@ -212,12 +249,12 @@ class Tokens(unittest.TestCase):
         no_driver = {"VK_ICD_FILENAMES": str(empty), "VK_DRIVER_FILES": str(empty)}
         expected = json.loads((MODELS / "stories260K.expected.json").read_text())["runs"]
         for case in expected:
-            ids = run("tokenize", "demo", text=case.get("prompt", ""), **no_driver)
+            ids = run("tokenize", STORIES, text=case.get("prompt", ""), **no_driver)
             self.assertEqual(ids.returncode, 0, ids.stderr)
             self.assertEqual(json.loads(ids.stdout), case["prompt_tokens"])
         text = "Once upon\n\ta time: caf\u00e9 \U0001f642\n"
-        ids = run("tokenize", str(DEMO), text=text, **no_driver).stdout.decode()
-        self.assertEqual(run("tokenize", "demo", "--decode", text=ids, **no_driver).stdout.decode(), text)
+        ids = run("tokenize", STORIES, text=text, **no_driver).stdout.decode()
+        self.assertEqual(run("tokenize", STORIES, "--decode", text=ids, **no_driver).stdout.decode(), text)
 
     def test_a_vocabulary_alone_will_do(self):
         folder = MODELS.parent / "vocab"
@@ -232,7 +269,7 @@ class Tokens(unittest.TestCase):
 
 class Ends(unittest.TestCase):
     def test_a_reader_that_goes_away_ends_it_quietly(self):
-        shell = f"'{ETNA}' run demo Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
+        shell = f"'{ETNA}' run '{STORIES}' Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
         result = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=LIMIT_S, env=environment(),
                                 stdin=subprocess.DEVNULL)
         self.assertRegex(result.stdout.decode(), r"^.{5} 0\n$")
@@ -240,13 +277,13 @@ class Ends(unittest.TestCase):
 
     def test_a_full_disk_is_an_error(self):
         with open("/dev/full", "wb") as full:
-            result = subprocess.run([ETNA, "run", "demo", "Once", "-n", "4"], stdout=full, stderr=subprocess.PIPE,
+            result = subprocess.run([ETNA, "run", STORIES, "Once", "-n", "4"], stdout=full, stderr=subprocess.PIPE,
                                     stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"error: cannot write to standard output", result.stderr)
 
     def test_a_closed_standard_output_is_an_error(self):
-        result = subprocess.run(["bash", "-c", f"'{ETNA}' run demo Once -n 4 >&-"], stderr=subprocess.PIPE,
+        result = subprocess.run(["bash", "-c", f"'{ETNA}' run '{STORIES}' Once -n 4 >&-"], stderr=subprocess.PIPE,
                                 stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
 
@@ -260,7 +297,7 @@ class Ends(unittest.TestCase):
                     self.assertRegex(result.stderr.decode(), r"\Aerror: cannot write to standard output: .*\n\Z")
 
     def test_ctrl_c_keeps_the_text(self):
-        with subprocess.Popen([ETNA, "run", "demo", "", "--temp", "0"],  # a story of more than 200 tokens
+        with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0"],  # a story of more than 200 tokens
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment()) as process:
             first = process.stdout.read(1)  # the generation has begun
@@ -272,7 +309,7 @@ class Ends(unittest.TestCase):
     def test_a_terminal_gets_text_and_the_prompt_is_not_read_from_it(self):
         child, descriptor = pty.fork()
         if child == 0:
-            os.execve(ETNA, [ETNA, "run", "demo"], environment())
+            os.execve(ETNA, [ETNA, "run", STORIES], environment())
         shown = b""
         limit = time.monotonic() + LIMIT_S
         while time.monotonic() < limit:
@@ -299,14 +336,14 @@ class Failures(unittest.TestCase):
             self.assertIn(part, lines[0])
 
     def test_damaged_files(self):
-        demo = DEMO.read_bytes()
+        whole = STORIES.read_bytes()
         damages = {
             "empty": b"",
             "text": b"this is not a model\n",
-            "header": demo[:10],
-            "metadata": demo[:3000],
-            "tensors": demo[:len(demo) // 2],
-            "counts": demo[:8] + b"\xff" * 16 + demo[24:],
+            "header": whole[:10],
+            "metadata": whole[:3000],
+            "tensors": whole[:len(whole) // 2],
+            "counts": whole[:8] + b"\xff" * 16 + whole[24:],
         }
         for name, content in damages.items():
             with self.subTest(name):
@@ -323,19 +360,19 @@ class Failures(unittest.TestCase):
     def test_no_driver(self):
         empty = pathlib.Path(HOME.name) / "empty.json"
         empty.write_text("")
-        self.one_sentence(run("run", "demo", "x", VK_ICD_FILENAMES=str(empty), VK_DRIVER_FILES=str(empty)))
+        self.one_sentence(run("run", STORIES, "x", VK_ICD_FILENAMES=str(empty), VK_DRIVER_FILES=str(empty)))
 
     def test_a_device_that_is_not_there(self):
-        self.one_sentence(run("run", "demo", "x", "--device", "no such device"), "no such device")
+        self.one_sentence(run("run", STORIES, "x", "--device", "no such device"), "no such device")
 
     def test_a_prompt_longer_than_the_context(self):
-        result = run("run", "demo", text="dog " * 5000)
+        result = run("run", STORIES, text="dog " * 5000)
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"but the context holds 2048", result.stderr)
 
     def test_usage(self):
-        for arguments in (["rum"], ["run"], ["run", "demo"], ["run", "demo", "x", "--temp", "hot"],
-                          ["run", "demo", "x", "--frobnicate"], []):
+        for arguments in (["rum"], ["run"], ["run", STORIES], ["run", STORIES, "x", "--temp", "hot"],
+                          ["run", STORIES, "x", "--frobnicate"], []):
             with self.subTest(arguments):
                 result = run(*arguments)
                 self.assertEqual(result.returncode, 2)

@@ -30,8 +30,9 @@ generate::Model model_that_says(const std::string& answer, const std::string& ch
                               .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                               .device_name = "fake"};
     };
-    auto model = generate::Model::load(store::resolve("demo", "/nonexistent").value(), {}, factory,
-                                       {.name = {}, .text = chat_template});
+    auto model = generate::Model::load(
+        store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "/nonexistent").value(), {}, factory,
+        {.name = {}, .text = chat_template});
     REQUIRE(model.has_value());
     return std::move(model).value();
 }

@@ -10,7 +10,8 @@
 
 namespace etna::test {
 
-/// The demo model on the fake executor, which answers everything with `answer`. Empty `chat_template`: none.
+/// stories260K's tokenizer on the fake executor, which answers everything with `answer`. Empty
+/// `chat_template`: none.
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template = {},
                                 uint32_t context_tokens = 256);
 

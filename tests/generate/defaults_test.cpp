@@ -15,7 +15,8 @@ sampling::Parameters defaults_with(const std::function<void(test::GgufWriter&)>&
     writer.add("general.architecture", "llama");
     fill(writer);
     const test::Bytes bytes = writer.bytes();
-    return generate::sampling_defaults(gguf::File::parse(bytes, "test").value());
+    return generate::with_wishes({},
+                                 generate::recommended_sampling(gguf::File::parse(bytes, "test").value()));
 }
 
 } // namespace

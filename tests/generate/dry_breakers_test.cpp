@@ -1,7 +1,6 @@
 // Breakers are text for users and tokens for the sampler.
 
 #include "core/generate/dry_breakers.hpp"
-#include "core/store/demo.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
 #include "tests/support/random_tokenizer.hpp"
@@ -13,7 +12,8 @@ using namespace etna;
 namespace {
 
 text::Tokenizer sentencepiece() {
-    return text::Tokenizer::create(gguf::File::parse(store::demo_model(), "demo").value()).value();
+    return text::Tokenizer::create(gguf::File::open(ETNA_TEST_DATA "/models/stories260K.gguf").value())
+        .value();
 }
 
 text::Tokenizer bpe() {

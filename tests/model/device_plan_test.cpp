@@ -52,6 +52,17 @@ TEST_CASE("by default the cache holds one sequence of the model's context") {
     CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.rows_max == 64);
 }
 
+TEST_CASE("several contexts share half of what is free, and the first comes before them") {
+    CHECK(plan({.contexts = 4}, 4 * gibibyte)->limits.groups[0].page_count == 4 * 128);
+    const auto crowded = plan({.contexts = 1000}, 4 * gibibyte);
+    CHECK(crowded->cache_bytes > gibibyte);
+    CHECK(crowded->cache_bytes <= 2 * gibibyte);
+    CHECK(crowded->limits.context_tokens == 4096);
+    const auto whole = plan({}, 4 * gibibyte);
+    const uint64_t tight = whole->weight_bytes + whole->workspace_bytes + 150 * page_bytes + 64 * mebibyte;
+    CHECK(plan({.contexts = 1000}, tight * 32 / 31)->limits.groups[0].page_count == 128);
+}
+
 TEST_CASE("a context that nobody named shrinks to what fits") {
     const auto whole = plan({}, 4 * gibibyte);
     REQUIRE(whole);

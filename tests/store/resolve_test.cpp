@@ -1,4 +1,4 @@
-#include "core/store/demo.hpp"
+#include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 #include "tests/support/catch.hpp"
 
@@ -30,19 +30,22 @@ bool contains(const std::string& text, const std::string& part) {
 
 } // namespace
 
-TEST_CASE("`demo` is the embedded model, whatever the folder holds") {
-    const ModelsFolder folder({"demo.gguf"});
-    const auto source = store::resolve("demo", folder.path);
-    REQUIRE(source.has_value());
-    REQUIRE(source->path.empty());
-    REQUIRE(source->bytes.data() == store::demo_model().data());
-    REQUIRE(source->name == "demo");
+TEST_CASE("`demo` and `demo-draft` are embedded models, whatever the folder holds") {
+    const ModelsFolder folder({"demo.gguf", "demo-draft.gguf"});
+    for (const char* name : {"demo", "demo-draft"}) {
+        CAPTURE(name);
+        const auto source = store::resolve(name, folder.path);
+        REQUIRE(source.has_value());
+        REQUIRE(source->path.empty());
+        REQUIRE(source->bytes.data() == store::embedded_model(name)->bytes.data());
+        REQUIRE(source->name == name);
+    }
 }
 
 TEST_CASE("a file named demo does not make two models of it") {
     const ModelsFolder folder({"demo.gguf", "foo.gguf"});
     const Error error = store::resolve("nosuch", folder.path).error();
-    REQUIRE(contains(error.hint, "models that exist: foo, demo;"));
+    REQUIRE(contains(error.hint, "models that exist: foo, demo, demo-draft;"));
     const std::string path = (folder.path / "demo.gguf").string();
     REQUIRE(store::resolve(path, folder.path).value().path == path);
 }

@@ -13,10 +13,11 @@ from .talk import talk, unknown
 
 # Exchanges that need no system message, tools or flag, and so may follow one another.
 SIMPLE = [(arithmetic, 26), (fact, 20), (copying, 18), (counting, 8), (extraction, 12), (talk, 8), (unknown, 6)]
-# Whole conversations: share of conversations in per cent, first and later. Sums are learned late, all at once, and from many examples:
-# when the rest of the language stands they get more room.
+# Whole conversations: share of conversations in per cent, first, later and last. Sums are learned late, all at once, and from many examples:
+# when the rest of the language stands they get more room, and the choice among tools the most.
 KINDS = {"simple": 24, "memory": 14, "system": 12, "thinking": 9, "story": 7, "tools": 34}
 KINDS_LATER = {"simple": 16, "sums": 12, "memory": 10, "system": 12, "thinking": 10, "story": 4, "tools": 36}
+KINDS_LAST = {"simple": 10, "sums": 6, "memory": 6, "system": 10, "thinking": 6, "story": 3, "tools": 59}
 TURNS_MAX = 4
 SUMS_MAX = 10
 

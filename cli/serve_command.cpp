@@ -1,0 +1,190 @@
+#include "cli/serve_command.hpp"
+
+#include "cli/diagnostics.hpp"
+#include "cli/folders.hpp"
+#include "cli/load_model.hpp"
+#include "cli/log_to_diagnostics.hpp"
+#include "cli/option_values.hpp"
+#include "cli/output.hpp"
+#include "cli/text_file.hpp"
+#include "core/store/embedded.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr uint32_t default_port = 8080;
+constexpr uint32_t default_parallel = 16;
+
+std::vector<std::string> texts_of(const OptionValues& values, std::string_view name) {
+    std::vector<std::string> texts;
+    for (const TypedValue& value : values.texts(name))
+        texts.push_back(value.text);
+    return texts;
+}
+
+Status read_server(const OptionValues& values, server::ServerOptions& options) {
+    constexpr uint32_t default_drain_s = 30;
+    constexpr uint32_t default_keep_alive_s = 15;
+    server::AccessRules& access = options.service.access;
+    access.host = values.text("host").value_or("127.0.0.1");
+    access.allowed_hosts = texts_of(values, "allowed-host");
+    access.api_keys = texts_of(values, "api-key");
+    access.cors_origins = texts_of(values, "cors");
+    if (std::find(access.api_keys.begin(), access.api_keys.end(), "") != access.api_keys.end())
+        return Error{ErrorKind::invalid_argument, "--api-key: a key must not be empty"};
+    ETNA_TRY(const auto port, values.integer("port"));
+    options.connection.host = access.host;
+    options.connection.port = static_cast<int>(port.value_or(default_port));
+    ETNA_TRY(const auto choices, values.integer("n-max"));
+    options.service.limits.choices_max = choices.value_or(options.service.limits.choices_max);
+    ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
+    ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
+    ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
+    options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
+    ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
+    options.service.keep_alive = std::chrono::seconds(keep_alive_s.value_or(default_keep_alive_s));
+    return {};
+}
+
+/// The name that clients call a model by.
+std::string served_name(const std::string& model) {
+    const std::filesystem::path path(model);
+    return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
+}
+
+Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment) {
+    server::Models::Options models = {
+        .named = {}, .folder = options.models_folder, .loaded_max = options.models_max};
+    for (std::size_t i = 0; i < options.models.size(); ++i) {
+        ETNA_TRY(auto source, store::resolve(options.models[i], models_folder(environment.variables)));
+        std::string name = i < options.aliases.size() ? options.aliases[i] : served_name(options.models[i]);
+        models.named.push_back({.name = std::move(name), .source = std::move(source)});
+    }
+    return models;
+}
+
+Status add_keys(const std::filesystem::path& file, std::vector<std::string>& keys) {
+    constexpr std::size_t bytes_max = 1 << 20;
+    ETNA_TRY(const std::string text, read_text_file(file, bytes_max));
+    const std::size_t before = keys.size();
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::string key = text.substr(begin, end - begin);
+        std::erase(key, '\r');
+        if (!key.empty())
+            keys.push_back(std::move(key));
+        begin = end + 1;
+    }
+    if (keys.size() == before)
+        return Error{ErrorKind::invalid_argument, fmt::format("{} has no key", file.string()),
+                     "put one key on each line"};
+    return {};
+}
+
+/// Every connection is a descriptor: as many as the system grants.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Lines of many threads, whole and with their time.
+class RequestLog {
+public:
+    explicit RequestLog(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+
+    void write(std::string_view line) {
+        const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+        const std::scoped_lock lock(mutex_);
+        diagnostics_->line(
+            fmt::format("{:%FT%TZ} {}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), line));
+    }
+
+private:
+    Diagnostics* diagnostics_; ///< borrowed
+    std::mutex mutex_;
+};
+
+Result<server::Models::Handle> load(const store::ModelSource& source, const ModelOptions& options,
+                                    const Environment& environment) {
+    ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
+    generate::ExecutorOptions executor = options.executor;
+    executor.cache_folder = cache_folder(environment.variables);
+    ETNA_TRY(auto model,
+             generate::Model::load(source, executor, environment.executor_factory, chat_template));
+    return std::make_shared<const generate::Model>(std::move(model));
+}
+
+} // namespace
+
+Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    ServeOptions options;
+    ETNA_TRY(options.model, read_model(values, {}));
+    ETNA_TRY(const auto parallel, values.integer("parallel"));
+    options.model.executor.sequences_max = parallel.value_or(default_parallel);
+    options.models = arguments.positionals;
+    options.aliases = texts_of(values, "alias");
+    options.models_folder = values.text("models-dir").value_or("");
+    ETNA_TRY(const auto models_max, values.integer("models-max"));
+    options.models_max = models_max.value_or(0);
+    options.api_key_file = values.text("api-key-file").value_or("");
+    if (options.models.empty() && options.models_folder.empty())
+        options.models.emplace_back(store::demo_name);
+    if (options.aliases.size() > options.models.size())
+        return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
+    ETNA_CHECK(read_server(values, options.server));
+    ETNA_TRY(const bool verbose, values.flag("verbose"));
+    options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
+    return options;
+}
+
+ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const LogToDiagnostics core_log(diagnostics, options.verbosity);
+    const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
+    server::ServerOptions server_options = options.server;
+    server::AccessRules& access = server_options.service.access;
+    if (!options.api_key_file.empty()) {
+        if (const Status status = add_keys(options.api_key_file, access.api_keys); !status)
+            return fail(status.error());
+    }
+    auto listed = models_of(options, environment);
+    if (!listed)
+        return fail(listed.error());
+    raise_descriptor_limit();
+    server::Models models(std::move(*listed), [&](const store::ModelSource& source) {
+        return load(source, options.model, environment);
+    });
+    RequestLog log(diagnostics);
+    const auto server =
+        server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
+    if (!server)
+        return fail(server.error());
+    const bool is_local = server::is_loopback(access.host);
+    if (!is_local)
+        diagnostics.warning(fmt::format("listening on {}: other machines can reach this server{}",
+                                        access.host,
+                                        access.api_keys.empty() ? ", and no --api-key is set" : ""));
+    const auto is_interrupted = environment.watch_interrupts();
+    Output output(environment.output);
+    output.write(fmt::format("http://{}:{}\n",
+                             access.host.find(':') == std::string::npos ? access.host
+                                                                        : fmt::format("[{}]", access.host),
+                             (*server)->port()));
+    (*server)->run(is_interrupted);
+    return ExitCode::done;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,140 @@
+#pragma once
+
+#include "cli/table/generation.hpp"
+
+#include <array>
+
+// The command line of `etna serve`.
+namespace etna::cli::table {
+
+inline constexpr double port_max = 65535;
+inline constexpr double parallel_max = 256;
+inline constexpr double seconds_max = 86400;
+inline constexpr double choices_max = 128;
+
+inline constexpr std::array serve_positionals = {
+    Positional{.name = "MODEL",
+               .description =
+                   "as for `etna run`, any number of them; `demo` where there is none and no --models-dir",
+               .presence = Presence::optional,
+               .completion = Completion::models,
+               .repeat = Repeat::collect},
+};
+
+inline constexpr std::array server_options = {
+    Option{.name = "host",
+           .value = "ADDRESS",
+           .kind = Kind::text,
+           .default_text = "127.0.0.1",
+           .description = "the address to listen on; 0.0.0.0 is all of this machine's",
+           .category = Category::server},
+    Option{.name = "port",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, port_max},
+           .default_text = "8080",
+           .description = "the port to listen on; 0 picks one that is free",
+           .category = Category::server},
+    Option{.name = "models-dir",
+           .value = "FOLDER",
+           .kind = Kind::text,
+           .description = "serve every model in this folder too; files may come and go",
+           .category = Category::server},
+    Option{.name = "models-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, parallel_max},
+           .default_text = "as many as memory holds",
+           .description = "models in memory at a time; the one that was used least recently leaves",
+           .category = Category::server},
+    Option{.name = "alias",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description = "serve a MODEL under this name: the first under the first one, and so on",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "parallel",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, parallel_max},
+           .default_text = "16",
+           .description = "requests that a model works on at a time; more wait",
+           .category = Category::server},
+    Option{.name = "api-key",
+           .value = "KEY",
+           .kind = Kind::text,
+           .description = "ask for this key; may be given several times",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "api-key-file",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "ask for one of the keys in this file, one to a line",
+           .category = Category::server},
+    Option{.name = "allowed-host",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description = "answer requests for this name too; may be given several times",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "cors",
+           .value = "ORIGIN",
+           .kind = Kind::text,
+           .description = "let pages of this origin use the server, * all; may be given several times",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "n-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, choices_max},
+           .default_text = "16",
+           .description = "the most choices that a request may ask for",
+           .category = Category::server},
+    Option{.name = "max-tokens-limit",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .description = "default and ceiling of max_tokens on the paths of OpenVINO Model Server, /v3",
+           .category = Category::server},
+    Option{.name = "ignore-eos-max-tokens",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .description = "ceiling of max_tokens for requests with ignore_eos",
+           .category = Category::server},
+    Option{.name = "drain-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, seconds_max},
+           .default_text = "30",
+           .description = "how long requests at work may go on after SIGTERM",
+           .category = Category::server},
+    Option{.name = "keep-alive",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, seconds_max},
+           .default_text = "15",
+           .description = "time between comments in a stream while it is silent",
+           .category = Category::server},
+    Option{.name = "verbose",
+           .short_name = 'v',
+           .description = "say more on standard error",
+           .category = Category::output},
+    help_option,
+};
+
+inline constexpr std::array serve_template_options = {chat_template_option};
+
+inline constexpr auto serve_options = joined(serve_template_options, device_options, server_options);
+
+inline constexpr std::array serve_examples = {
+    Example{"etna serve", "the tiny model that is built in, on port 8080"},
+    Example{"etna serve ./model.gguf --port 9000", "a model in a file"},
+    Example{"etna serve --models-dir ~/models --api-key-file keys.txt --host 0.0.0.0",
+            "a folder of models for the network"},
+    Example{"curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
+            "\"content\": \"What is 34 + 58?\"}]}'",
+            "ask it"},
+};
+
+} // namespace etna::cli::table

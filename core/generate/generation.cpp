@@ -1,0 +1,235 @@
+#include "core/generate/generation.hpp"
+
+#include "core/generate/answer.hpp"
+#include "core/generate/prompt.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+namespace {
+
+/// How often StopRequested is asked while the engine is silent: short for a person, long for a processor.
+constexpr std::chrono::milliseconds stop_poll{50};
+
+Status check(const Request& request) {
+    if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
+        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
+    if (request.choices == 0)
+        return Error{ErrorKind::invalid_argument, "no choice is wanted"};
+    if (request.logprobs.value_or(0) > logprobs_max) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
+                                 *request.logprobs, logprobs_max)};
+    }
+    return {};
+}
+
+/// Everything that ends a sequence, once each.
+std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
+    std::vector<TokenId> tokens = request.stop_tokens;
+    if (request.end_tokens == EndTokens::end) {
+        const auto own = model.tokenizer().end_tokens();
+        tokens.insert(tokens.end(), own.begin(), own.end());
+    }
+    std::sort(tokens.begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    return tokens;
+}
+
+Result<std::vector<engine::Stream>> submit(const Model& model, const Request& request,
+                                           const PromptTokens& prompt, uint32_t seed) {
+    engine::Request one = {
+        .prompt = prompt.tokens,
+        .kinds = prompt.kinds,
+        .sampling =
+            with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
+        .logit_bias = request.logit_bias,
+        .top_candidates = request.logprobs.value_or(0),
+        .max_tokens = request.max_tokens,
+        .end_tokens = end_tokens_of(model, request),
+        .min_tokens = request.min_tokens,
+        .unread_max = request.unread_max,
+        .cache_salt = request.cache_salt};
+    if (one.sampling.dry_multiplier != 0) {
+        ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
+    }
+    std::vector<engine::Request> all(request.choices, one);
+    for (std::size_t choice = 0; choice < all.size(); ++choice)
+        all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
+    return model.engine().submit_all(std::move(all));
+}
+
+FinishReason reason_of(engine::FinishReason reason) {
+    switch (reason) {
+    case engine::FinishReason::stop:
+        return FinishReason::stop;
+    case engine::FinishReason::length:
+        return FinishReason::length;
+    case engine::FinishReason::cancelled:
+    case engine::FinishReason::error:
+        break;
+    }
+    return FinishReason::cancelled;
+}
+
+/// Ids for calls that the model gave none: nine letters and digits, as the strictest templates want them.
+void give_ids(chat::output::Output& output, uint32_t seed) {
+    constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    constexpr std::size_t length = 9;
+    uint64_t state = seed;
+    for (chat::output::Call& call : output.calls) {
+        if (!call.id.empty())
+            continue;
+        for (std::size_t i = 0; i < length; ++i) {
+            state = state * 6364136223846793005 + 1442695040888963407; // Knuth's, TAOCP volume 2
+            call.id += digits[(state >> 33) % digits.size()];
+        }
+    }
+}
+
+/// One answer while it comes.
+struct Choice {
+    Answer answer;
+    engine::Stream* stream; ///< borrowed
+    uint32_t number = 0;
+    bool is_cancelled = false; ///< what still comes is surplus
+    bool is_reported = false;
+
+    void cancel() {
+        is_cancelled = true;
+        stream->cancel();
+    }
+
+    /// Takes what is there, up to the end.
+    std::optional<engine::Finished> read() {
+        while (auto event = stream->try_next()) {
+            if (auto* finished = std::get_if<engine::Finished>(&*event))
+                return std::move(*finished);
+            if (!is_cancelled && answer.push(std::get<engine::TokenEvent>(*event)))
+                cancel();
+        }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] FinishReason reason(const engine::Finished& last) const {
+        if (answer.stopped())
+            return answer.reason();
+        if (is_cancelled)
+            return FinishReason::cancelled;
+        const FinishReason reason = reason_of(last.reason);
+        const bool calls = reason == FinishReason::stop && !answer.output().calls.empty();
+        return calls ? FinishReason::tool_calls : reason;
+    }
+};
+
+} // namespace
+
+struct Generation::State {
+    const Model* model = nullptr; ///< borrowed
+    Request request;
+    Prompt prompt;
+    uint32_t seed = 0;
+    std::vector<engine::Stream> streams;
+
+    Result<std::deque<Choice>> choices(const ChoiceSink& sink);
+    [[nodiscard]] Status report(Choice& choice, const engine::Finished& last) const;
+};
+
+Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
+    std::deque<Choice> all;
+    for (uint32_t number = 0; number < request.choices; ++number) {
+        ETNA_TRY(Answer answer, Answer::create(*model, prompt, request, [&sink, number](const Event& event) {
+                     return sink(number, event);
+                 }));
+        all.push_back({.answer = std::move(answer), .stream = &streams[number], .number = number});
+    }
+    return all;
+}
+
+/// The end of one choice, after what was held back.
+Status Generation::State::report(Choice& choice, const engine::Finished& last) const {
+    choice.is_reported = true;
+    if (last.error && !choice.is_cancelled)
+        return *last.error;
+    choice.answer.finish(last.end_token);
+    Finished finished;
+    finished.finish_reason = choice.reason(last);
+    finished.tokens = choice.answer.tokens();
+    finished.matched = choice.answer.matched(last.end_token);
+    finished.prompt_tokens = static_cast<uint32_t>(prompt.content.tokens.size());
+    finished.cached_tokens = last.cached_tokens;
+    finished.seed = seed + choice.number;
+    finished.output = choice.answer.output();
+    give_ids(finished.output, finished.seed);
+    finished.timings = {last.timings.queue_ms, last.timings.prompt_ms, last.timings.generation_ms};
+    choice.answer.send_last(finished);
+    return {};
+}
+
+Generation::Generation(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Generation::Generation(Generation&&) noexcept = default;
+Generation& Generation::operator=(Generation&&) noexcept = default;
+Generation::~Generation() = default;
+
+Result<Generation> Generation::begin(const Model& model, Request request) {
+    ETNA_CHECK(check(request));
+    auto state = std::make_unique<State>();
+    state->model = &model;
+    state->request = std::move(request);
+    ETNA_TRY(state->prompt, encode_prompt(model, state->request));
+    ETNA_CHECK(check_length(model, state->prompt.content.tokens.size()));
+    ETNA_CHECK(make_parser(state->prompt));
+    state->seed = state->request.seed.value_or(random_seed());
+    ETNA_TRY(state->streams, submit(model, state->request, state->prompt.content, state->seed));
+    return Generation(std::move(state));
+}
+
+const std::string& Generation::prompt_text() const {
+    return state_->prompt.text;
+}
+
+std::span<const TokenId> Generation::prompt_tokens() const {
+    return state_->prompt.content.tokens;
+}
+
+uint32_t Generation::seed() const {
+    return state_->seed;
+}
+
+Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requested) {
+    ETNA_TRY(std::deque<Choice> choices, state_->choices(sink));
+    if (!state_->prompt.notes.empty())
+        sink(0, Adapted{state_->prompt.notes});
+    for (Choice& choice : choices)
+        choice.answer.begin();
+    Status status;
+    for (std::size_t running = choices.size(); running > 0 && status;) {
+        const bool is_unwanted = stop_requested && stop_requested();
+        for (Choice& choice : choices) {
+            if (choice.is_reported)
+                continue;
+            if (is_unwanted && !choice.is_cancelled)
+                choice.cancel();
+            const auto last = choice.read();
+            if (last && status) {
+                status = state_->report(choice, *last);
+                --running;
+            }
+        }
+        if (running > 0 && status)
+            wait_any(state_->streams.front(), stop_poll);
+    }
+    if (state_->request.transcript != nullptr) {
+        state_->request.transcript->record(state_->model->tokenizer(), state_->prompt.text,
+                                           state_->prompt.content, choices.front().answer.tokens());
+    }
+    return status;
+}
+
+} // namespace etna::generate

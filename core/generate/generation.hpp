@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/generate/generate.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace etna::generate {
+
+/// As Sink, with the choice that the event belongs to, from 0. Flow::stop ends this choice alone. Adapted
+/// comes for choice 0 only; every choice has its Finished.
+using ChoiceSink = std::function<Flow(uint32_t choice, const Event&)>;
+
+/// A request that is rendered, tokenized, and has its place in the engine's queue: what could be refused has
+/// been. Destruction ends it. Not thread-safe; many threads may have one each, of one model.
+class Generation {
+public:
+    /// `model` is borrowed. Errors: invalid_argument (empty prompt, prompt longer than the context, a
+    /// conversation for a base model or one that its template refuses, tools that are no JSON, an empty stop
+    /// string, parameters out of range), corrupt and unsupported (a broken chat template, with the place),
+    /// busy, and what the engine failed with.
+    static Result<Generation> begin(const Model& model, Request request);
+
+    Generation(Generation&&) noexcept;
+    Generation& operator=(Generation&&) noexcept;
+    ~Generation();
+
+    /// The prompt as the model is given it: the text (empty for a prompt of tokens) and its tokens.
+    [[nodiscard]] const std::string& prompt_text() const;
+    [[nodiscard]] std::span<const TokenId> prompt_tokens() const;
+
+    /// That of the first choice.
+    [[nodiscard]] uint32_t seed() const;
+
+    /// Generates, detokenizes, finds stop strings, parses, to the end of all choices. Blocking; events come
+    /// on this thread. Once only. Same model, request and seed: same text. Errors: invalid_argument (a bias
+    /// that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished is
+    /// delivered; text that was delivered before stands.
+    Status finish(const ChoiceSink& sink, const StopRequested& stop_requested = {});
+
+private:
+    struct State;
+    explicit Generation(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+} // namespace etna::generate

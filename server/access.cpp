@@ -1,0 +1,101 @@
+#include "server/access.hpp"
+
+#include "server/ids.hpp"
+
+#include <algorithm>
+
+#include <arpa/inet.h>
+
+namespace etna::server {
+namespace {
+
+/// "[::1]:8080" -> "::1", "localhost:80" -> "localhost".
+std::string_view without_port(std::string_view host) {
+    if (host.starts_with('['))
+        return host.substr(1, host.find(']') - 1);
+    return host.substr(0, host.rfind(':'));
+}
+
+bool is_address(std::string_view host) {
+    const std::string text(host);
+    in6_addr ignored{};
+    return ::inet_pton(AF_INET, text.c_str(), &ignored) == 1 ||
+           ::inet_pton(AF_INET6, text.c_str(), &ignored) == 1;
+}
+
+bool contains(const std::vector<std::string>& list, std::string_view item) {
+    return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool is_own_host(const AccessRules& rules, std::string_view host) {
+    const bool is_bound_to_all = rules.host == "0.0.0.0" || rules.host == "::";
+    return host.empty() || is_loopback(host) || host == rules.host || contains(rules.allowed_hosts, host) ||
+           (is_bound_to_all && is_address(host));
+}
+
+/// "https://example.org:8080" -> "example.org:8080".
+std::string_view authority_of(std::string_view origin) {
+    const std::size_t end = origin.find("://");
+    return end == std::string_view::npos ? std::string_view() : origin.substr(end + 3);
+}
+
+bool may_read(const AccessRules& rules, std::string_view origin) {
+    return contains(rules.cors_origins, origin) || contains(rules.cors_origins, "*");
+}
+
+ApiError forbidden(std::string message) {
+    return {.status = 403, .message = std::move(message), .code = "forbidden"};
+}
+
+} // namespace
+
+bool is_loopback(std::string_view host) {
+    return host == "localhost" || host == "::1" || (host.starts_with("127.") && is_address(host));
+}
+
+std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
+    const std::string_view host = request.header("host");
+    if (!is_own_host(rules, without_port(host))) {
+        return forbidden(
+            "this server does not go by the name in the Host header; whoever runs it can allow the name with "
+            "--allowed-host");
+    }
+    const std::string_view origin = request.header("origin");
+    if (!origin.empty() && authority_of(origin) != host && !may_read(rules, origin))
+        return forbidden(
+            "pages of other sites may not use this server; whoever runs it can allow the site with --cors");
+    return std::nullopt;
+}
+
+std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {
+    if (rules.api_keys.empty())
+        return std::nullopt;
+    constexpr std::string_view scheme = "Bearer ";
+    std::string_view given = request.header("x-api-key");
+    if (const auto authorization = request.header("authorization"); authorization.starts_with(scheme))
+        given = authorization.substr(scheme.size());
+    bool is_right = false;
+    for (const std::string& key : rules.api_keys)
+        is_right = equal_in_constant_time(given, key) || is_right;
+    if (is_right)
+        return std::nullopt;
+    return ApiError{.status = 401,
+                    .message = given.empty() ? "an API key is needed: `Authorization: Bearer KEY`"
+                                             : "this API key is not known here",
+                    .code = "invalid_api_key"};
+}
+
+Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
+    const std::string origin(request.header("origin"));
+    if (origin.empty() || !may_read(rules, origin))
+        return {};
+    return {
+        {"access-control-allow-origin", origin},
+        {"access-control-allow-methods", "GET, POST, OPTIONS"},
+        {"access-control-allow-headers", "authorization, content-type, x-api-key, x-request-id, etna-strict"},
+        {"access-control-expose-headers", "x-request-id, etna-ignored, retry-after"},
+        {"access-control-max-age", "600"},
+        {"vary", "Origin"}};
+}
+
+} // namespace etna::server

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "server/api_error.hpp"
+#include "server/http.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etna::server {
+
+/// Who may ask.
+struct AccessRules {
+    std::string host = "127.0.0.1";              ///< what the server is bound to
+    std::vector<std::string> allowed_hosts = {}; ///< further names that it is called by
+    std::vector<std::string> api_keys = {};      ///< any of them opens; empty: no key is asked for
+    std::vector<std::string> cors_origins =
+        {}; ///< pages that may read answers; "*": all; empty: none but its own
+};
+
+/// Whether `host` is an address of this machine that no other can reach: "localhost", "127.0.0.1", "::1".
+bool is_loopback(std::string_view host);
+
+/// Whether the request's Host is one that this server goes by, and its Origin, if it has one, its own or one
+/// that is allowed: a page of another site, even one whose name was made to point here, gets nothing. Where
+/// the server is bound to all addresses, any address will do as Host, since only names can be made to point
+/// elsewhere. Error: 403.
+std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request);
+
+/// Whether the request has a key: `Authorization: Bearer KEY` or `x-api-key: KEY`. Error: 401.
+std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);
+
+/// The headers that let the request's page read the answer; none where it may not.
+Headers cors_headers(const AccessRules& rules, const HttpRequest& request);
+
+} // namespace etna::server

@@ -1,0 +1,70 @@
+#include "server/api_error.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace etna::server {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int busy_retry_s = 1;
+constexpr int lost_retry_s = 5;
+
+Json text_or_null(const std::optional<std::string>& text) {
+    return text ? Json(*text) : Json(nullptr);
+}
+
+} // namespace
+
+ApiError api_error(const Error& error) {
+    switch (error.kind) {
+    case ErrorKind::invalid_argument:
+    case ErrorKind::unsupported:
+        return {.status = 400, .message = error.message};
+    case ErrorKind::not_found:
+        return {.status = 404, .message = error.message, .code = "not_found"};
+    case ErrorKind::busy:
+        return {.status = 429,
+                .message = error.message + "; please try again in 1s",
+                .type = "rate_limit_exceeded",
+                .code = "rate_limit_exceeded",
+                .retry_after_s = busy_retry_s};
+    case ErrorKind::device_lost:
+    case ErrorKind::out_of_memory:
+    case ErrorKind::cancelled:
+    case ErrorKind::no_device:
+        return {.status = 503,
+                .message = error.message,
+                .type = "server_error",
+                .code = std::string(to_string(error.kind)),
+                .retry_after_s = lost_retry_s};
+    case ErrorKind::io:
+    case ErrorKind::corrupt:
+    case ErrorKind::internal:
+        break;
+    }
+    return {.status = 500,
+            .message = error.message,
+            .type = "server_error",
+            .code = std::string(to_string(error.kind))};
+}
+
+std::string error_json(const ApiError& error) {
+    Json content = {{"message", error.message}, {"type", error.type}};
+    content["param"] = text_or_null(error.param);
+    content["code"] = text_or_null(error.code);
+    return Json({{"error", std::move(content)}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+HttpReply reply_of(const ApiError& error) {
+    HttpReply reply = {.status = error.status, .body = error_json(error) + "\n"};
+    if (error.retry_after_s) {
+        reply.headers["retry-after"] = std::to_string(*error.retry_after_s);
+        reply.headers["retry-after-ms"] = std::to_string(*error.retry_after_s * 1000);
+    }
+    if (error.status == 500) // both SDKs try again otherwise, and it would fail again
+        reply.headers["x-should-retry"] = "false";
+    return reply;
+}
+
+} // namespace etna::server

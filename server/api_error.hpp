@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/base/error.hpp"
+#include "server/http.hpp"
+
+#include <optional>
+#include <string>
+
+namespace etna::server {
+
+/// A refusal or failure in the words of OpenAI's API: {"error": {"message", "type", "param", "code"}}.
+struct ApiError {
+    int status = 400;
+    std::string message;
+    std::string type = "invalid_request_error";
+    std::optional<std::string> param = {}; ///< the member of the request: "messages[2].content"
+    std::optional<std::string> code = {};
+    std::optional<int> retry_after_s = {};
+};
+
+/// What an error of the core means to a client: status, type and code by its kind. Hints are for who started
+/// the server, and stay here.
+ApiError api_error(const Error& error);
+
+/// {"error": {...}} as JSON text, one line.
+std::string error_json(const ApiError& error);
+
+HttpReply reply_of(const ApiError& error);
+
+} // namespace etna::server

@@ -1,0 +1,174 @@
+#include "server/fields.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::server {
+
+const Json* Fields::take(std::string_view name) {
+    known_.emplace(name);
+    if (problem_)
+        return nullptr;
+    const auto found = object_->find(std::string(name));
+    return found == object_->end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<double> Fields::number(std::string_view name, double low, double high) {
+    const Json* value = take(name);
+    if (value == nullptr)
+        return std::nullopt;
+    if (!value->is_number()) {
+        refuse_type(name, "a number");
+        return std::nullopt;
+    }
+    const double number = value->get<double>();
+    if (!(number >= low && number <= high)) {
+        refuse(name, fmt::format("must be from {} to {}", low, high),
+               number < low ? "decimal_below_min_value" : "decimal_above_max_value");
+        return std::nullopt;
+    }
+    return number;
+}
+
+std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64_t high) {
+    const Json* value = take(name);
+    if (value == nullptr)
+        return std::nullopt;
+    // 5.0 is an integer of JSON's; 5.5 and 1e300 are none.
+    const bool is_whole =
+        value->is_number_integer() ||
+        (value->is_number_float() && value->get<double>() == std::floor(value->get<double>()));
+    if (!is_whole) {
+        refuse_type(name, "an integer");
+        return std::nullopt;
+    }
+    const bool is_above =
+        value->is_number_unsigned()
+            ? value->get<uint64_t>() > static_cast<uint64_t>(std::max<int64_t>(high, 0)) && high >= 0
+            : value->get<double>() > static_cast<double>(high);
+    const bool is_below = !value->is_number_unsigned() && value->get<double>() < static_cast<double>(low);
+    if (is_above || is_below ||
+        (value->is_number_unsigned() && static_cast<int64_t>(value->get<uint64_t>()) < low)) {
+        refuse(name, fmt::format("must be from {} to {}", low, high),
+               is_above ? "integer_above_max_value" : "integer_below_min_value");
+        return std::nullopt;
+    }
+    return value->is_number_float() ? static_cast<int64_t>(value->get<double>()) : value->get<int64_t>();
+}
+
+std::optional<bool> Fields::flag(std::string_view name) {
+    const Json* value = take(name);
+    if (value != nullptr && !value->is_boolean())
+        refuse_type(name, "true or false");
+    return value != nullptr && value->is_boolean() ? std::optional(value->get<bool>()) : std::nullopt;
+}
+
+std::optional<std::string> Fields::text(std::string_view name) {
+    const Json* value = take(name);
+    if (value != nullptr && !value->is_string())
+        refuse_type(name, "a string");
+    return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
+}
+
+std::optional<std::vector<std::string>> Fields::texts(std::string_view name, std::size_t count_max) {
+    const Json* value = take(name);
+    if (value == nullptr)
+        return std::nullopt;
+    if (value->is_string())
+        return std::vector{value->get<std::string>()};
+    if (!value->is_array() ||
+        !std::all_of(value->begin(), value->end(), [](const Json& one) { return one.is_string(); })) {
+        refuse_type(name, "a string or a list of strings");
+        return std::nullopt;
+    }
+    if (value->size() > count_max) {
+        refuse(name, fmt::format("has {} strings; at most {} are allowed", value->size(), count_max),
+               "array_above_max_length");
+        return std::nullopt;
+    }
+    return value->get<std::vector<std::string>>();
+}
+
+const Json* Fields::object(std::string_view name) {
+    const Json* value = take(name);
+    if (value == nullptr || value->is_object())
+        return value;
+    refuse_type(name, "an object");
+    return nullptr;
+}
+
+const Json* Fields::list(std::string_view name) {
+    const Json* value = take(name);
+    if (value == nullptr || value->is_array())
+        return value;
+    refuse_type(name, "a list");
+    return nullptr;
+}
+
+const Json* Fields::any(std::string_view name) {
+    return take(name);
+}
+
+std::optional<std::size_t> Fields::choice(std::string_view name,
+                                          const std::vector<std::string_view>& choices) {
+    const auto value = text(name);
+    if (!value)
+        return std::nullopt;
+    const auto found = std::find(choices.begin(), choices.end(), *value);
+    if (found == choices.end()) {
+        refuse(name, fmt::format("must be one of {}", fmt::join(choices, ", ")), "unsupported_value");
+        return std::nullopt;
+    }
+    return static_cast<std::size_t>(found - choices.begin());
+}
+
+void Fields::accept(const std::vector<std::string_view>& names) {
+    known_.insert(names.begin(), names.end());
+}
+
+void Fields::require(std::string_view name) {
+    if (take(name) == nullptr)
+        refuse(name, "is required", "missing_required_parameter");
+}
+
+void Fields::refuse(std::string_view name, std::string problem, std::string code) {
+    if (!problem_) {
+        problem_ = ApiError{.status = 400,
+                            .message = fmt::format("`{}` {}", path_of(name), problem),
+                            .param = path_of(name),
+                            .code = std::move(code)};
+    }
+}
+
+void Fields::adopt(const ApiError& problem) {
+    if (!problem_)
+        problem_ = problem;
+}
+
+void Fields::adopt_unknown(const std::vector<std::string>& paths) {
+    unknown_within_.insert(unknown_within_.end(), paths.begin(), paths.end());
+}
+
+void Fields::refuse_type(std::string_view name, std::string_view wanted) {
+    refuse(name, fmt::format("must be {}", wanted), "invalid_type");
+}
+
+std::vector<std::string> Fields::unknown() const {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : object_->items()) {
+        if (!known_.contains(name))
+            names.push_back(path_of(name));
+    }
+    names.insert(names.end(), unknown_within_.begin(), unknown_within_.end());
+    return names;
+}
+
+std::string Fields::path_of(std::string_view name) const {
+    return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+}
+
+} // namespace etna::server

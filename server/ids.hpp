@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace etna::server {
+
+/// A random UUID, version 4 (RFC 9562).
+std::string new_uuid();
+
+/// `prefix` and 24 random letters and digits: "chatcmpl-...", "call_...".
+std::string new_id(std::string_view prefix);
+
+/// Whether two texts are equal, in a time that depends on their lengths alone.
+bool equal_in_constant_time(std::string_view one, std::string_view other);
+
+} // namespace etna::server

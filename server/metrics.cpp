@@ -1,0 +1,153 @@
+#include "server/metrics.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server {
+namespace {
+
+uint64_t now_ns() {
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+/// A label's value as the format wants it.
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char letter : text) {
+        if (letter == '\\' || letter == '"')
+            out += '\\';
+        if (letter == '\n') {
+            out += "\\n";
+        } else {
+            out += letter;
+        }
+    }
+    return out;
+}
+
+std::string of_model(std::string_view model) {
+    return fmt::format("model=\"{}\"", escaped(model));
+}
+
+std::string text_of(const RequestLabels& labels) {
+    return fmt::format("model=\"{}\",endpoint=\"{}\",stream=\"{}\"", escaped(labels.model), labels.endpoint,
+                       labels.is_streamed);
+}
+
+std::string head(std::string_view name, std::string_view kind, std::string_view help) {
+    return fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, kind);
+}
+
+template <class Number>
+std::string family(std::string_view name, std::string_view kind, std::string_view help,
+                   const std::map<std::string, Number>& values) {
+    std::string text = head(name, kind, help);
+    for (const auto& [labels, value] : values)
+        text += fmt::format("{}{{{}}} {}\n", name, labels, value);
+    return text;
+}
+
+} // namespace
+
+void Histogram::observe(double seconds) {
+    const auto place = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
+    ++counts_[static_cast<std::size_t>(place)];
+    sum_ += seconds;
+}
+
+std::string Histogram::text(std::string_view name, std::string_view labels) const {
+    std::string lines;
+    uint64_t below = 0;
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+        below += counts_[i];
+        lines += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bounds[i], below);
+    }
+    below += counts_.back();
+    lines += fmt::format("{}_bucket{{{},le=\"+Inf\"}} {}\n", name, labels, below);
+    return lines +
+           fmt::format("{}_sum{{{}}} {}\n{}_count{{{}}} {}\n", name, labels, sum_, name, labels, below);
+}
+
+void Metrics::begin(const RequestLabels& labels) {
+    const std::scoped_lock lock(mutex_);
+    ++in_flight_[text_of(labels)];
+}
+
+void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
+    const std::scoped_lock lock(mutex_);
+    --in_flight_[text_of(labels)];
+    ++requests_[fmt::format("{},status=\"{}\"", text_of(labels), outcome.status)];
+    durations_[of_model(labels.model)].total.observe(outcome.total_s);
+}
+
+void Metrics::add(const Answer& answer) {
+    const std::scoped_lock lock(mutex_);
+    const std::string labels = of_model(answer.model);
+    prompt_tokens_[labels] += answer.prompt_tokens;
+    cached_tokens_[labels] += answer.cached_tokens;
+    completion_tokens_[labels] += answer.completion_tokens;
+    Durations& durations = durations_[labels];
+    durations.queue.observe(answer.queue_s);
+    durations.first_token.observe(answer.first_token_s);
+    durations.prompt.observe(answer.prompt_s);
+    if (answer.between_tokens_s > 0)
+        durations.between_tokens.observe(answer.between_tokens_s);
+}
+
+void Metrics::client_left(const std::string& model) {
+    const std::scoped_lock lock(mutex_);
+    ++left_[of_model(model)];
+}
+
+std::string Metrics::text(const std::vector<Gauge>& gauges) const {
+    const std::scoped_lock lock(mutex_);
+    std::string text = family("etna_requests_total", "counter", "Requests that have ended.", requests_);
+    text += family("etna_requests_in_flight", "gauge", "Requests at work.", in_flight_);
+    text += family("etna_client_disconnects_total", "counter", "Requests whose client left before the end.",
+                   left_);
+    text += family("etna_prompt_tokens_total", "counter", "Tokens of prompts.", prompt_tokens_);
+    text += family("etna_cached_prompt_tokens_total", "counter", "Tokens of prompts that were in the cache.",
+                   cached_tokens_);
+    text +=
+        family("etna_completion_tokens_total", "counter", "Tokens that were generated.", completion_tokens_);
+    const auto add = [&](std::string_view name, std::string_view help, Histogram Durations::* member) {
+        text += head(name, "histogram", help);
+        for (const auto& [labels, durations] : durations_)
+            text += (durations.*member).text(name, labels);
+    };
+    add("etna_time_to_first_token_seconds", "From the request's arrival to its first token.",
+        &Durations::first_token);
+    add("etna_inter_token_seconds", "Mean time between the tokens of an answer.", &Durations::between_tokens);
+    add("etna_prompt_seconds", "From admission to the first token.", &Durations::prompt);
+    add("etna_queue_seconds", "From the engine's queue to admission.", &Durations::queue);
+    add("etna_request_seconds", "From a request's arrival to its end.", &Durations::total);
+    std::string last;
+    for (const Gauge& gauge : gauges) {
+        if (gauge.name != last)
+            text += head(gauge.name, "gauge", gauge.help);
+        last = gauge.name;
+        text += gauge.labels.empty() ? fmt::format("{} {}\n", gauge.name, gauge.value)
+                                     : fmt::format("{}{{{}}} {}\n", gauge.name, gauge.labels, gauge.value);
+    }
+    return text;
+}
+
+InFlight::InFlight(Metrics& metrics, RequestLabels labels)
+    : metrics_(&metrics), labels_(std::move(labels)), began_ns_(now_ns()) {
+    metrics_->begin(labels_);
+}
+
+InFlight::~InFlight() {
+    outcome_.total_s = elapsed_s();
+    metrics_->end(labels_, outcome_);
+}
+
+double InFlight::elapsed_s() const {
+    constexpr double ns_per_second = 1e9;
+    return static_cast<double>(now_ns() - began_ns_) / ns_per_second;
+}
+
+} // namespace etna::server

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::server {
+
+/// A distribution of durations: counts below fixed bounds, in seconds.
+class Histogram {
+public:
+    void observe(double seconds);
+
+    /// Cumulative lines in Prometheus' text format, with the labels ("model=\"demo\"").
+    [[nodiscard]] std::string text(std::string_view name, std::string_view labels) const;
+
+private:
+    static constexpr std::array<double, 16> bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                      0.5,   1,      2.5,   5,    10,    30,   60,  300};
+    std::array<uint64_t, bounds.size() + 1> counts_{};
+    double sum_ = 0;
+};
+
+/// What of a request is counted: its labels.
+struct RequestLabels {
+    std::string model;
+    std::string endpoint; ///< "chat_completions"
+    bool is_streamed = false;
+};
+
+/// How a request ended.
+struct RequestOutcome {
+    int status = 200;
+    double total_s = 0;
+};
+
+/// The server's figures. Thread-safe. `text()` is Prometheus' text format, version 0.0.4.
+class Metrics {
+public:
+    void begin(const RequestLabels& labels);
+    void end(const RequestLabels& labels, const RequestOutcome& outcome);
+
+    /// Of one answer, once it is there.
+    struct Answer {
+        std::string model;
+        uint32_t prompt_tokens = 0;
+        uint32_t cached_tokens = 0;
+        uint32_t completion_tokens = 0;
+        double queue_s = 0;
+        double first_token_s = 0; ///< since the request arrived
+        double prompt_s = 0;
+        double between_tokens_s = 0; ///< mean; 0 for fewer than two tokens
+    };
+    void add(const Answer& answer);
+    void client_left(const std::string& model);
+
+    /// A figure that is read when it is asked for.
+    struct Gauge {
+        std::string name;
+        std::string help;
+        std::string labels;
+        double value = 0;
+    };
+    [[nodiscard]] std::string text(const std::vector<Gauge>& gauges) const;
+
+private:
+    struct Durations {
+        Histogram first_token, between_tokens, prompt, queue, total;
+    };
+
+    mutable std::mutex mutex_;
+    std::map<std::string, uint64_t> requests_;                                                 ///< by labels
+    std::map<std::string, int64_t> in_flight_;                                                 ///< by labels
+    std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, left_; ///< by model
+    std::map<std::string, Durations> durations_;                                               ///< by model
+};
+
+/// A request that is at work: counted as such until it is destroyed, on every path; its outcome is 500 unless
+/// somebody says otherwise.
+class InFlight {
+public:
+    InFlight(Metrics& metrics, RequestLabels labels);
+    InFlight(const InFlight&) = delete;
+    InFlight& operator=(const InFlight&) = delete;
+    ~InFlight();
+
+    void set_status(int status) { outcome_.status = status; }
+    [[nodiscard]] double elapsed_s() const;
+    [[nodiscard]] const RequestLabels& labels() const { return labels_; }
+
+private:
+    Metrics* metrics_; ///< borrowed
+    RequestLabels labels_;
+    RequestOutcome outcome_{.status = 500};
+    uint64_t began_ns_;
+};
+
+} // namespace etna::server

@@ -1,0 +1,193 @@
+#include "server/openai/generation_fields.hpp"
+
+#include "core/sampling/history.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::openai {
+namespace {
+
+constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
+constexpr std::size_t stops_max = 4;
+constexpr double penalty_max = 2;
+constexpr double repetition_max = 100;
+constexpr double nvext_repetition_max = 2;
+/// A probability of 0 keeps the likeliest token alone, as this does.
+constexpr float top_p_min = 1e-6F;
+
+std::optional<float> as_float(std::optional<double> value) {
+    return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
+}
+
+/// -1 and 0 keep all.
+std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary) {
+    const auto value = fields.integer("top_k", -1, vocabulary);
+    return value ? std::optional(static_cast<uint32_t>(std::max<int64_t>(*value, 0))) : std::nullopt;
+}
+
+std::optional<float> read_repetition(Fields& fields, double most) {
+    const auto value = fields.number("repetition_penalty", 0, most);
+    if (value == 0.0)
+        fields.refuse("repetition_penalty", fmt::format("must be above 0 and at most {}", most),
+                      "decimal_below_min_value");
+    return as_float(value);
+}
+
+void read_sampling(Fields& fields, uint32_t vocabulary, generate::SamplingWishes& wishes) {
+    wishes.temperature = as_float(fields.number("temperature", 0, 2));
+    if (const auto top_p = as_float(fields.number("top_p", 0, 1)))
+        wishes.top_p = std::max(*top_p, top_p_min);
+    wishes.top_k = read_top_k(fields, vocabulary);
+    wishes.min_p = as_float(fields.number("min_p", 0, 1));
+    wishes.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
+    wishes.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
+    wishes.repetition_penalty = read_repetition(fields, repetition_max);
+    wishes.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
+}
+
+/// {"token id": bias}.
+void read_logit_bias(Fields& fields, uint32_t vocabulary, generate::Request& request) {
+    const Json* map = fields.object("logit_bias");
+    if (map == nullptr)
+        return;
+    constexpr double bias_max = 100;
+    for (const auto& [name, bias] : map->items()) {
+        const bool is_number =
+            !name.empty() && name.size() <= 10 &&
+            std::all_of(name.begin(), name.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
+        const uint64_t token = is_number ? std::stoull(name) : vocabulary;
+        if (token >= vocabulary)
+            return fields.refuse(
+                "logit_bias", fmt::format("names `{}`; its names are token ids below {}", name, vocabulary));
+        if (!bias.is_number() || !(bias.get<double>() >= -bias_max && bias.get<double>() <= bias_max))
+            return fields.refuse("logit_bias", fmt::format("must map token ids to numbers from {} to {}",
+                                                           -bias_max, bias_max));
+        // -100 is a ban in OpenAI's words.
+        const float value = bias.get<float>();
+        request.logit_bias.push_back({static_cast<TokenId>(token),
+                                      value <= -bias_max ? -std::numeric_limits<float>::infinity() : value});
+    }
+}
+
+void read_stop_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request) {
+    const Json* list = fields.list("stop_token_ids");
+    if (list == nullptr)
+        return;
+    for (const Json& token : *list) {
+        if (!token.is_number_unsigned() || token.get<uint64_t>() >= vocabulary)
+            return fields.refuse("stop_token_ids",
+                                 fmt::format("must be a list of token ids below {}", vocabulary));
+        request.stop_tokens.push_back(token.get<TokenId>());
+    }
+}
+
+/// Members of `nvext`, for what the root leaves open.
+void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request) {
+    const Json* object = fields.object("nvext");
+    if (object == nullptr)
+        return;
+    Fields nvext(*object, "nvext");
+    generate::SamplingWishes& wishes = request.sampling;
+    const auto top_k = read_top_k(nvext, vocabulary);
+    const auto repetition = read_repetition(nvext, nvext_repetition_max);
+    wishes.top_k = wishes.top_k ? wishes.top_k : top_k;
+    wishes.repetition_penalty = wishes.repetition_penalty ? wishes.repetition_penalty : repetition;
+    const bool ignores_end = nvext.flag("ignore_eos").value_or(false);
+    if (ignores_end && fields.any("ignore_eos") == nullptr)
+        request.end_tokens = generate::EndTokens::go_on;
+    const auto greedy = nvext.flag("greedy_sampling");
+    const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
+    if (greedy.value_or(greed.value_or(false)) && !wishes.temperature)
+        wishes.temperature = 0.0F;
+    nvext.accept({"use_raw_prompt", "annotations"}); // read where they are needed
+    if (nvext.problem())
+        fields.adopt(*nvext.problem());
+    fields.adopt_unknown(nvext.unknown());
+}
+
+void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, generate::Request& request) {
+    const auto completion = fields.integer("max_completion_tokens", 1, tokens_max);
+    const auto plain = fields.integer("max_tokens", 1, tokens_max);
+    const auto wanted = completion ? completion : plain;
+    if (wanted)
+        request.max_tokens = static_cast<uint32_t>(*wanted);
+    if (dialect == Dialect::ovms && limits.max_tokens_limit) {
+        request.max_tokens = request.max_tokens.value_or(*limits.max_tokens_limit);
+        if (*request.max_tokens > *limits.max_tokens_limit)
+            fields.refuse(completion ? "max_completion_tokens" : "max_tokens",
+                          fmt::format("must be at most {} on this server", *limits.max_tokens_limit),
+                          "integer_above_max_value");
+    }
+    request.min_tokens = static_cast<uint32_t>(fields.integer("min_tokens", 0, tokens_max).value_or(0));
+    if (request.max_tokens && request.min_tokens > *request.max_tokens)
+        fields.refuse("min_tokens", "must be at most max_tokens");
+    if (const auto truncated = fields.integer("truncate_prompt_tokens", 1, tokens_max))
+        request.prompt_tokens_max = static_cast<uint32_t>(*truncated);
+    if (fields.flag("ignore_eos").value_or(false))
+        request.end_tokens = generate::EndTokens::go_on;
+}
+
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request) {
+    if (request.end_tokens == generate::EndTokens::end || !limits.ignore_eos_max_tokens)
+        return;
+    if (!request.max_tokens || *request.max_tokens > *limits.ignore_eos_max_tokens) {
+        fields.refuse(
+            "max_tokens",
+            fmt::format("must be given, and be at most {}, with ignore_eos", *limits.ignore_eos_max_tokens),
+            "integer_above_max_value");
+    }
+}
+
+void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Request& request) {
+    request.stop = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
+    if (std::any_of(request.stop.begin(), request.stop.end(),
+                    [](const std::string& stop) { return stop.empty(); }))
+        fields.refuse("stop", "has an empty string");
+    const auto included = fields.flag("include_stop_str_in_output");
+    if (dialect == Dialect::ovms && is_streamed && included == false)
+        fields.refuse("include_stop_str_in_output", "cannot be false with `stream`");
+    const bool includes = included.value_or(dialect == Dialect::ovms && is_streamed);
+    request.matched_stop = includes ? generate::MatchedStop::included : generate::MatchedStop::left_out;
+}
+
+} // namespace
+
+sampling::Parameters openai_defaults() {
+    return {.temperature = 1,
+            .top_k = 0,
+            .top_p = 1,
+            .min_p = 0,
+            .repetition_window_tokens = sampling::whole_history};
+}
+
+void read_generation(Fields& fields, Dialect dialect, const RequestLimits& limits, uint32_t vocabulary,
+                     bool is_streamed, generate::Request& request) {
+    constexpr int64_t seed_max = std::numeric_limits<uint32_t>::max();
+    read_sampling(fields, vocabulary, request.sampling);
+    read_lengths(fields, dialect, limits, request);
+    read_stops(fields, dialect, is_streamed, request);
+    read_logit_bias(fields, vocabulary, request);
+    read_stop_tokens(fields, vocabulary, request);
+    read_nvext(fields, vocabulary, request);
+    check_ignored_end(fields, limits, request);
+    if (const auto seed = fields.integer("seed", 0, seed_max))
+        request.seed = static_cast<uint32_t>(*seed);
+    request.choices = static_cast<uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
+    if (!fields.flag("skip_special_tokens").value_or(true))
+        request.control_tokens = text::ControlTokens::shown;
+    // Every text here is put together from its tokens' bytes: there are no spaces to leave out between them.
+    fields.flag("spaces_between_special_tokens");
+    if (dialect == Dialect::ovms && !request.sampling.top_k && request.sampling.temperature.value_or(1) > 0)
+        request.sampling.top_k = 40;
+    if (fields.any("logits_processors") != nullptr)
+        fields.refuse("logits_processors",
+                      "would run code of the request's in the server, and is not supported",
+                      "unsupported_parameter");
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "server/http.hpp"
+#include "server/openai/generation_fields.hpp"
+#include "server/service.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::server {
+
+/// What the router found out about a request.
+struct Call {
+    std::string request_id;
+    std::string path_value; ///< what stands for {id} in the path
+    openai::Dialect dialect = openai::Dialect::openai;
+};
+
+using Endpoint = HttpReply (*)(Service& service, const HttpRequest& request, const Call& call);
+
+/// Whether a route needs a key, and a server that is ready.
+enum class RouteAccess : uint8_t { guarded, open };
+
+struct Route {
+    std::string method;
+    std::string path; ///< may end in {id}, which is the rest of the path
+    std::string summary;
+    Endpoint endpoint = nullptr;
+    RouteAccess access = RouteAccess::guarded;
+    openai::Dialect dialect = openai::Dialect::openai;
+};
+
+/// Finds the endpoint of a request, after what every request has to pass: origin, key, readiness.
+/// Thread-safe.
+class Router {
+public:
+    Router(Service& service, std::vector<Route> routes) : service_(&service), routes_(std::move(routes)) {}
+
+    /// Errors as answers: 403, 401, 404, 405, 503 with the reason.
+    [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
+
+    [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
+
+private:
+    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call) const;
+    [[nodiscard]] std::optional<ApiError> check_state() const;
+
+    Service* service_; ///< borrowed
+    std::vector<Route> routes_;
+};
+
+/// The route's path with the value that stands for {id}; empty where it does not match.
+std::optional<std::string> match(std::string_view pattern, std::string_view path);
+
+} // namespace etna::server

@@ -1,0 +1,63 @@
+#include "server/server.hpp"
+
+#include "server/endpoints.hpp"
+
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server {
+namespace {
+
+constexpr std::chrono::milliseconds stop_poll{100};
+
+HttpReply refusal(int status, std::string_view problem) {
+    ApiError error = {.status = status, .message = std::string(problem)};
+    if (status >= 500)
+        error.type = "server_error";
+    if (status == 503) // all places are taken
+        error.retry_after_s = 1;
+    return reply_of(error);
+}
+
+} // namespace
+
+Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
+    : options_(options),
+      service_{.options = options.service, .models = models, .metrics = metrics_, .log = std::move(log)},
+      router_(service_, all_routes(options.service)) {}
+
+Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
+                                             std::function<void(std::string_view line)> log) {
+    std::unique_ptr<Server> server(new Server(options, models, std::move(log)));
+    ConnectionHandlers handlers = {
+        .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
+        .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
+        .refuse = refusal};
+    ETNA_TRY(server->listener_, Listener::open(options.connection, std::move(handlers)));
+    return server;
+}
+
+void Server::run(const std::function<bool()>& should_stop) {
+    std::thread serving([this] { listener_->run(); });
+    service_.state = ServiceState::ready;
+    while (!should_stop())
+        std::this_thread::sleep_for(stop_poll);
+    // Connections stay for the drain, so that clients are told that it is one.
+    service_.state = ServiceState::draining;
+    const auto end = std::chrono::steady_clock::now() + options_.drain_timeout;
+    while (listener_->requests() > 0 && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(stop_poll);
+    if (const std::size_t left = listener_->requests(); left > 0)
+        service_.log(fmt::format("{} requests did not end within the drain timeout", left));
+    service_.is_aborting = true;
+    listener_->stop();
+    const auto grace = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    while (listener_->requests() > 0 && std::chrono::steady_clock::now() < grace)
+        std::this_thread::sleep_for(stop_poll);
+    listener_->abort();
+    serving.join();
+}
+
+} // namespace etna::server

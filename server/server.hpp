@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "server/connection.hpp"
+#include "server/router.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace etna::server {
+
+struct ServerOptions {
+    ConnectionOptions connection;
+    ServiceOptions service;
+    std::chrono::milliseconds drain_timeout{30'000};
+};
+
+/// The HTTP server over a set of models. It never ends the process and prints nothing: what is to be told
+/// goes to `log`.
+class Server {
+public:
+    /// Binds the address; nothing is answered before run(). `models` is borrowed. Errors: those of
+    /// Listener::open().
+    static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
+                                                std::function<void(std::string_view line)> log);
+
+    [[nodiscard]] int port() const { return listener_->port(); }
+
+    /// Serves until `should_stop` is true, which is asked ten times a second; then refuses new requests, lets
+    /// those at work finish within the drain timeout, and ends the rest. Blocking.
+    void run(const std::function<bool()>& should_stop);
+
+private:
+    Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
+
+    ServerOptions options_;
+    Metrics metrics_;
+    Service service_;
+    Router router_;
+    std::unique_ptr<Listener> listener_;
+};
+
+} // namespace etna::server

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "server/access.hpp"
+#include "server/metrics.hpp"
+#include "server/models.hpp"
+#include "server/openai/generation_fields.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace etna::server {
+
+/// What the operator chose.
+struct ServiceOptions {
+    AccessRules access;
+    openai::RequestLimits limits;
+    std::size_t body_bytes_max = 32 * 1024 * 1024;
+    std::chrono::milliseconds keep_alive{15'000}; ///< between comments while a stream is silent
+    uint32_t unread_max = 8;                      ///< tokens that wait for a client that reads slowly
+    std::string chat_path = "/v1/chat/completions";
+    std::string completions_path = "/v1/completions";
+};
+
+enum class ServiceState : uint8_t { starting, ready, draining };
+
+/// What endpoints share. Thread-safe.
+struct Service {
+    ServiceOptions options;
+    Models& models;
+    Metrics& metrics;
+    std::atomic<ServiceState> state{ServiceState::starting};
+    std::atomic<bool> is_aborting{false}; ///< the time to drain is over: answers end as they are
+    /// One line for the operator, without what users wrote.
+    std::function<void(std::string_view line)> log = [](std::string_view) {};
+};
+
+} // namespace etna::server

@@ -1,0 +1,72 @@
+#include "server/access.hpp"
+#include "server/ids.hpp"
+#include "tests/support/catch.hpp"
+
+using namespace etna::server;
+
+namespace {
+
+HttpRequest request(Headers headers) {
+    return {.method = "POST", .path = "/", .headers = std::move(headers)};
+}
+
+} // namespace
+
+TEST_CASE("the Host must be one that the server goes by") {
+    const AccessRules local;
+    for (const char* host :
+         {"localhost", "localhost:8080", "127.0.0.1:1", "127.8.9.1", "[::1]", "[::1]:8080", ""})
+        CHECK(!check_origin(local, request({{"host", host}})));
+    for (const char* host : {"evil.example", "evil.example:8080", "192.168.1.5", "127.0.0.1.evil.example",
+                             "localhost.evil", "[::2]"}) {
+        CAPTURE(host);
+        const auto refused = check_origin(local, request({{"host", host}}));
+        REQUIRE(refused.has_value());
+        CHECK(refused->status == 403);
+    }
+    CHECK(!check_origin({.host = "192.168.1.5"}, request({{"host", "192.168.1.5:8080"}})));
+    CHECK(!check_origin({.allowed_hosts = {"box.lan"}}, request({{"host", "box.lan:8080"}})));
+    const AccessRules all = {.host = "0.0.0.0"};
+    CHECK(!check_origin(all, request({{"host", "192.168.1.5:8080"}})));
+    CHECK(check_origin(all, request({{"host", "evil.example:8080"}})));
+}
+
+TEST_CASE("pages of other sites get nothing unless they are allowed") {
+    const AccessRules local;
+    CHECK(!check_origin(local, request({{"host", "localhost:8080"}, {"origin", "http://localhost:8080"}})));
+    for (const char* origin : {"https://evil.example", "http://localhost:9999", "null", "file://"})
+        CHECK(check_origin(local, request({{"host", "localhost:8080"}, {"origin", origin}})));
+    const AccessRules open = {.cors_origins = {"https://app.example"}};
+    const HttpRequest page = request({{"host", "localhost:8080"}, {"origin", "https://app.example"}});
+    CHECK(!check_origin(open, page));
+    CHECK(cors_headers(open, page).at("access-control-allow-origin") == "https://app.example");
+    CHECK(cors_headers(local, page).empty());
+    CHECK(!check_origin({.cors_origins = {"*"}}, page));
+}
+
+TEST_CASE("a key is asked for where there are keys") {
+    CHECK(!check_key({}, request({})));
+    const AccessRules rules = {.api_keys = {"one", "two"}};
+    CHECK(!check_key(rules, request({{"authorization", "Bearer two"}})));
+    CHECK(!check_key(rules, request({{"x-api-key", "one"}})));
+    for (const char* wrong : {"", "Bearer", "Bearer ", "Bearer on", "Bearer onee", "bearer one", "one"}) {
+        CAPTURE(wrong);
+        const auto refused = check_key(rules, request({{"authorization", wrong}}));
+        REQUIRE(refused.has_value());
+        CHECK(refused->status == 401);
+        CHECK(refused->code == "invalid_api_key");
+    }
+}
+
+TEST_CASE("ids are random, and of the right form") {
+    const std::string uuid = new_uuid();
+    CHECK(uuid.size() == 36);
+    CHECK(uuid[14] == '4');
+    CHECK(uuid != new_uuid());
+    CHECK(new_id("call_").size() == 29);
+    CHECK(equal_in_constant_time("abc", "abc"));
+    CHECK(!equal_in_constant_time("abc", "abd"));
+    CHECK(!equal_in_constant_time("abc", "ab"));
+    CHECK(!equal_in_constant_time("", "a"));
+    CHECK(equal_in_constant_time("", ""));
+}
