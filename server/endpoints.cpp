@@ -36,7 +36,7 @@ HttpReply show_metrics(Service& service, const HttpRequest& /*request*/, const C
     for (const ModelListing& model : service.models.list()) {
         gauges.push_back({.name = "etna_model_loaded",
                           .help = "Whether the model is in memory.",
-                          .labels = "model=\"" + model.name + "\"",
+                          .labels = label_of_model(model.name),
                           .value = model.is_loaded ? 1.0 : 0.0});
     }
     return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = service.metrics.text(gauges)};

@@ -28,10 +28,6 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-std::string of_model(std::string_view model) {
-    return fmt::format("model=\"{}\"", escaped(model));
-}
-
 std::string text_of(const RequestLabels& labels) {
     return fmt::format("model=\"{}\",endpoint=\"{}\",stream=\"{}\"", escaped(labels.model), labels.endpoint,
                        labels.is_streamed);
@@ -51,6 +47,10 @@ std::string family(std::string_view name, std::string_view kind, std::string_vie
 }
 
 } // namespace
+
+std::string label_of_model(std::string_view model) {
+    return fmt::format("model=\"{}\"", escaped(model));
+}
 
 void Histogram::observe(double seconds) {
     const auto place = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
@@ -80,12 +80,12 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     const std::scoped_lock lock(mutex_);
     --in_flight_[text_of(labels)];
     ++requests_[fmt::format("{},status=\"{}\"", text_of(labels), outcome.status)];
-    durations_[of_model(labels.model)].total.observe(outcome.total_s);
+    durations_[label_of_model(labels.model)].total.observe(outcome.total_s);
 }
 
 void Metrics::add(const Answer& answer) {
     const std::scoped_lock lock(mutex_);
-    const std::string labels = of_model(answer.model);
+    const std::string labels = label_of_model(answer.model);
     prompt_tokens_[labels] += answer.prompt_tokens;
     cached_tokens_[labels] += answer.cached_tokens;
     completion_tokens_[labels] += answer.completion_tokens;
@@ -99,7 +99,7 @@ void Metrics::add(const Answer& answer) {
 
 void Metrics::client_left(const std::string& model) {
     const std::scoped_lock lock(mutex_);
-    ++left_[of_model(model)];
+    ++left_[label_of_model(model)];
 }
 
 std::string Metrics::text(const std::vector<Gauge>& gauges) const {
@@ -118,7 +118,7 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
         for (const auto& [labels, durations] : durations_)
             text += (durations.*member).text(name, labels);
     };
-    add("etna_time_to_first_token_seconds", "From the request's arrival to its first token.",
+    add("etna_time_to_first_token_seconds", "From the engine's queue to the first token.",
         &Durations::first_token);
     add("etna_inter_token_seconds", "Mean time between the tokens of an answer.", &Durations::between_tokens);
     add("etna_prompt_seconds", "From admission to the first token.", &Durations::prompt);

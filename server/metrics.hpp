@@ -10,6 +10,9 @@
 
 namespace etna::server {
 
+/// model="NAME", escaped as the text format wants it.
+std::string label_of_model(std::string_view model);
+
 /// A distribution of durations: counts below fixed bounds, in seconds.
 class Histogram {
 public:
@@ -51,7 +54,7 @@ public:
         uint32_t cached_tokens = 0;
         uint32_t completion_tokens = 0;
         double queue_s = 0;
-        double first_token_s = 0; ///< since the request arrived
+        double first_token_s = 0; ///< since it was queued
         double prompt_s = 0;
         double between_tokens_s = 0; ///< mean; 0 for fewer than two tokens
     };

@@ -8,7 +8,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// A token's text; null where its bytes are no whole UTF-8, as OpenAI's API has it replaced.
+/// `token` gets U+FFFD where its bytes are no whole UTF-8; `bytes` has them as they are.
 Json token_json(const generate::TokenLogprob& token) {
     Json bytes = Json::array();
     for (const char byte : token.bytes)

@@ -45,9 +45,10 @@ public:
     /// The first delta: the role.
     Json begin();
 
-    /// What the event adds, if anything. After a whole call where only one is wanted, `wants_no_more()`.
+    /// What the event adds, if anything.
     std::optional<Json> take(const generate::Event& event);
 
+    /// Whole calls so far.
     [[nodiscard]] std::size_t calls_done() const { return calls_done_; }
 
 private:

@@ -180,8 +180,6 @@ void read_generation(Fields& fields, Dialect dialect, const RequestLimits& limit
     request.choices = static_cast<uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;
-    // Every text here is put together from its tokens' bytes: there are no spaces to leave out between them.
-    fields.flag("spaces_between_special_tokens");
     if (dialect == Dialect::ovms && !request.sampling.top_k && request.sampling.temperature.value_or(1) > 0)
         request.sampling.top_k = 40;
     if (fields.any("logits_processors") != nullptr)

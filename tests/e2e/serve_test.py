@@ -329,18 +329,17 @@ class Operation(unittest.TestCase):
         server.stop()
 
     def test_a_drain_finishes_what_is_at_work(self):
-        server = Server()
+        server = Server("--drain-timeout", "100")
         server.ask()
         found = []
-        thread = threading.Thread(target=lambda: found.append(server.stream(ignore_eos=True, max_tokens=150)))
+        thread = threading.Thread(target=lambda: found.append(server.stream(ignore_eos=True, max_tokens=600)))
         thread.start()
         while self.in_flight(server) == 0:
             time.sleep(0.02)
         server.process.send_signal(signal.SIGTERM)
         time.sleep(0.3)
         status, answer = server.ask()
-        if thread.is_alive():
-            self.assertEqual((status, answer["error"]["code"]), (503, "draining"))
+        self.assertEqual((status, answer["error"]["code"]), (503, "draining"))
         thread.join()
         self.assertEqual(found[0][-1]["choices"][0]["finish_reason"], "length")
         self.assertEqual(server.wait(), 0)
