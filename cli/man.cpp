@@ -40,8 +40,8 @@ void append_item(std::string& page, std::string_view term, std::string_view text
 }
 
 void append_options(std::string& page, std::span<const Option> options) {
-    for (const Category category :
-         {Category::generation, Category::sampling, Category::device, Category::output, Category::help}) {
+    for (const Category category : {Category::generation, Category::sampling, Category::device,
+                                    Category::server, Category::output, Category::help}) {
         bool has_title = false;
         for (const Option& option : options) {
             if (option.category != category || option.visibility == Visibility::hidden)

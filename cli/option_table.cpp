@@ -91,7 +91,8 @@ constexpr std::array all_commands = {
         .summary = "answer programs over HTTP as OpenAI's API does",
         .description =
             "Serves models over HTTP: /v1/chat/completions with streams, tools and reasoning, "
-            "/v1/models, /metrics for Prometheus, /health. Programs written for OpenAI's API change "
+            "/v1/completions, /v1/models, /metrics for Prometheus, /health; --routes lists them all. "
+            "Programs written for OpenAI's API change "
             "their base URL and nothing else. Where it listens is printed to standard output as one "
             "line; a line for each request goes to standard error.\n\n"
             "A model is loaded when it is first asked for, under the name of its file. Only this machine "
@@ -169,6 +170,20 @@ constexpr std::array codes = {
     ExitCodeText{130, "interrupted with Ctrl-C"},
 };
 
+/// A bound in the largest unit that it is a multiple of.
+std::string size_text(double bytes) {
+    constexpr uint64_t step = 1024;
+    auto count = static_cast<uint64_t>(bytes);
+    std::string unit;
+    for (const char next : {'K', 'M', 'G', 'T'}) {
+        if (count == 0 || count % step != 0)
+            break;
+        count /= step;
+        unit = next;
+    }
+    return fmt::format("{}{}", count, unit);
+}
+
 } // namespace
 
 std::string_view title(Category category) {
@@ -235,10 +250,8 @@ bool has_settings(const Command& command) {
 std::string describe(const Range& range, Kind kind) {
     if (kind != Kind::integer && kind != Kind::number && kind != Kind::size)
         return {};
-    if (kind == Kind::size) {
-        return fmt::format("{}K to {}T", static_cast<uint64_t>(range.min) >> 10,
-                           static_cast<uint64_t>(range.max) >> 40);
-    }
+    if (kind == Kind::size)
+        return fmt::format("{} to {}", size_text(range.min), size_text(range.max));
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);

@@ -1,5 +1,6 @@
 #include "cli/serve_command.hpp"
 
+#include "cli/connection_options.hpp"
 #include "cli/diagnostics.hpp"
 #include "cli/folders.hpp"
 #include "cli/load_model.hpp"
@@ -8,13 +9,14 @@
 #include "cli/output.hpp"
 #include "cli/text_file.hpp"
 #include "core/store/embedded.hpp"
+#include "server/endpoints.hpp"
+#include "server/route_document.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <mutex>
 #include <utility>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -31,6 +33,32 @@ std::vector<std::string> texts_of(const OptionValues& values, std::string_view n
     return texts;
 }
 
+/// A path of the operator's choice for one of the two routes that can be renamed.
+Status read_path(const OptionValues& values, std::string_view name, std::string& path) {
+    path = values.text(name).value_or(path);
+    const bool is_good =
+        path.size() > 1 && path.front() == '/' && path.find_first_of("?#{} ") == std::string::npos;
+    if (is_good)
+        return {};
+    return Error{ErrorKind::invalid_argument, fmt::format("--{}: `{}` is no path", name, path),
+                 "give one like /v1/chat/completions"};
+}
+
+Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
+    ETNA_CHECK(read_path(values, "chat-path", options.chat_path));
+    ETNA_CHECK(read_path(values, "completions-path", options.completions_path));
+    if (options.chat_path == options.completions_path)
+        return Error{ErrorKind::invalid_argument, "--chat-path and --completions-path are the same"};
+    return {};
+}
+
+Status read_logging(const OptionValues& values, server::ServiceOptions& options) {
+    ETNA_TRY(const bool as_json, values.flag("log-json"));
+    options.log_format = as_json ? server::LogFormat::json : server::LogFormat::text;
+    ETNA_TRY(options.logs_prompts, values.flag("log-prompts"));
+    return {};
+}
+
 Status read_server(const OptionValues& values, server::ServerOptions& options) {
     constexpr uint32_t default_drain_s = 30;
     constexpr uint32_t default_keep_alive_s = 15;
@@ -44,12 +72,15 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     ETNA_TRY(const auto port, values.integer("port"));
     options.connection.host = access.host;
     options.connection.port = static_cast<int>(port.value_or(default_port));
+    ETNA_CHECK(read_connection(values, options));
     ETNA_TRY(const auto choices, values.integer("n-max"));
     options.service.limits.choices_max = choices.value_or(options.service.limits.choices_max);
     ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
     ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
+    ETNA_CHECK(read_paths(values, options.service));
+    ETNA_CHECK(read_logging(values, options.service));
     ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
     options.service.keep_alive = std::chrono::seconds(keep_alive_s.value_or(default_keep_alive_s));
     return {};
@@ -99,16 +130,14 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Lines of many threads, whole and with their time.
+/// Lines of many threads, whole.
 class RequestLog {
 public:
     explicit RequestLog(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
 
     void write(std::string_view line) {
-        const auto now = std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
         const std::scoped_lock lock(mutex_);
-        diagnostics_->line(
-            fmt::format("{:%FT%TZ} {}", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), line));
+        diagnostics_->line(line);
     }
 
 private:
@@ -134,6 +163,9 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(options.model, read_model(values, {}));
     ETNA_TRY(const auto parallel, values.integer("parallel"));
     options.model.executor.sequences_max = parallel.value_or(default_parallel);
+    ETNA_TRY(const auto queue, values.integer("queue"));
+    options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
+    ETNA_TRY(options.shows_routes, values.flag("routes"));
     options.models = arguments.positionals;
     options.aliases = texts_of(values, "alias");
     options.models_folder = values.text("models-dir").value_or("");
@@ -151,6 +183,10 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
 }
 
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
+    if (options.shows_routes) {
+        Output(environment.output).write(server::route_lines(server::all_routes(options.server.service)));
+        return ExitCode::done;
+    }
     Diagnostics diagnostics(environment);
     const LogToDiagnostics core_log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
@@ -179,10 +215,10 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
                                         access.api_keys.empty() ? ", and no --api-key is set" : ""));
     const auto is_interrupted = environment.watch_interrupts();
     Output output(environment.output);
-    output.write(fmt::format("http://{}:{}\n",
-                             access.host.find(':') == std::string::npos ? access.host
-                                                                        : fmt::format("[{}]", access.host),
-                             (*server)->port()));
+    output.write(fmt::format(
+        "{}://{}:{}\n", server_options.connection.tls_certificate.empty() ? "http" : "https",
+        access.host.find(':') == std::string::npos ? access.host : fmt::format("[{}]", access.host),
+        (*server)->port()));
     (*server)->run(is_interrupted);
     return ExitCode::done;
 }

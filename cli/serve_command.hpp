@@ -20,6 +20,7 @@ struct ServeOptions {
     std::filesystem::path models_folder; ///< empty: none
     std::size_t models_max = 0;          ///< 0: no bound
     std::filesystem::path api_key_file;  ///< empty: none
+    bool shows_routes = false;           ///< and nothing else
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;
 };

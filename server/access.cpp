@@ -67,13 +67,17 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
     return std::nullopt;
 }
 
+std::string_view given_key(const HttpRequest& request) {
+    constexpr std::string_view scheme = "Bearer ";
+    const std::string_view authorization = request.header("authorization");
+    return authorization.starts_with(scheme) ? authorization.substr(scheme.size())
+                                             : request.header("x-api-key");
+}
+
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {
     if (rules.api_keys.empty())
         return std::nullopt;
-    constexpr std::string_view scheme = "Bearer ";
-    std::string_view given = request.header("x-api-key");
-    if (const auto authorization = request.header("authorization"); authorization.starts_with(scheme))
-        given = authorization.substr(scheme.size());
+    const std::string_view given = given_key(request);
     bool is_right = false;
     for (const std::string& key : rules.api_keys)
         is_right = equal_in_constant_time(given, key) || is_right;

@@ -27,7 +27,10 @@ bool is_loopback(std::string_view host);
 /// elsewhere. Error: 403.
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request);
 
-/// Whether the request has a key: `Authorization: Bearer KEY` or `x-api-key: KEY`. Error: 401.
+/// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.
+std::string_view given_key(const HttpRequest& request);
+
+/// Whether the request shows a key that opens. Error: 401.
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);
 
 /// The headers that let the request's page read the answer; none where it may not.

@@ -2,6 +2,7 @@
 
 #include "server/parking.hpp"
 #include "server/socket.hpp"
+#include "server/tls.hpp"
 #include "server/workers.hpp"
 
 #include <algorithm>
@@ -187,6 +188,9 @@ public:
     }
 
     Status open() {
+        if (!options_.tls_certificate.empty() || !options_.tls_key.empty()) {
+            ETNA_TRY(tls_, TlsContext::load(options_.tls_certificate, options_.tls_key));
+        }
         const Parking::Options parking = {.header_bytes_max = options_.header_bytes_max,
                                           .header_timeout = options_.header_timeout,
                                           .idle_timeout = options_.idle_timeout};
@@ -240,7 +244,7 @@ private:
     };
 
     bool process_and_close_socket(socket_t descriptor) override {
-        Socket socket(descriptor);
+        Socket socket(descriptor, tls_ ? tls_->accept(descriptor) : nullptr);
         if (connections() >= options_.connections_max) {
             send_away(socket, 503, "too many connections");
         } else if (!is_stopping_) {
@@ -336,6 +340,7 @@ private:
     std::atomic<bool> is_stopping_{false};
     std::mutex mutex_;
     std::set<Connection*> at_work_;
+    std::unique_ptr<TlsContext> tls_; ///< null: no TLS; goes after all connections
     std::unique_ptr<Parking> parking_;
     Workers workers_; ///< goes first: its threads park
 };

@@ -2,6 +2,7 @@
 
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/route_document.hpp"
 
 namespace etna::server {
 namespace {
@@ -28,40 +29,41 @@ HttpReply ready(Service& service, const HttpRequest& /*request*/, const Call& /*
     return state_reply(200, "ok");
 }
 
-HttpReply show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
-    std::vector<Metrics::Gauge> gauges = {{.name = "etna_build_info",
-                                           .help = "The version that runs.",
-                                           .labels = "version=\"" ETNA_VERSION "\"",
-                                           .value = 1}};
-    for (const ModelListing& model : service.models.list()) {
-        gauges.push_back({.name = "etna_model_loaded",
-                          .help = "Whether the model is in memory.",
-                          .labels = label_of_model(model.name),
-                          .value = model.is_loaded ? 1.0 : 0.0});
-    }
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = service.metrics.text(gauges)};
+HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return {.body = openapi_document(all_routes(service.options))};
 }
 
 std::vector<Route> all_routes(const ServiceOptions& options) {
     using openai::Dialect;
     constexpr RouteAccess open = RouteAccess::open;
     constexpr RouteAccess guarded = RouteAccess::guarded;
+    constexpr Dialect ovms = Dialect::ovms;
     return {
         {"POST", options.chat_path, "answers a conversation", openai::chat_completions},
         {"POST", "/chat/completions", "answers a conversation", openai::chat_completions},
         {"POST", "/v3/chat/completions", "answers a conversation, by OpenVINO Model Server's rules",
-         openai::chat_completions, guarded, Dialect::ovms},
+         openai::chat_completions, guarded, ovms},
+        {"POST", options.completions_path, "goes on with a text", openai::completions},
+        {"POST", "/completions", "goes on with a text", openai::completions},
+        {"POST", "/v3/completions", "goes on with a text, by OpenVINO Model Server's rules",
+         openai::completions, guarded, ovms},
+        {"POST", "/tokenize", "gives the tokens of a text or conversation", openai::tokenize},
+        {"POST", "/detokenize", "gives the text of tokens", openai::detokenize},
+        {"POST", "/apply-template", "gives the text that a model gets for a conversation",
+         openai::apply_template},
         {"GET", "/v1/models", "lists the models", openai::list_models},
         {"GET", "/models", "lists the models", openai::list_models},
-        {"GET", "/v3/models", "lists the models", openai::list_models, guarded, Dialect::ovms},
+        {"GET", "/v3/models", "lists the models", openai::list_models, guarded, ovms},
         {"GET", "/v1/models/{id}", "tells of one model", openai::show_model},
         {"GET", "/models/{id}", "tells of one model", openai::show_model},
+        {"GET", "/v3/models/{id}", "tells of one model", openai::show_model, guarded, ovms},
         {"GET", "/dynamo/alpha/list-models",
          "lists the models with endpoint, context and whether they are loaded", openai::list_models_dynamo},
         {"GET", "/health", "whether requests are taken", ready, open},
         {"GET", "/ready", "whether requests are taken", ready, open},
         {"GET", "/live", "whether the process lives", live, open},
         {"GET", "/metrics", "figures for Prometheus", show_metrics},
+        {"GET", "/openapi.json", "these routes, as an OpenAPI document", show_openapi},
     };
 }
 

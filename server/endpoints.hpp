@@ -13,6 +13,9 @@ HttpReply ready(Service& service, const HttpRequest& request, const Call& call);
 /// Prometheus' text format.
 HttpReply show_metrics(Service& service, const HttpRequest& request, const Call& call);
 
+/// The routes as an OpenAPI document.
+HttpReply show_openapi(Service& service, const HttpRequest& request, const Call& call);
+
 /// Every route of the server, in the order in which they are looked for.
 std::vector<Route> all_routes(const ServiceOptions& options);
 

@@ -102,7 +102,7 @@ void Metrics::client_left(const std::string& model) {
     ++left_[label_of_model(model)];
 }
 
-std::string Metrics::text(const std::vector<Gauge>& gauges) const {
+std::string Metrics::text(const std::vector<Reading>& readings) const {
     const std::scoped_lock lock(mutex_);
     std::string text = family("etna_requests_total", "counter", "Requests that have ended.", requests_);
     text += family("etna_requests_in_flight", "gauge", "Requests at work.", in_flight_);
@@ -125,12 +125,13 @@ std::string Metrics::text(const std::vector<Gauge>& gauges) const {
     add("etna_queue_seconds", "From the engine's queue to admission.", &Durations::queue);
     add("etna_request_seconds", "From a request's arrival to its end.", &Durations::total);
     std::string last;
-    for (const Gauge& gauge : gauges) {
-        if (gauge.name != last)
-            text += head(gauge.name, "gauge", gauge.help);
-        last = gauge.name;
-        text += gauge.labels.empty() ? fmt::format("{} {}\n", gauge.name, gauge.value)
-                                     : fmt::format("{}{{{}}} {}\n", gauge.name, gauge.labels, gauge.value);
+    for (const Reading& reading : readings) {
+        if (reading.name != last)
+            text += head(reading.name, reading.name.ends_with("_total") ? "counter" : "gauge", reading.help);
+        last = reading.name;
+        text += reading.labels.empty()
+                    ? fmt::format("{} {}\n", reading.name, reading.value)
+                    : fmt::format("{}{{{}}} {}\n", reading.name, reading.labels, reading.value);
     }
     return text;
 }

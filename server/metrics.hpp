@@ -62,13 +62,14 @@ public:
     void client_left(const std::string& model);
 
     /// A figure that is read when it is asked for.
-    struct Gauge {
-        std::string name;
+    struct Reading {
+        std::string name; ///< ends in "_total" where it only rises
         std::string help;
         std::string labels;
         double value = 0;
     };
-    [[nodiscard]] std::string text(const std::vector<Gauge>& gauges) const;
+    /// Readings of one name stand together.
+    [[nodiscard]] std::string text(const std::vector<Reading>& readings) const;
 
 private:
     struct Durations {

@@ -193,6 +193,8 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) {
         .name = name, .created_unix_s = entry.created_unix_s, .is_loaded = entry.model != nullptr};
     if (entry.model) {
         listing.context_tokens = entry.model->context_tokens();
+        listing.load = entry.model->engine().load();
+        listing.device_memory = entry.model->device_memory();
         listing.has_chat_template = entry.model->chat().find({}).has_value();
     }
     return listing;

@@ -31,7 +31,9 @@ struct ModelListing {
     std::string name;
     int64_t created_unix_s = 0; ///< the file's time, or the server's start
     bool is_loaded = false;
-    uint32_t context_tokens = 0;   ///< 0 before it has been loaded
+    uint32_t context_tokens = 0;                 ///< 0 before it has been loaded
+    std::optional<engine::EngineLoad> load = {}; ///< while it is loaded
+    std::optional<generate::DeviceMemory> device_memory = {};
     bool has_chat_template = true; ///< what is not known before it has been loaded is taken as true
 };
 

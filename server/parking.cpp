@@ -53,7 +53,8 @@ void Parking::stop() {
 }
 
 void Parking::park(Socket socket, std::string received) {
-    const auto timeout = received.empty() ? options_.idle_timeout : options_.header_timeout;
+    const bool is_begun = !received.empty() || socket.is_in_handshake();
+    const auto timeout = is_begun ? options_.header_timeout : options_.idle_timeout;
     settle(
         {.socket = std::move(socket), .received = std::move(received), .deadline = Clock::now() + timeout});
 }
@@ -65,20 +66,32 @@ std::size_t Parking::size() const {
 
 /// Hands a request on that is there already, or begins to watch.
 void Parking::settle(Parked parked) {
-    // Empty lines before a request are to be skipped (RFC 9112, 2.2).
-    parked.received.erase(0, std::min(parked.received.find_first_not_of("\r\n"), parked.received.size()));
-    if (parked.received.find(head_end) != std::string::npos)
-        return on_request_(std::move(parked.socket), std::move(parked.received));
-    if (parked.received.size() > options_.header_bytes_max)
-        return on_problem_(std::move(parked.socket), 431);
+    while (true) {
+        // Empty lines before a request are to be skipped (RFC 9112, 2.2).
+        parked.received.erase(0, std::min(parked.received.find_first_not_of("\r\n"), parked.received.size()));
+        if (parked.received.find(head_end) != std::string::npos)
+            return on_request_(std::move(parked.socket), std::move(parked.received));
+        if (parked.received.size() > options_.header_bytes_max)
+            return on_problem_(std::move(parked.socket), 431);
+        if (!parked.socket.has_pending())
+            return watch_over(std::move(parked));
+        if (!receive(parked))
+            return; // closed, here too
+    }
+}
+
+void Parking::watch_over(Parked parked) {
     const int descriptor = parked.socket.descriptor();
+    // One event, then it belongs to whoever takes it out of the map. Who is to take bytes may have closed the
+    // half that sends them.
+    const uint32_t wanted =
+        parked.waits_for == Transfer::Outcome::needs_output ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
+    epoll_event event = {.events = wanted | EPOLLONESHOT, .data = {.fd = descriptor}};
     {
         const std::scoped_lock lock(mutex_);
         if (is_ending_)
             return;
         parked_.insert_or_assign(descriptor, std::move(parked));
-        // One event, then it belongs to whoever takes it out of the map.
-        epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, .data = {.fd = descriptor}};
         if (::epoll_ctl(epoll_.descriptor(), EPOLL_CTL_ADD, descriptor, &event) != 0 &&
             (errno != EEXIST || ::epoll_ctl(epoll_.descriptor(), EPOLL_CTL_MOD, descriptor, &event) != 0))
             parked_.erase(descriptor);
@@ -103,14 +116,14 @@ void Parking::watch() {
                 eventfd_t ignored = 0;
                 ::eventfd_read(wake_.descriptor(), &ignored);
             } else {
-                receive(events[static_cast<std::size_t>(i)].data.fd);
+                resume(events[static_cast<std::size_t>(i)].data.fd);
             }
         }
         expire();
     }
 }
 
-void Parking::receive(int descriptor) {
+void Parking::resume(int descriptor) {
     std::unique_lock lock(mutex_);
     const auto found = parked_.find(descriptor);
     if (found == parked_.end())
@@ -118,15 +131,25 @@ void Parking::receive(int descriptor) {
     Parked parked = std::move(found->second);
     parked_.erase(found);
     lock.unlock();
+    if (receive(parked))
+        settle(std::move(parked));
+}
 
+/// Takes what has come, which may be nothing yet of what HTTP is to see: only a step of it moves the
+/// deadline. False when the connection has ended.
+bool Parking::receive(Parked& parked) const {
+    const bool was_in_handshake = parked.socket.is_in_handshake();
     std::array<char, 16 * 1024> piece{};
-    const auto count = parked.socket.read(piece.data(), piece.size(), std::chrono::milliseconds(0));
-    if (!count || *count == 0)
-        return; // closed, here too
-    if (parked.received.empty())
+    const Transfer read = parked.socket.try_read(piece.data(), piece.size());
+    if (read.outcome == Transfer::Outcome::ended || read.outcome == Transfer::Outcome::broken)
+        return false;
+    if (was_in_handshake && !parked.socket.is_in_handshake())
+        parked.deadline = Clock::now() + options_.idle_timeout;
+    if (read.bytes > 0 && parked.received.empty())
         parked.deadline = Clock::now() + options_.header_timeout;
-    parked.received.append(piece.data(), *count);
-    settle(std::move(parked));
+    parked.received.append(piece.data(), read.bytes);
+    parked.waits_for = read.bytes > 0 ? Transfer::Outcome::needs_input : read.outcome;
+    return true;
 }
 
 /// Ends those whose time is up: quietly between requests, with an answer in the middle of a head.

@@ -16,15 +16,16 @@
 
 namespace etna::server {
 
-/// Connections that have no request at work: between two of them, or in the middle of a head. One thread
-/// watches them all; a connection costs a descriptor and what has come of its next head. Thread-safe.
+/// Connections that have no request at work: between two of them, in the middle of a head, or of the
+/// handshake of TLS, whose arithmetic is done here too. One thread watches them all; a connection costs a
+/// descriptor and what has come of its next head. Thread-safe.
 class Parking {
 public:
     using Clock = std::chrono::steady_clock;
 
     struct Options {
         std::size_t header_bytes_max = 0;
-        std::chrono::milliseconds header_timeout{};
+        std::chrono::milliseconds header_timeout{}; ///< for a handshake too
         std::chrono::milliseconds idle_timeout{};
     };
 
@@ -57,13 +58,16 @@ private:
         Socket socket;
         std::string received;
         Clock::time_point deadline;
+        Transfer::Outcome waits_for = Transfer::Outcome::needs_input; ///< or needs_output
     };
 
     Parking(const Options& options, OnRequest on_request, OnProblem on_problem, Socket epoll, Socket wake);
 
     void watch();
-    void receive(int descriptor);
+    void resume(int descriptor);
+    bool receive(Parked& parked) const;
     void settle(Parked parked);
+    void watch_over(Parked parked);
     void expire();
     [[nodiscard]] int wait_ms();
 

@@ -24,13 +24,17 @@ std::string request_id_of(const HttpRequest& request) {
     return is_good ? std::string(given) : new_uuid();
 }
 
-std::string log_line(const HttpRequest& request, const Call& call, int status, double elapsed_ms) {
-    return fmt::format("{} {} {} {:.0f} ms {} {}", request.method, header_value(request.path), status,
-                       elapsed_ms, request.remote_address, call.request_id);
-}
+using Clock = std::chrono::steady_clock;
 
-double ms_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+void log_request(const Service& service, const HttpRequest& request, const Call& call, int status,
+                 Clock::time_point begin) {
+    const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+    service.log(request_line(service.options.log_format, {.method = request.method,
+                                                          .path = request.path,
+                                                          .status = status,
+                                                          .elapsed_ms = elapsed_ms,
+                                                          .remote_address = request.remote_address,
+                                                          .request_id = call.request_id}));
 }
 
 } // namespace
@@ -45,13 +49,13 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 }
 
 HttpReply Router::answer(const HttpRequest& request) const {
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     Call call = {.request_id = request_id_of(request), .path_value = {}};
     HttpReply reply = route(request, call);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     if (!reply.stream) {
-        service_->log(log_line(request, call, reply.status, ms_since(begin)));
+        log_request(*service_, request, call, reply.status, begin);
         return reply;
     }
     reply.stream = [this, stream = std::move(reply.stream), call, begin, status = reply.status,
@@ -59,7 +63,7 @@ HttpReply Router::answer(const HttpRequest& request) const {
                                        .path = request.path,
                                        .remote_address = request.remote_address}](HttpWriter& writer) {
         stream(writer);
-        service_->log(log_line(head, call, status, ms_since(begin)));
+        log_request(*service_, head, call, status, begin);
     };
     return reply;
 }

@@ -50,7 +50,8 @@ void Server::run(const std::function<bool()>& should_stop) {
     while (listener_->requests() > 0 && std::chrono::steady_clock::now() < end)
         std::this_thread::sleep_for(stop_poll);
     if (const std::size_t left = listener_->requests(); left > 0)
-        service_.log(fmt::format("{} requests did not end within the drain timeout", left));
+        service_.log(event_line(service_.options.log_format,
+                                fmt::format("{} requests did not end within the drain timeout", left)));
     service_.is_aborting = true;
     listener_->stop();
     const auto grace = std::chrono::steady_clock::now() + std::chrono::seconds(1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/access.hpp"
+#include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models.hpp"
 #include "server/openai/generation_fields.hpp"
@@ -20,6 +21,8 @@ struct ServiceOptions {
     std::size_t body_bytes_max = 32 * 1024 * 1024;
     std::chrono::milliseconds keep_alive{15'000}; ///< between comments while a stream is silent
     uint32_t unread_max = 8;                      ///< tokens that wait for a client that reads slowly
+    LogFormat log_format = LogFormat::text;
+    bool logs_prompts = false; ///< what users wrote stays out of the log unless somebody asks for it
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
 };
@@ -33,7 +36,7 @@ struct Service {
     Metrics& metrics;
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false}; ///< the time to drain is over: answers end as they are
-    /// One line for the operator, without what users wrote.
+    /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };
 

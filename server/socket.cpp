@@ -12,12 +12,16 @@
 namespace etna::server {
 namespace {
 
-/// Whether `events` came within `timeout`.
-bool await(int descriptor, short events, std::chrono::milliseconds timeout) {
-    const auto limit = std::chrono::steady_clock::now() + timeout;
+using Clock = std::chrono::steady_clock;
+using Outcome = Transfer::Outcome;
+
+/// Whether the descriptor became ready for what `outcome` needs, before `limit`.
+bool await(int descriptor, Outcome outcome, Clock::time_point limit) {
+    if (outcome != Outcome::needs_input && outcome != Outcome::needs_output)
+        return false;
+    const short events = outcome == Outcome::needs_input ? POLLIN : POLLOUT;
     while (true) {
-        const auto left =
-            std::chrono::ceil<std::chrono::milliseconds>(limit - std::chrono::steady_clock::now());
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now());
         pollfd wanted = {.fd = descriptor, .events = events, .revents = 0};
         const int ready = ::poll(&wanted, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
         if (ready > 0)
@@ -27,58 +31,90 @@ bool await(int descriptor, short events, std::chrono::milliseconds timeout) {
     }
 }
 
-bool would_block() {
-    return errno == EAGAIN || errno == EWOULDBLOCK;
+/// The result of a system call as a transfer; `when_full` is what it would have waited for.
+Transfer transfer_of(ssize_t count, Outcome when_full) {
+    if (count > 0)
+        return {.outcome = Outcome::moved, .bytes = static_cast<std::size_t>(count)};
+    if (count == 0)
+        return {.outcome = Outcome::ended};
+    return {.outcome = errno == EAGAIN || errno == EWOULDBLOCK ? when_full : Outcome::broken};
 }
 
 } // namespace
 
+Transfer receive_from(int descriptor, char* into, std::size_t count) {
+    ssize_t received = -1;
+    do {
+        received = ::recv(descriptor, into, count, MSG_DONTWAIT);
+    } while (received < 0 && errno == EINTR);
+    return transfer_of(received, Outcome::needs_input);
+}
+
+Transfer send_to(int descriptor, std::string_view bytes) {
+    ssize_t sent = -1;
+    do {
+        sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    return transfer_of(sent, Outcome::needs_output);
+}
+
+Socket::Socket(int descriptor, std::unique_ptr<SecureLayer> layer)
+    : descriptor_(descriptor), layer_(std::move(layer)) {}
+
+Socket::Socket(Socket&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), layer_(std::move(other.layer_)) {}
+
 Socket& Socket::operator=(Socket&& other) noexcept {
     if (this != &other) {
-        if (descriptor_ >= 0)
-            ::close(descriptor_);
-        descriptor_ = other.release();
+        close();
+        descriptor_ = std::exchange(other.descriptor_, -1);
+        layer_ = std::move(other.layer_);
     }
     return *this;
 }
 
 Socket::~Socket() {
+    close();
+}
+
+void Socket::close() {
+    layer_.reset(); // says farewell
     if (descriptor_ >= 0)
         ::close(descriptor_);
 }
 
-int Socket::release() {
-    return std::exchange(descriptor_, -1);
+Transfer Socket::try_read(char* into, std::size_t bytes) {
+    return layer_ ? layer_->read(into, bytes) : receive_from(descriptor_, into, bytes);
+}
+
+Transfer Socket::send(std::string_view bytes) {
+    return layer_ ? layer_->write(bytes) : send_to(descriptor_, bytes);
 }
 
 std::optional<std::size_t> Socket::read(char* into, std::size_t bytes, std::chrono::milliseconds timeout) {
+    const auto limit = Clock::now() + timeout;
     while (true) {
-        const ssize_t count = ::recv(descriptor_, into, bytes, MSG_DONTWAIT);
-        if (count >= 0)
-            return static_cast<std::size_t>(count);
-        if (errno == EINTR)
-            continue;
-        if (!would_block() || !await(descriptor_, POLLIN, timeout))
+        const Transfer read = try_read(into, bytes);
+        if (read.outcome == Outcome::moved || read.outcome == Outcome::ended)
+            return read.bytes;
+        if (!await(descriptor_, read.outcome, limit))
             return std::nullopt;
     }
 }
 
 bool Socket::write(std::string_view bytes, std::chrono::milliseconds timeout) {
     while (!bytes.empty()) {
-        const ssize_t count = ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (count >= 0) {
-            bytes.remove_prefix(static_cast<std::size_t>(count));
-        } else if (errno != EINTR && (!would_block() || !await(descriptor_, POLLOUT, timeout))) {
+        const Transfer sent = send(bytes);
+        bytes.remove_prefix(sent.bytes);
+        if (sent.outcome != Outcome::moved && !await(descriptor_, sent.outcome, Clock::now() + timeout))
             return false;
-        }
     }
     return true;
 }
 
 void Socket::try_write(std::string_view bytes) {
-    // What did not fit would not be read either.
-    [[maybe_unused]] const auto sent =
-        ::send(descriptor_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (!is_in_handshake())
+        send(bytes); // what did not fit would not be read either
 }
 
 PeerState Socket::peer() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/table/connection.hpp"
 #include "cli/table/generation.hpp"
 
 #include <array>
@@ -11,6 +12,7 @@ inline constexpr double port_max = 65535;
 inline constexpr double parallel_max = 256;
 inline constexpr double seconds_max = 86400;
 inline constexpr double choices_max = 128;
+inline constexpr double queue_max = 65536;
 
 inline constexpr std::array serve_positionals = {
     Positional{.name = "MODEL",
@@ -83,6 +85,13 @@ inline constexpr std::array server_options = {
            .description = "let pages of this origin use the server, * all; may be given several times",
            .category = Category::server,
            .repeat = Repeat::collect},
+    Option{.name = "queue",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, queue_max},
+           .default_text = "256",
+           .description = "requests that may wait for a model; more get 429",
+           .category = Category::server},
     Option{.name = "n-max",
            .value = "N",
            .kind = Kind::integer,
@@ -116,6 +125,26 @@ inline constexpr std::array server_options = {
            .default_text = "15",
            .description = "time between comments in a stream while it is silent",
            .category = Category::server},
+    Option{.name = "chat-path",
+           .value = "PATH",
+           .kind = Kind::text,
+           .default_text = "/v1/chat/completions",
+           .description = "where conversations are answered",
+           .category = Category::server},
+    Option{.name = "completions-path",
+           .value = "PATH",
+           .kind = Kind::text,
+           .default_text = "/v1/completions",
+           .description = "where texts are gone on with",
+           .category = Category::server},
+    Option{.name = "routes",
+           .description = "print every route, and start nothing",
+           .category = Category::server},
+    Option{
+        .name = "log-json", .description = "write log lines as JSON objects", .category = Category::output},
+    Option{.name = "log-prompts",
+           .description = "write what models are given to the log",
+           .category = Category::output},
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "say more on standard error",
@@ -125,13 +154,15 @@ inline constexpr std::array server_options = {
 
 inline constexpr std::array serve_template_options = {chat_template_option};
 
-inline constexpr auto serve_options = joined(serve_template_options, device_options, server_options);
+inline constexpr auto serve_options =
+    joined(serve_template_options, device_options, server_options, connection_options);
 
 inline constexpr std::array serve_examples = {
     Example{"etna serve", "the tiny model that is built in, on port 8080"},
     Example{"etna serve ./model.gguf --port 9000", "a model in a file"},
     Example{"etna serve --models-dir ~/models --api-key-file keys.txt --host 0.0.0.0",
             "a folder of models for the network"},
+    Example{"etna serve --tls-cert cert.pem --tls-key key.pem", "encrypted, at https://127.0.0.1:8080"},
     Example{"curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
             "\"content\": \"What is 34 + 58?\"}]}'",
             "ask it"},

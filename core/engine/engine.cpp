@@ -46,4 +46,8 @@ const Limits& Engine::limits() const {
     return loop_->limits();
 }
 
+EngineLoad Engine::load() const {
+    return loop_->load();
+}
+
 } // namespace etna::engine

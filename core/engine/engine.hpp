@@ -16,6 +16,16 @@ struct EngineOptions {
     uint64_t model_salt = 0;  ///< part of every page's hash: differs for weights that differ
 };
 
+/// How busy an engine is.
+struct EngineLoad {
+    uint32_t waiting = 0;     ///< requests that have no place yet
+    uint32_t running = 0;     ///< requests that have one
+    uint32_t pages_total = 0; ///< over all cache groups
+    uint32_t pages_used = 0;  ///< that running requests hold
+    uint32_t pages_kept = 0;  ///< that hold prompts for later requests, and may be taken
+    uint64_t preemptions = 0; ///< since the start: requests that gave their pages back and waited again
+};
+
 /// Runs many requests on one executor, on one thread of its own. Thread-safe. Knows token ids only, never
 /// text.
 class Engine {
@@ -43,6 +53,9 @@ public:
 
     /// The executor's bounds; constant.
     [[nodiscard]] const Limits& limits() const;
+
+    /// As of the last step.
+    [[nodiscard]] EngineLoad load() const;
 
 private:
     class Loop;

@@ -7,11 +7,26 @@
 #include <fmt/format.h>
 
 namespace etna::engine {
+namespace {
+
+EngineLoad load_of(const Scheduler& scheduler) {
+    EngineLoad load = {.waiting = scheduler.waiting_count(),
+                       .running = scheduler.running_count(),
+                       .preemptions = scheduler.preemptions()};
+    for (const PagePool& pool : scheduler.cache().pools()) {
+        load.pages_total += pool.page_count();
+        load.pages_used += pool.page_count() - pool.available();
+        load.pages_kept += pool.kept();
+    }
+    return load;
+}
+
+} // namespace
 
 Engine::Loop::Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key)
     : executor_(std::move(executor)), limits_(executor_->limits()), queue_max_(options.queue_max),
       scheduler_(limits_, {.hash_key = hash_key, .model_salt = options.model_salt}),
-      thread_([this] { run(); }) {}
+      noted_(load_of(scheduler_)), thread_([this] { run(); }) {}
 
 Engine::Loop::~Loop() {
     {
@@ -32,9 +47,9 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         const std::scoped_lock lock(bell_->mutex);
         if (closed_)
             return *closed_;
-        if (inbox_.size() + waiting_ + requests.size() > queue_max_) {
-            return Error{ErrorKind::busy,
-                         fmt::format("{} requests are waiting already", inbox_.size() + waiting_),
+        const std::size_t waiting = inbox_.size() + noted_.waiting;
+        if (waiting + requests.size() > queue_max_) {
+            return Error{ErrorKind::busy, fmt::format("{} requests are waiting already", waiting),
                          "try again when some have finished"};
         }
         for (Request& request : requests) {
@@ -74,13 +89,13 @@ bool Engine::Loop::take_submissions() {
     {
         std::unique_lock lock(bell_->mutex);
         const bool is_idle = waits_for_readers_ || (scheduler_.is_idle() && tickets_.empty());
-        waiting_ = scheduler_.waiting_count();
+        noted_ = load_of(scheduler_);
         bell_->changed.wait(lock,
                             [&] { return !is_idle || is_stopping_ || !inbox_.empty() || bell_->is_rung; });
         bell_->is_rung = false;
         if (is_stopping_)
             return false;
-        waiting_ += static_cast<uint32_t>(inbox_.size());
+        noted_.waiting += static_cast<uint32_t>(inbox_.size());
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
@@ -119,8 +134,15 @@ Result<bool> Engine::Loop::submit_batch() {
     ETNA_TRY(const Ticket ticket, executor_->submit(batch));
     tickets_.push_back(ticket);
     const std::scoped_lock lock(bell_->mutex);
-    waiting_ = scheduler_.waiting_count();
+    noted_ = load_of(scheduler_);
     return true;
+}
+
+EngineLoad Engine::Loop::load() {
+    const std::scoped_lock lock(bell_->mutex);
+    EngineLoad load = noted_;
+    load.waiting += static_cast<uint32_t>(inbox_.size());
+    return load;
 }
 
 Status Engine::Loop::read_outputs() {

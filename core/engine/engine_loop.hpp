@@ -27,6 +27,7 @@ public:
 
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
     [[nodiscard]] const Limits& limits() const { return limits_; }
+    [[nodiscard]] EngineLoad load();
 
 private:
     struct Submission {
@@ -58,7 +59,7 @@ private:
     const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
-    uint32_t waiting_ = 0;        ///< in the scheduler's queue
+    EngineLoad noted_;            ///< of the scheduler, after its last step
     std::optional<Error> closed_; ///< why nothing is accepted any more
     bool is_stopping_ = false;
 

@@ -118,6 +118,7 @@ void Scheduler::preempt(Sequence& sequence) {
     cache_.release(sequence.pages);
     sequence.computed = 0;
     sequence.state = SequenceState::waiting;
+    ++preemptions_;
     insert_by_age(waiting_, &sequence);
 }
 

@@ -79,6 +79,9 @@ public:
 
     [[nodiscard]] bool is_idle() const { return sequences_.empty(); }
     [[nodiscard]] uint32_t waiting_count() const { return static_cast<uint32_t>(waiting_.size()); }
+    [[nodiscard]] uint32_t running_count() const { return static_cast<uint32_t>(running_.size()); }
+    /// How many times a sequence has given its pages back since the start.
+    [[nodiscard]] uint64_t preemptions() const { return preemptions_; }
     [[nodiscard]] const PageCache& cache() const { return cache_; }
 
     /// Checks all invariants. Slow: for tests, and builds with ETNA_CHECKS after every step. Errors:
@@ -115,6 +118,7 @@ private:
     std::map<RequestId, Sequence> sequences_;
     std::vector<Sequence*> running_; ///< prefill and decode, oldest first
     std::deque<Sequence*> waiting_;  ///< oldest first
+    uint64_t preemptions_ = 0;
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first
     Batch batch_;

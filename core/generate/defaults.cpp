@@ -16,74 +16,92 @@ struct Range {
     double max;
 };
 
+constexpr double temperature_max = 100;
+constexpr double count_max = 1 << 30;
+constexpr double top_p_min = 1e-6;
+constexpr double penalty_min = 1e-3;
+constexpr double penalty_max = 100;
+
+constexpr Range temperatures = {0, temperature_max};
+constexpr Range top_ks = {0, count_max};
+constexpr Range top_ps = {top_p_min, 1};
+constexpr Range shares = {0, 1};
+constexpr Range penalties = {penalty_min, penalty_max};
+constexpr Range windows = {-1, count_max};
+
+/// The value, when it lies in the range.
+std::optional<double> checked(std::string_view file, std::string_view key, std::optional<double> value,
+                              Range range) {
+    if (!value || (*value >= range.min && *value <= range.max)) // NaN does not
+        return value;
+    log(LogLevel::warning, fmt::format("{}: ignoring {} = {}, which is out of range", file, key, *value));
+    return std::nullopt;
+}
+
 /// The number under `key`, when it lies in the range.
 std::optional<double> recommended(const gguf::File& file, std::string_view key, Range range) {
     const auto value = file.number(key);
-    if (!value) {
-        if (file.find(key) != nullptr)
-            log(LogLevel::warning, fmt::format("{}: ignoring {}, which is not a number", file.name(), key));
-        return std::nullopt;
-    }
-    if (!(*value >= range.min && *value <= range.max)) { // NaN included
-        log(LogLevel::warning,
-            fmt::format("{}: ignoring {} = {}, which is out of range", file.name(), key, *value));
-        return std::nullopt;
-    }
-    return value;
+    if (!value && file.find(key) != nullptr)
+        log(LogLevel::warning, fmt::format("{}: ignoring {}, which is not a number", file.name(), key));
+    return checked(file.name(), key, value, range);
+}
+
+template <class Wish>
+void put(std::optional<Wish>& wish, std::optional<double> value) {
+    if (value)
+        wish = static_cast<Wish>(*value);
 }
 
 } // namespace
 
 SamplingWishes recommended_sampling(const gguf::File& file) {
-    constexpr double temperature_max = 100;
-    constexpr double top_k_max = 1 << 30;
-    constexpr double top_p_min = 1e-6;
-    constexpr double penalty_min = 1e-3;
-    constexpr double penalty_max = 100;
-    constexpr double window_max = 1 << 30;
     SamplingWishes wishes;
-    if (const auto value = recommended(file, "general.sampling.temp", {0, temperature_max}))
-        wishes.temperature = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.top_k", {0, top_k_max}))
-        wishes.top_k = static_cast<uint32_t>(*value);
-    if (const auto value = recommended(file, "general.sampling.top_p", {top_p_min, 1}))
-        wishes.top_p = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.min_p", {0, 1}))
-        wishes.min_p = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.xtc_probability", {0, 1}))
-        wishes.xtc_probability = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.xtc_threshold", {0, 1}))
-        wishes.xtc_threshold = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.penalty_repeat", {penalty_min, penalty_max}))
-        wishes.repetition_penalty = static_cast<float>(*value);
-    if (const auto value = recommended(file, "general.sampling.penalty_last_n", {-1, window_max})) {
+    put(wishes.temperature, recommended(file, "general.sampling.temp", temperatures));
+    put(wishes.top_k, recommended(file, "general.sampling.top_k", top_ks));
+    put(wishes.top_p, recommended(file, "general.sampling.top_p", top_ps));
+    put(wishes.min_p, recommended(file, "general.sampling.min_p", shares));
+    put(wishes.xtc_probability, recommended(file, "general.sampling.xtc_probability", shares));
+    put(wishes.xtc_threshold, recommended(file, "general.sampling.xtc_threshold", shares));
+    put(wishes.repetition_penalty, recommended(file, "general.sampling.penalty_repeat", penalties));
+    if (const auto value = recommended(file, "general.sampling.penalty_last_n", windows)) {
         wishes.repetition_window_tokens =
             *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
     }
     return wishes;
 }
 
+void apply(const store::GenerationConfig& config, SamplingWishes& wishes) {
+    constexpr std::string_view file = store::generation_config_name;
+    put(wishes.temperature, checked(file, "temperature", config.temperature, temperatures));
+    put(wishes.top_k, checked(file, "top_k", config.top_k, top_ks));
+    put(wishes.top_p, checked(file, "top_p", config.top_p, top_ps));
+    put(wishes.min_p, checked(file, "min_p", config.min_p, shares));
+    if (config.repetition_penalty != 1.0) // 1 is none, which says nothing
+        put(wishes.repetition_penalty,
+            checked(file, "repetition_penalty", config.repetition_penalty, penalties));
+}
+
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes) {
-    const auto put = [](auto& value, const auto& wish) { value = wish.value_or(value); };
-    put(defaults.temperature, wishes.temperature);
-    put(defaults.top_k, wishes.top_k);
-    put(defaults.top_p, wishes.top_p);
-    put(defaults.min_p, wishes.min_p);
-    put(defaults.typical_p, wishes.typical_p);
-    put(defaults.top_n_sigma, wishes.top_n_sigma);
-    put(defaults.xtc_probability, wishes.xtc_probability);
-    put(defaults.xtc_threshold, wishes.xtc_threshold);
-    put(defaults.min_keep, wishes.min_keep);
-    put(defaults.repetition_penalty, wishes.repetition_penalty);
-    put(defaults.repetition_window_tokens, wishes.repetition_window_tokens);
-    put(defaults.presence_penalty, wishes.presence_penalty);
-    put(defaults.presence_window_tokens, wishes.presence_window_tokens);
-    put(defaults.frequency_penalty, wishes.frequency_penalty);
-    put(defaults.frequency_window_tokens, wishes.frequency_window_tokens);
-    put(defaults.dry_multiplier, wishes.dry_multiplier);
-    put(defaults.dry_base, wishes.dry_base);
-    put(defaults.dry_allowed_length, wishes.dry_allowed_length);
-    put(defaults.dry_window_tokens, wishes.dry_window_tokens);
+    const auto take = [](auto& value, const auto& wish) { value = wish.value_or(value); };
+    take(defaults.temperature, wishes.temperature);
+    take(defaults.top_k, wishes.top_k);
+    take(defaults.top_p, wishes.top_p);
+    take(defaults.min_p, wishes.min_p);
+    take(defaults.typical_p, wishes.typical_p);
+    take(defaults.top_n_sigma, wishes.top_n_sigma);
+    take(defaults.xtc_probability, wishes.xtc_probability);
+    take(defaults.xtc_threshold, wishes.xtc_threshold);
+    take(defaults.min_keep, wishes.min_keep);
+    take(defaults.repetition_penalty, wishes.repetition_penalty);
+    take(defaults.repetition_window_tokens, wishes.repetition_window_tokens);
+    take(defaults.presence_penalty, wishes.presence_penalty);
+    take(defaults.presence_window_tokens, wishes.presence_window_tokens);
+    take(defaults.frequency_penalty, wishes.frequency_penalty);
+    take(defaults.frequency_window_tokens, wishes.frequency_window_tokens);
+    take(defaults.dry_multiplier, wishes.dry_multiplier);
+    take(defaults.dry_base, wishes.dry_base);
+    take(defaults.dry_allowed_length, wishes.dry_allowed_length);
+    take(defaults.dry_window_tokens, wishes.dry_window_tokens);
     return defaults;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/gguf/file.hpp"
 #include "core/sampling/parameters.hpp"
+#include "core/store/generation_config.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,10 @@ struct SamplingWishes {
 /// `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole history (keys as llama.cpp writes them).
 /// Values out of range and of another type are ignored with a warning in the log.
 SamplingWishes recommended_sampling(const gguf::File& file);
+
+/// Puts the advice of a file beside the model over that of the model's own. Values out of range are ignored
+/// with a warning in the log.
+void apply(const store::GenerationConfig& config, SamplingWishes& wishes);
 
 /// `defaults` with the wishes put over them.
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes);

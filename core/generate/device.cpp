@@ -76,7 +76,12 @@ Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOpt
     return LoadedExecutor{.device = open,
                           .executor = std::move(executor),
                           .device_name = profile.name,
-                          .on_cpu = profile.type == vk::DeviceType::cpu};
+                          .on_cpu = profile.type == vk::DeviceType::cpu,
+                          .memory = [open] {
+                              const vk::MemoryState state = open->device->memory();
+                              return DeviceMemory{.free_bytes = state.free_bytes,
+                                                  .total_bytes = state.total_bytes};
+                          }};
 }
 
 } // namespace etna::generate

@@ -3,21 +3,9 @@
 #include "core/generate/generation.hpp"
 #include "core/generate/prompt.hpp"
 
-namespace etna::generate {
+#include <utility>
 
-std::string_view to_string(FinishReason reason) {
-    switch (reason) {
-    case FinishReason::stop:
-        return "stop";
-    case FinishReason::length:
-        return "length";
-    case FinishReason::tool_calls:
-        return "tool_calls";
-    case FinishReason::cancelled:
-        return "cancelled";
-    }
-    return "unknown";
-}
+namespace etna::generate {
 
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested) {
@@ -26,9 +14,14 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
                              stop_requested);
 }
 
+Result<EncodedPrompt> encode(const Model& model, const Request& request) {
+    ETNA_TRY(Prompt prompt, encode_prompt(model, request));
+    return EncodedPrompt{.text = std::move(prompt.text), .tokens = std::move(prompt.content.tokens)};
+}
+
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request) {
-    ETNA_TRY(const Prompt prompt, encode_prompt(model, request));
-    return static_cast<uint32_t>(prompt.content.tokens.size());
+    ETNA_TRY(const EncodedPrompt prompt, encode(model, request));
+    return static_cast<uint32_t>(prompt.tokens.size());
 }
 
 } // namespace etna::generate

@@ -32,6 +32,8 @@ struct Request {
     /// Text or tokens that go to the model as they are, or a conversation that is rendered through the
     /// model's chat template, and whose answer is read as its syntax says.
     std::variant<std::string, chat::Conversation, std::vector<TokenId>> prompt;
+    /// What the answer goes before, where the prompt is text and the model can fill gaps; empty: nothing.
+    std::optional<std::string> suffix;
     /// Only the last so many tokens of the prompt are given to the model; empty: all.
     std::optional<uint32_t> prompt_tokens_max;
     int64_t now_unix_s = 0; ///< what a template takes for the current time
@@ -132,6 +134,15 @@ using StopRequested = std::function<bool()>;
 /// Runs a request of one choice to its end: Generation::begin() and finish(). Blocking.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
+
+/// A prompt as the model is given it.
+struct EncodedPrompt {
+    std::string text; ///< empty for a prompt of tokens
+    std::vector<TokenId> tokens;
+};
+
+/// The request's prompt, rendered and tokenized, and nothing more. Errors: those of rendering and tokenizing.
+Result<EncodedPrompt> encode(const Model& model, const Request& request);
 
 /// How many tokens the request's prompt has. Errors: those of rendering and tokenizing.
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -42,8 +43,9 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     return tokens;
 }
 
-Result<std::vector<engine::Stream>> submit(const Model& model, const Request& request,
-                                           const PromptTokens& prompt, uint32_t seed) {
+/// The engine's requests for every choice of one request.
+Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
+                                                     const PromptTokens& prompt, uint32_t seed) {
     engine::Request one = {
         .prompt = prompt.tokens,
         .kinds = prompt.kinds,
@@ -62,7 +64,7 @@ Result<std::vector<engine::Stream>> submit(const Model& model, const Request& re
     std::vector<engine::Request> all(request.choices, one);
     for (std::size_t choice = 0; choice < all.size(); ++choice)
         all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
-    return model.engine().submit_all(std::move(all));
+    return all;
 }
 
 FinishReason reason_of(engine::FinishReason reason) {
@@ -97,7 +99,8 @@ void give_ids(chat::output::Output& output, uint32_t seed) {
 struct Choice {
     Answer answer;
     engine::Stream* stream; ///< borrowed
-    uint32_t number = 0;
+    std::size_t request = 0;
+    uint32_t seed = 0;
     bool is_cancelled = false; ///< what still comes is surplus
     bool is_reported = false;
 
@@ -131,23 +134,35 @@ struct Choice {
 } // namespace
 
 struct Generation::State {
+    struct Part {
+        Request request;
+        Prompt prompt;
+        uint32_t seed = 0; ///< of its first choice
+    };
+
     const Model* model = nullptr; ///< borrowed
-    Request request;
-    Prompt prompt;
-    uint32_t seed = 0;
-    std::vector<engine::Stream> streams;
+    std::vector<Part> parts;
+    std::vector<engine::Stream> streams; ///< of all choices, part by part
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
-    [[nodiscard]] Status report(Choice& choice, const engine::Finished& last) const;
+    Status report(Choice& choice, const engine::Finished& last) const;
 };
 
 Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
     std::deque<Choice> all;
-    for (uint32_t number = 0; number < request.choices; ++number) {
-        ETNA_TRY(Answer answer, Answer::create(*model, prompt, request, [&sink, number](const Event& event) {
-                     return sink(number, event);
-                 }));
-        all.push_back({.answer = std::move(answer), .stream = &streams[number], .number = number});
+    for (std::size_t index = 0; index < parts.size(); ++index) {
+        const Part& part = parts[index];
+        for (uint32_t choice = 0; choice < part.request.choices; ++choice) {
+            const auto number = static_cast<uint32_t>(all.size());
+            const auto numbered = [&sink, number](const Event& event) { return sink(number, event); };
+            ETNA_TRY(Answer answer, Answer::create(*model, part.prompt, part.request, numbered));
+            all.push_back({.answer = std::move(answer),
+                           .stream = &streams[number],
+                           .request = index,
+                           .seed = part.seed + choice});
+            if (choice == 0 && !part.prompt.notes.empty())
+                sink(number, Adapted{part.prompt.notes});
+        }
     }
     return all;
 }
@@ -162,9 +177,9 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
     finished.matched = choice.answer.matched(last.end_token);
-    finished.prompt_tokens = static_cast<uint32_t>(prompt.content.tokens.size());
+    finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
-    finished.seed = seed + choice.number;
+    finished.seed = choice.seed;
     finished.output = choice.answer.output();
     give_ids(finished.output, finished.seed);
     finished.timings = {last.timings.queue_ms, last.timings.prompt_ms, last.timings.generation_ms};
@@ -178,34 +193,49 @@ Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
 Result<Generation> Generation::begin(const Model& model, Request request) {
-    ETNA_CHECK(check(request));
+    std::vector<Request> one;
+    one.push_back(std::move(request));
+    return begin_all(model, std::move(one));
+}
+
+Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests) {
     auto state = std::make_unique<State>();
     state->model = &model;
-    state->request = std::move(request);
-    ETNA_TRY(state->prompt, encode_prompt(model, state->request));
-    ETNA_CHECK(check_length(model, state->prompt.content.tokens.size()));
-    ETNA_CHECK(make_parser(state->prompt));
-    state->seed = state->request.seed.value_or(random_seed());
-    ETNA_TRY(state->streams, submit(model, state->request, state->prompt.content, state->seed));
+    std::vector<engine::Request> wanted;
+    for (Request& request : requests) {
+        ETNA_CHECK(check(request));
+        State::Part part;
+        part.request = std::move(request);
+        ETNA_TRY(part.prompt, encode_prompt(model, part.request));
+        ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
+        ETNA_CHECK(make_parser(part.prompt));
+        part.seed = part.request.seed.value_or(random_seed());
+        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt.content, part.seed));
+        std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
+        state->parts.push_back(std::move(part));
+    }
+    ETNA_TRY(state->streams, model.engine().submit_all(std::move(wanted)));
     return Generation(std::move(state));
 }
 
-const std::string& Generation::prompt_text() const {
-    return state_->prompt.text;
+uint32_t Generation::choices() const {
+    return static_cast<uint32_t>(state_->streams.size());
 }
 
-std::span<const TokenId> Generation::prompt_tokens() const {
-    return state_->prompt.content.tokens;
+const std::string& Generation::prompt_text(std::size_t request) const {
+    return state_->parts[request].prompt.text;
+}
+
+std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
+    return state_->parts[request].prompt.content.tokens;
 }
 
 uint32_t Generation::seed() const {
-    return state_->seed;
+    return state_->parts.front().seed;
 }
 
 Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requested) {
     ETNA_TRY(std::deque<Choice> choices, state_->choices(sink));
-    if (!state_->prompt.notes.empty())
-        sink(0, Adapted{state_->prompt.notes});
     for (Choice& choice : choices)
         choice.answer.begin();
     Status status;
@@ -225,9 +255,11 @@ Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requ
         if (running > 0 && status)
             wait_any(state_->streams.front(), stop_poll);
     }
-    if (state_->request.transcript != nullptr) {
-        state_->request.transcript->record(state_->model->tokenizer(), state_->prompt.text,
-                                           state_->prompt.content, choices.front().answer.tokens());
+    for (const Choice& choice : choices) {
+        const State::Part& part = state_->parts[choice.request];
+        if (part.request.transcript != nullptr && choice.seed == part.seed)
+            part.request.transcript->record(state_->model->tokenizer(), part.prompt.text, part.prompt.content,
+                                            choice.answer.tokens());
     }
     return status;
 }

@@ -8,15 +8,18 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace etna::generate {
 
-/// As Sink, with the choice that the event belongs to, from 0. Flow::stop ends this choice alone. Adapted
-/// comes for choice 0 only; every choice has its Finished.
+/// As Sink, with the choice that the event belongs to, from 0; those of the first request come first.
+/// Flow::stop ends this choice alone. Adapted comes for the first choice of a request only; every choice has
+/// its Finished.
 using ChoiceSink = std::function<Flow(uint32_t choice, const Event&)>;
 
-/// A request that is rendered, tokenized, and has its place in the engine's queue: what could be refused has
-/// been. Destruction ends it. Not thread-safe; many threads may have one each, of one model.
+/// A request, or several, that are rendered, tokenized, and have their places in the engine's queue: what
+/// could be refused has been. Destruction ends them. Not thread-safe; many threads may have one each, of one
+/// model.
 class Generation {
 public:
     /// `model` is borrowed. Errors: invalid_argument (empty prompt, prompt longer than the context, a
@@ -25,13 +28,19 @@ public:
     /// busy, and what the engine failed with.
     static Result<Generation> begin(const Model& model, Request request);
 
+    /// Several at once: all of them or none. Precondition: at least one.
+    static Result<Generation> begin_all(const Model& model, std::vector<Request> requests);
+
     Generation(Generation&&) noexcept;
     Generation& operator=(Generation&&) noexcept;
     ~Generation();
 
-    /// The prompt as the model is given it: the text (empty for a prompt of tokens) and its tokens.
-    [[nodiscard]] const std::string& prompt_text() const;
-    [[nodiscard]] std::span<const TokenId> prompt_tokens() const;
+    /// How many answers there will be.
+    [[nodiscard]] uint32_t choices() const;
+
+    /// A request's prompt as the model is given it: the text (empty for a prompt of tokens) and its tokens.
+    [[nodiscard]] const std::string& prompt_text(std::size_t request = 0) const;
+    [[nodiscard]] std::span<const TokenId> prompt_tokens(std::size_t request = 0) const;
 
     /// That of the first choice.
     [[nodiscard]] uint32_t seed() const;

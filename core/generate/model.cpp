@@ -1,5 +1,8 @@
 #include "core/generate/model.hpp"
 
+#include "core/base/log.hpp"
+#include "core/store/generation_config.hpp"
+
 #include <chrono>
 #include <utility>
 
@@ -21,6 +24,17 @@ uint64_t trained_context(const gguf::File& file) {
     return file.unsigned_integer(fmt::format("{}.context_length", *architecture)).value_or(0);
 }
 
+/// A file that somebody put beside the model is advice, and no reason not to load it.
+void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes) {
+    if (source.path.empty())
+        return;
+    if (const auto config = store::generation_config_beside(source.path)) {
+        apply(*config, wishes);
+    } else {
+        log(LogLevel::warning, fmt::format("ignoring {}", config.error().message));
+    }
+}
+
 } // namespace
 
 Result<Model> Model::load(const store::ModelSource& source, const ExecutorOptions& options,
@@ -35,15 +49,23 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     model.name_ = source.name;
     model.chat_ = std::move(chat);
     model.recommended_ = generate::recommended_sampling(file);
+    take_advice_beside(source, model.recommended_);
+    model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_wishes({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
     model.device_name_ = std::move(loaded.device_name);
     model.on_cpu_ = loaded.on_cpu;
+    model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);
-    ETNA_TRY(model.engine_, engine::Engine::create(std::move(loaded.executor)));
+    ETNA_TRY(model.engine_,
+             engine::Engine::create(std::move(loaded.executor), {.queue_max = options.queue_max}));
     model.load_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return model;
+}
+
+std::optional<DeviceMemory> Model::device_memory() const {
+    return memory_ ? std::optional(memory_()) : std::nullopt;
 }
 
 } // namespace etna::generate

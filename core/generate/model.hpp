@@ -7,12 +7,14 @@
 #include "core/gguf/file.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/store/resolve.hpp"
+#include "core/text/infill.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace etna::generate {
@@ -27,6 +29,7 @@ struct ExecutorOptions {
     KvType value_type = KvType::f16;
     uint64_t kv_memory_bytes = 0;       ///< 0: a context, and more for more sequences while memory is plenty
     uint32_t sequences_max = 1;         ///< requests that run at a time
+    uint32_t queue_max = 256;           ///< requests that may wait; more are refused
     std::string device;                 ///< empty: the best one; else an index, UUID or part of a name
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: none are kept
     std::string plan_as;                ///< empty: the device's own; else the vendor to choose kernels for
@@ -34,12 +37,19 @@ struct ExecutorOptions {
     std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
 
+/// What a device's memory is used for, by all programs.
+struct DeviceMemory {
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
+};
+
 /// An executor and what it stands on.
 struct LoadedExecutor {
     std::shared_ptr<void> device; ///< keeps alive what the executor borrows; released after it
     std::unique_ptr<engine::Executor> executor;
-    std::string device_name; ///< for people
-    bool on_cpu = false;     ///< a software device, for want of a GPU
+    std::string device_name;                   ///< for people
+    bool on_cpu = false;                       ///< a software device, for want of a GPU
+    std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
 };
 
 /// Makes an executor for the model in the file. The file is needed only during the call.
@@ -64,8 +74,11 @@ public:
     /// What to sample with where a caller asks for nothing.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
-    /// What the model's file recommends, without anybody's defaults.
+    /// What the model's file and its `generation_config.json` recommend, without anybody's defaults.
     [[nodiscard]] const SamplingWishes& recommended_sampling() const { return recommended_; }
+
+    /// How it is asked to fill a gap; empty where it cannot.
+    [[nodiscard]] const std::optional<text::InfillTokens>& infill_tokens() const { return infill_tokens_; }
 
     /// Tokens that a sequence may hold, and what the model was trained for (0 where the file does not say).
     [[nodiscard]] uint32_t context_tokens() const { return engine_->limits().context_tokens; }
@@ -73,6 +86,8 @@ public:
 
     [[nodiscard]] const std::string& device_name() const { return device_name_; }
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
+    /// As the driver tells it now; empty where there is no device.
+    [[nodiscard]] std::optional<DeviceMemory> device_memory() const;
     [[nodiscard]] double load_ms() const { return load_ms_; }
 
 private:
@@ -82,11 +97,13 @@ private:
     text::Tokenizer tokenizer_;
     ChatFormats chat_;
     SamplingWishes recommended_;
+    std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
     uint64_t trained_context_tokens_ = 0;
     std::string device_name_;
     bool on_cpu_ = false;
     double load_ms_ = 0;
+    std::function<DeviceMemory()> memory_;
     std::shared_ptr<void> device_; // before the engine: released after it
     std::unique_ptr<engine::Engine> engine_;
 };

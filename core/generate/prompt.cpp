@@ -22,6 +22,30 @@ Result<Prompt> encode_text(const Model& model, const std::string& text) {
     return prompt;
 }
 
+/// The texts around a gap, with the tokens that ask the model to fill it.
+Result<Prompt> encode_gap(const Model& model, const std::string& before, const std::string& after) {
+    const auto& marks = model.infill_tokens();
+    if (!marks) {
+        return Error{ErrorKind::invalid_argument, "the model has no tokens for filling a gap",
+                     "leave the suffix away, or take a model that was trained for it"};
+    }
+    const text::EncodeOptions inside = {.special = text::SpecialTokens::literal, .bos = text::AddBos::never};
+    ETNA_TRY(std::vector<TokenId> tokens, model.tokenizer().encode("", {}));
+    ETNA_TRY(const auto head, model.tokenizer().encode(before, inside));
+    ETNA_TRY(const auto tail, model.tokenizer().encode(after, inside));
+    tokens.push_back(marks->prefix);
+    tokens.insert(tokens.end(), head.begin(), head.end());
+    tokens.push_back(marks->suffix);
+    tokens.insert(tokens.end(), tail.begin(), tail.end());
+    tokens.push_back(marks->middle);
+    Prompt prompt;
+    prompt.text = before;
+    prompt.content.kinds.assign(tokens.size(), engine::RowKind::prompt);
+    prompt.content.tokens = std::move(tokens);
+    prompt.answer = text::TextPosition::continuation;
+    return prompt;
+}
+
 Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
                                    const Request& request) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
@@ -70,7 +94,12 @@ void shorten(PromptTokens& content, std::size_t tokens_max) {
 }
 
 Result<Prompt> encode_whole(const Model& model, const Request& request) {
-    if (const auto* text = std::get_if<std::string>(&request.prompt))
+    const auto* text = std::get_if<std::string>(&request.prompt);
+    if (request.suffix && text == nullptr)
+        return Error{ErrorKind::invalid_argument, "a suffix needs a prompt that is text"};
+    if (request.suffix)
+        return encode_gap(model, *text, *request.suffix);
+    if (text != nullptr)
         return encode_text(model, *text);
     if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.prompt))
         return take_tokens(model, *tokens);

@@ -31,19 +31,19 @@ MATRIX_RATE, OTHER_RATE, DECAY = 0.02, 0.004, 0.05
 WARM_STEPS = 50
 FALLING = 0.45  # share of the tokens over which the rate falls
 LATER_STEP = 1000  # from here on corpus.mixture.KINDS_LATER
-LAST, LAST_RATE = 0.17, 0.4  # share of the tokens that is learned last, from corpus.mixture.KINDS_LAST, and its first rate
+LAST, LAST_RATE = 0.5, 0.5  # share of the tokens that is learned last, from corpus.mixture.KINDS_LAST, and its first rate
 CHECKPOINT_S = 300
-TOKENS = {"demo": 33.7, "demo-draft": 4}  # millions
+TOKENS = {"demo": 56, "demo-draft": 8}  # millions
 
 
 def step_of(number, seen, tokens, vocabulary):
-    """The conversations of one step, sorted by length: [(ids, wanted)]. The same for the same number."""
+    """The conversations of one step, sorted by length: [(ids, weights)]. The same for the same number."""
     source, found, total = Source(f"train {number}"), [], 0
     kinds = KINDS if number < LATER_STEP else KINDS_LATER if seen < tokens * (1 - LAST) else KINDS_LAST
     while total < STEP_TOKENS:
-        ids, wanted = learnable(conversation(source, kinds), vocabulary)
+        ids, weights = learnable(conversation(source, kinds), vocabulary)
         if len(ids) <= LENGTH_MAX:
-            found.append((ids, wanted))
+            found.append((ids, weights))
             total += len(ids)
     return sorted(found, key=lambda item: len(item[0])), total
 
@@ -60,15 +60,14 @@ def parts_of(conversations):
 
 
 def tensors_of(part):
-    """ids and targets [count, length], and the weight of each target: answers count by the square root of their length, so that stories
-    do not drown the sums."""
+    """ids and targets [count, length], and the weight of each target."""
     length = max(len(ids) for ids, _ in part) - 1
     ids = torch.zeros(len(part), length, dtype=torch.long)
     targets, weights = torch.zeros_like(ids), torch.zeros(len(part), length)
-    for row, (tokens, wanted) in enumerate(part):
+    for row, (tokens, counts) in enumerate(part):
         ids[row, :len(tokens) - 1] = torch.tensor(tokens[:-1])
         targets[row, :len(tokens) - 1] = torch.tensor(tokens[1:])
-        weights[row, :len(tokens) - 1] = torch.tensor(wanted[1:], dtype=torch.float) / max(1, sum(wanted)) ** 0.5
+        weights[row, :len(tokens) - 1] = torch.tensor(counts[1:])
     return ids, targets, weights
 
 
@@ -105,7 +104,7 @@ class Shared:
 def learn(shared, rank, conversations, rate):
     """One step of one process: its share of the conversations, and its share of the update. Returns the loss of the whole step."""
     model, processes = shared.model, len(shared.losses)
-    whole = sum(sum(wanted) ** 0.5 for _, wanted in conversations)
+    whole = sum(sum(counts) for _, counts in conversations)
     for weight in model.parameters():
         weight.grad = torch.zeros_like(weight)
     shared.losses[rank] = 0.0

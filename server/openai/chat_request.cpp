@@ -1,5 +1,7 @@
 #include "server/openai/chat_request.hpp"
 
+#include "server/openai/chat_response.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -13,18 +15,6 @@ const std::vector<std::string_view> without_effect = {"user", "metadata", "safet
                                                       "prompt_cache_key", "service_tier"};
 
 constexpr std::string_view json_instruction = "Answer with one JSON object and nothing else.";
-
-void read_annotation(Fields& fields, const Json& name, Delivery& delivery) {
-    if (name == "formatted_prompt") {
-        delivery.tells_prompt = true;
-    } else if (name == "token_ids") {
-        delivery.tells_tokens = true;
-    } else if (name == "timing") {
-        delivery.tells_timing = true;
-    } else if (!name.is_string()) {
-        fields.refuse("annotations", "must be a list of strings", "invalid_type");
-    }
-}
 
 /// Roles and contents, so that a mistake is told with its place; what stands in them is the template's
 /// matter.
@@ -218,40 +208,25 @@ void read_logprobs(Fields& fields, generate::Request& request) {
 
 } // namespace
 
-void read_delivery(Fields& fields, Delivery& delivery) {
-    delivery.is_streamed = fields.flag("stream").value_or(false);
-    if (const Json* object = fields.object("stream_options")) {
-        Fields options(*object, "stream_options");
-        delivery.includes_usage = options.flag("include_usage").value_or(false);
-        options.accept({"include_obfuscation"});
-        if (!delivery.is_streamed)
-            options.refuse("include_usage", "is for `stream`: true only");
-        if (options.problem())
-            fields.adopt(*options.problem());
-        fields.adopt_unknown(options.unknown());
-    }
-    const Json* nvext = fields.object("nvext");
-    const auto annotations = nvext == nullptr ? Json() : nvext->value("annotations", Json());
-    if (!annotations.is_null() && !annotations.is_array())
-        fields.refuse("nvext.annotations", "must be a list of strings", "invalid_type");
-    for (const Json& name : annotations.is_array() ? annotations : Json::array())
-        read_annotation(fields, name, delivery);
-}
-
-std::variant<ChatCall, ApiError> read_chat(const Json& body, const RequestContext& context) {
+std::variant<GenerationCall, ApiError> read_chat(const Json& body, const RequestContext& context) {
     Fields fields(body);
-    ChatCall call;
+    GenerationCall call;
+    generate::Request request;
     read_delivery(fields, call.delivery);
-    read_generation(fields, context.dialect, context.limits, context.vocabulary, call.delivery.is_streamed,
-                    call.request);
-    read_logprobs(fields, call.request);
-    read_conversation(fields, body, call.request);
-    call.has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
+    read_generation(fields, context, call.delivery.is_streamed, request);
+    read_logprobs(fields, request);
+    read_conversation(fields, body, request);
+    const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
     fields.accept(without_effect);
     fields.accept({"model"});
     if (fields.problem())
         return *fields.problem();
     call.delivery.ignored = fields.unknown();
+    const ChatForm form = {.tells_logprobs = request.logprobs.has_value(),
+                           .has_parallel_calls = has_parallel_calls};
+    call.writer = [form](uint32_t choice) { return std::make_unique<ChatChoice>(choice, form); };
+    call.whole = [] { return std::make_unique<ChatMessage>(); };
+    call.requests.push_back(std::move(request));
     return call;
 }
 

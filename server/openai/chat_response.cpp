@@ -29,28 +29,6 @@ Json list_of(Json item) {
 
 } // namespace
 
-void Usage::add(const generate::Finished& finished) {
-    prompt_tokens = finished.prompt_tokens;
-    cached_tokens = std::max(cached_tokens, finished.cached_tokens);
-    completion_tokens += static_cast<uint32_t>(finished.tokens.size());
-}
-
-Json to_json(const Usage& usage) {
-    return {{"prompt_tokens", usage.prompt_tokens},
-            {"completion_tokens", usage.completion_tokens},
-            {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
-            {"prompt_tokens_details", {{"cached_tokens", usage.cached_tokens}}}};
-}
-
-Json to_json(const AnswerHead& head) {
-    return {{"id", head.id},
-            {"object", head.object},
-            {"created", head.created_unix_s},
-            {"model", head.model},
-            {"system_fingerprint", "etna-" ETNA_VERSION},
-            {"choices", Json::array()}};
-}
-
 Json logprobs_json(const std::vector<generate::TokenDelta>& tokens) {
     Json content = Json::array();
     for (const generate::TokenDelta& token : tokens) {
@@ -63,7 +41,7 @@ Json logprobs_json(const std::vector<generate::TokenDelta>& tokens) {
     return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-Json ChatChoice::begin() {
+std::optional<Json> ChatChoice::begin() {
     return choice({{"role", "assistant"}, {"content", ""}, {"refusal", nullptr}});
 }
 
@@ -117,18 +95,18 @@ std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
 /// The delta with the tokens that it is made of.
 Json ChatChoice::choice(Json delta) {
     Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
-    if (tells_logprobs_) {
+    if (form_.tells_logprobs) {
         whole["logprobs"] = untold_.empty() ? Json(nullptr) : logprobs_json(untold_);
         untold_.clear();
     }
     return whole;
 }
 
-void ChatMessage::add(const Json& choice) {
-    index_ = choice["index"];
-    if (!choice["finish_reason"].is_null())
-        finish_reason_ = choice["finish_reason"];
-    const Json& delta = choice["delta"];
+void ChatMessage::add(const Json& piece) {
+    index_ = piece["index"];
+    if (!piece["finish_reason"].is_null())
+        finish_reason_ = piece["finish_reason"];
+    const Json& delta = piece["delta"];
     if (delta.contains("content"))
         content_ = content_.value_or("") + delta["content"].get<std::string>();
     if (delta.contains("reasoning_content"))
@@ -142,7 +120,7 @@ void ChatMessage::add(const Json& choice) {
             arguments = arguments.get<std::string>() + call["function"]["arguments"].get<std::string>();
         }
     }
-    const Json told = choice.value("logprobs", Json());
+    const Json told = piece.value("logprobs", Json());
     if (!told.is_null() && logprobs_.is_null()) {
         logprobs_ = told;
     } else if (!told.is_null()) {

@@ -1,6 +1,7 @@
 #include "server/openai/generation_fields.hpp"
 
 #include "core/sampling/history.hpp"
+#include "server/openai/generation_call.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -165,9 +166,12 @@ sampling::Parameters openai_defaults() {
             .repetition_window_tokens = sampling::whole_history};
 }
 
-void read_generation(Fields& fields, Dialect dialect, const RequestLimits& limits, uint32_t vocabulary,
-                     bool is_streamed, generate::Request& request) {
+void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
+                     generate::Request& request) {
     constexpr int64_t seed_max = std::numeric_limits<uint32_t>::max();
+    const Dialect dialect = context.dialect;
+    const RequestLimits& limits = context.limits;
+    const uint32_t vocabulary = context.tokenizer->size();
     read_sampling(fields, vocabulary, request.sampling);
     read_lengths(fields, dialect, limits, request);
     read_stops(fields, dialect, is_streamed, request);
@@ -180,6 +184,9 @@ void read_generation(Fields& fields, Dialect dialect, const RequestLimits& limit
     request.choices = static_cast<uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;
+    if (const auto salt = fields.text("cache_salt"))
+        request.cache_salt = std::hash<std::string>()(*salt);
+    fields.accept({"spaces_between_special_tokens"}); // ours are written without, as by fast tokenizers
     if (dialect == Dialect::ovms && !request.sampling.top_k && request.sampling.temperature.value_or(1) > 0)
         request.sampling.top_k = 40;
     if (fields.any("logits_processors") != nullptr)

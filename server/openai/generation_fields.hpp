@@ -16,7 +16,8 @@ enum class Dialect : uint8_t {
 
 /// Bounds that the operator sets.
 struct RequestLimits {
-    uint32_t choices_max = 16;
+    uint32_t choices_max = 16;                     ///< of one prompt
+    uint32_t answers_max = 128;                    ///< of one request: its prompts times its choices
     std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
     std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
 };
@@ -24,11 +25,13 @@ struct RequestLimits {
 /// Neutral: what OpenAI's API samples with where nobody asks for anything.
 sampling::Parameters openai_defaults();
 
+struct RequestContext;
+
 /// The members that chat and completions share: sampling, lengths, stops, seed, n, and etna's, vLLM's and
 /// NVIDIA's (`nvext`) additions, of which members at the root win. Those of a request that is to be streamed
 /// are checked as such. Mistakes are left in `fields`. Sources: OpenAI API 2.3.0; vLLM sampling parameters;
 /// Dynamo NvExt; OVMS completions.
-void read_generation(Fields& fields, Dialect dialect, const RequestLimits& limits, uint32_t vocabulary,
-                     bool is_streamed, generate::Request& request);
+void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
+                     generate::Request& request);
 
 } // namespace etna::server::openai

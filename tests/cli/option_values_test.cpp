@@ -109,6 +109,8 @@ TEST_CASE("sizes are bytes or powers of 1024") {
         CHECK(error_of({"--kv-memory", text}) ==
               fmt::format("--kv-memory: `{}` is out of range: 64K to 1024T", text));
     }
+    CHECK(describe({.min = 1024, .max = 1 << 20}, Kind::size) == "1K to 1M");
+    CHECK(describe({.min = 1, .max = 1536}, Kind::size) == "1 to 1536");
 }
 
 TEST_CASE("keys and values have the type that is named for both, or one of their own") {

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -350,6 +351,88 @@ class Operation(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"cannot listen", done.stderr)
         server.stop()
+
+
+class Tls(unittest.TestCase):
+    """Python's TLS, which checks the certificate, against a server with one that was made here."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="etna-tls-")
+        cls.certificate, cls.key = (str(pathlib.Path(cls.folder.name) / name) for name in ("certificate.pem", "key.pem"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                        "-keyout", cls.key, "-out", cls.certificate], check=True, capture_output=True, timeout=LIMIT_S)
+        cls.server = Server("--tls-cert", cls.certificate, "--tls-key", cls.key, "--header-timeout", "1", "--body-max", "64K")
+        cls.context = ssl.create_default_context(cafile=cls.certificate)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.folder.cleanup()
+
+    def connection(self):
+        return http.client.HTTPSConnection("localhost", self.server.port, timeout=LIMIT_S, context=self.context)
+
+    def ask(self, connection, **body):
+        connection.request("POST", "/v1/chat/completions", json.dumps({**QUESTION, **body}))
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def test_answers_and_streams_follow_on_one_connection(self):
+        self.assertTrue(self.server.address.startswith("https://127.0.0.1:"), self.server.address)
+        connection = self.connection()
+        status, text = self.ask(connection)
+        self.assertEqual((status, json.loads(text)["choices"][0]["message"]["content"]), (200, "92"))
+        used = connection.sock
+        status, text = self.ask(connection, stream=True)
+        self.assertEqual(status, 200)
+        self.assertTrue(text.endswith("data: [DONE]\n\n"), text)
+        self.assertIs(connection.sock, used)
+        connection.close()
+
+    def test_what_is_agreed_on_and_a_bound_that_was_set(self):
+        context = ssl.create_default_context(cafile=self.certificate)
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        with socket.create_connection(("localhost", self.server.port), LIMIT_S) as plain, \
+                context.wrap_socket(plain, server_hostname="localhost", suppress_ragged_eofs=False) as client:
+            self.assertEqual(client.selected_alpn_protocol(), "http/1.1")
+            client.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                           b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n\r\n")
+            text = b""
+            while piece := client.recv(4096):  # without the server's farewell this raises
+                text += piece
+            self.assertTrue(text.startswith(b"HTTP/1.1 200 "), text)
+            self.assertIn(b"HTTP/1.1 413 ", text)
+
+    def test_who_speaks_no_tls_is_dropped_alone(self):
+        neighbour = self.connection()
+        self.assertEqual(self.ask(neighbour)[0], 200)
+        for sent in (b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n", os.urandom(5000), b"\x16\x03\x01\x02\x00", b""):
+            with socket.create_connection(("localhost", self.server.port), LIMIT_S) as client:
+                client.sendall(sent)
+                try:
+                    while client.recv(4096):
+                        pass
+                except ConnectionResetError:
+                    pass
+        self.assertEqual(self.ask(neighbour)[0], 200)
+        neighbour.close()
+
+    def refused(self, code, *arguments):
+        done = subprocess.run([ETNA, "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
+        self.assertEqual((done.returncode, done.stdout), (code, b""), done.stderr)
+        return done.stderr.decode()
+
+    def test_files_that_cannot_be_used_are_told(self):
+        self.assertIn("without --tls-key", self.refused(2, "--tls-cert", self.certificate))
+        self.assertIn("without --tls-cert", self.refused(2, "--tls-key", self.key))
+        self.assertIn("is empty", self.refused(2, "--tls-cert", "", "--tls-key", ""))
+        self.assertIn("No such file", self.refused(1, "--tls-cert", self.certificate + "x", "--tls-key", self.key))
+        self.assertIn("no certificate in PEM", self.refused(1, "--tls-cert", self.key, "--tls-key", self.key))
+        self.assertIn("no private key in PEM", self.refused(1, "--tls-cert", self.certificate, "--tls-key", self.certificate))
+        self.assertIn("out of range", self.refused(2, "--header-timeout", "0"))
+        self.assertIn("out of range", self.refused(2, "--body-max", "100"))
 
 
 if __name__ == "__main__":

@@ -248,6 +248,30 @@ TEST_CASE("a full queue answers busy, and accepts again later") {
     CHECK(engine->submit(request(2, 2)));
 }
 
+TEST_CASE("an engine tells how busy it is") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.sequences_max = 2;
+    options.limits.groups = {{.page_count = 8}};
+    const auto engine = make_engine(options);
+    CHECK((engine->load().pages_total == 8 && engine->load().pages_used == 0));
+    std::vector<Stream> streams;
+    for (uint32_t i = 0; i < 5; ++i)
+        streams.push_back(engine->submit(request(0, std::nullopt)).value());
+    REQUIRE(std::holds_alternative<TokenEvent>(streams[0].next()));
+    const engine::EngineLoad busy = engine->load();
+    CHECK((busy.running >= 1 && busy.running <= 2));
+    CHECK(busy.running + busy.waiting == 5);
+    CHECK((busy.pages_used >= 1 && busy.pages_used <= 8));
+    for (Stream& stream : streams)
+        stream.cancel();
+    for (Stream& stream : streams)
+        read_all(stream);
+    const auto deadline = std::chrono::steady_clock::now() + 5s; // the figures follow with the next step
+    while (engine->load().running + engine->load().waiting > 0 && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(1ms);
+    CHECK((engine->load().running == 0 && engine->load().waiting == 0 && engine->load().pages_used == 0));
+}
+
 TEST_CASE("a lost device ends every stream and every later request with its error") {
     const auto engine = make_engine({.lost_at_step = 5});
     std::vector<Stream> streams;

@@ -149,3 +149,33 @@ TEST_CASE("a demanded call is begun for the model, and told as its own") {
     CHECK(last.output.calls[0].arguments == R"({"city": "Oslo"})");
     CHECK(last.finish_reason == FinishReason::tool_calls);
 }
+
+TEST_CASE("several requests begin together, and their choices are numbered through") {
+    const Model model = test::model_that_says(story);
+    std::vector<Request> requests = {greedy("Once"), greedy("Once upon a time")};
+    requests[0].choices = 2;
+    for (Request& request : requests) {
+        request.max_tokens = 3;
+        request.seed = 7;
+    }
+    auto generation = Generation::begin_all(model, requests);
+    REQUIRE(generation.has_value());
+    CHECK(generation->choices() == 3);
+    CHECK(generation->prompt_text(1) == "Once upon a time");
+    CHECK(generation->prompt_tokens(1).size() > generation->prompt_tokens(0).size());
+    std::map<uint32_t, Finished> ends;
+    REQUIRE(generation
+                ->finish([&](uint32_t choice, const Event& event) {
+                    if (const auto* finished = std::get_if<Finished>(&event))
+                        ends.emplace(choice, *finished);
+                    return Flow::go_on;
+                })
+                .has_value());
+    REQUIRE(ends.size() == 3);
+    CHECK((ends[0].seed == 7 && ends[1].seed == 8 && ends[2].seed == 7));
+    CHECK(ends[0].prompt_tokens == generation->prompt_tokens(0).size());
+    CHECK(ends[2].prompt_tokens == generation->prompt_tokens(1).size());
+
+    requests[1].stop = {""};
+    CHECK(!Generation::begin_all(model, requests).has_value()); // all or none
+}

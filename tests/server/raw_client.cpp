@@ -2,7 +2,6 @@
 
 #include "tests/support/catch.hpp"
 
-#include <array>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -48,20 +47,25 @@ void RawClient::reset() {
     ::close(std::exchange(descriptor_, -1));
 }
 
+std::string RawClient::read_some(std::chrono::milliseconds limit) {
+    pollfd readable = {.fd = descriptor_, .events = POLLIN, .revents = 0};
+    if (limit.count() <= 0 || ::poll(&readable, 1, static_cast<int>(limit.count())) <= 0)
+        return {};
+    std::string piece(65536, '\0');
+    const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), 0);
+    piece.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return piece;
+}
+
 std::string RawClient::read_until(std::string_view wanted, std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
     std::string text;
     while (wanted.empty() || text.find(wanted) == std::string::npos) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
-        pollfd readable = {.fd = descriptor_, .events = POLLIN, .revents = 0};
-        if (left.count() <= 0 || ::poll(&readable, 1, static_cast<int>(left.count())) <= 0)
+        const std::string piece = read_some(
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()));
+        if (piece.empty())
             break;
-        std::array<char, 65536> piece{};
-        const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), 0);
-        if (count <= 0)
-            break;
-        text.append(piece.data(), static_cast<std::size_t>(count));
+        text += piece;
     }
     return text;
 }

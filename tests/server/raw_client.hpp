@@ -25,6 +25,9 @@ public:
     /// Closes so that the other side sees a reset.
     void reset();
 
+    /// What comes next, at most 64 KiB. Empty when the other side closes, or nothing comes within `limit`.
+    std::string read_some(std::chrono::milliseconds limit);
+
     /// What comes until `wanted` has come, the other side closes, or `limit` has passed.
     std::string read_until(std::string_view wanted,
                            std::chrono::milliseconds limit = std::chrono::seconds(20));

@@ -32,6 +32,7 @@ EXTERNAL = {
     r"toml\+\+/.*": r"cli/.*",
     r"pcre2\.h": r"core/text/.*",
     r"httplib\.h": r"(tests/)?server/.*|tests/e2e/.*",
+    r"openssl/.*": r"server/tls\.cpp|tests/server/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)",
 }

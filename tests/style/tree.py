@@ -5,7 +5,7 @@ import re
 import subprocess
 from dataclasses import dataclass, field
 
-NEVER_OURS = {"build", ".git", ".cache", "__pycache__"}
+NEVER_OURS = {"build", ".git", ".cache", "__pycache__", "node_modules"}
 
 
 @dataclass(frozen=True)

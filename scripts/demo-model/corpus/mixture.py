@@ -8,7 +8,7 @@ from .memory import remembering
 from .plain import copying, counting
 from .source import Exchange
 from .stories import story
-from .system import following, plain
+from .system import following, following_in_a_row, plain
 from .talk import talk, unknown
 
 # Exchanges that need no system message, tools or flag, and so may follow one another.
@@ -17,7 +17,7 @@ SIMPLE = [(arithmetic, 26), (fact, 20), (copying, 18), (counting, 8), (extractio
 # when the rest of the language stands they get more room, and the choice among tools the most.
 KINDS = {"simple": 24, "memory": 14, "system": 12, "thinking": 9, "story": 7, "tools": 34}
 KINDS_LATER = {"simple": 16, "sums": 12, "memory": 10, "system": 12, "thinking": 10, "story": 4, "tools": 36}
-KINDS_LAST = {"simple": 10, "sums": 6, "memory": 6, "system": 10, "thinking": 6, "story": 3, "tools": 59}
+KINDS_LAST = {"simple": 13, "sums": 4, "memory": 6, "system": 15, "thinking": 5, "story": 3, "tools": 54}
 TURNS_MAX = 4
 SUMS_MAX = 10
 
@@ -49,7 +49,11 @@ def no_tool(source):
     return tools.no_tool(source, other=simple)
 
 
-TOOLS = [(tools.call, 30), (tools.several_calls, 14), (no_tool, 16), (tools.result, 14), (tools.conversation, 26)]
+def in_a_row(source):
+    return tools.in_a_row(source, other=simple)
+
+
+TOOLS = [(tools.call, 20), (tools.several_calls, 14), (no_tool, 16), (tools.result, 10), (tools.conversation, 10), (in_a_row, 30)]
 
 
 def conversation(source, kinds=KINDS):
@@ -62,7 +66,7 @@ def conversation(source, kinds=KINDS):
     elif kind == "memory":
         exchange = remembering(source, simple)
     elif kind == "system":
-        exchange = following(source)
+        exchange = source.pick([following, following_in_a_row])(source)
     elif kind == "thinking":
         exchange = thinking(source)
     elif kind == "story":
@@ -83,7 +87,7 @@ ROWS = {
     "remembers over 2-6 turns": lambda source: remembering(source, simple),
     "facts": fact,
     "makes JSON when asked": extraction,
-    "calls the right tool (seen)": tools.call,
+    "calls the right tool (seen)": tools.call_seen,
     "calls the right tool (unseen)": tools.call_unseen,
     "answers without a tool when none fits": no_tool,
     "answers from a tool's result": tools.result,

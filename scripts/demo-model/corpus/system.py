@@ -39,32 +39,33 @@ def restyled(exchange, system, change):
     return Exchange(exchange.messages[:-1] + [assistant(answer)], {"equal": answer}, system=system)
 
 
-def letters(source):
+def letters(source, count):
     """Capital or small letters. Split by the pair of system message and answer."""
     change, systems = source.pick([(str.upper, CAPITALS), (str.upper, CAPITALS), (str.lower, SMALL)])
-    while True:
-        exchange, system = base(source), source.pick(systems)
+    system, exchanges = source.pick(systems), []
+    while len(exchanges) < count:
+        exchange = base(source)
         if source.held_out or source.ours("letters", system, exchange.messages[-1]["content"]):
-            return restyled(exchange, system, change)
+            exchanges.append(restyled(exchange, system, change))
+    return exchanges
 
 
-def one_word(source):
-    exchange = fact(source)
-    return restyled(exchange, source.pick(SHORT), lambda answer: exchange.check["contains"][0])
+def one_word(source, count):
+    system, exchanges = source.pick(SHORT), [fact(source) for _ in range(count)]
+    return [restyled(exchange, system, lambda _, exchange=exchange: exchange.check["contains"][0]) for exchange in exchanges]
 
 
 def mark(source):
     return source.pick(["the word {w}", '"{w}"', "'{w}'", "{w}"]), source.pick([*NOUNS[:60], "over", "okay", "sir", "indeed", "friend", "done", "yes"])
 
 
-def framed(source):
+def framed(source, count):
     """A fixed word at the beginning or the end of each answer."""
     dress, word = source.draw(lambda: mark(source))
-    exchange = source.pick([fact, arithmetic, talk, copying])(source)
-    shown = dress.format(w=word)
-    if source.chance(0.5):
-        return restyled(exchange, source.pick(ENDING).format(x=shown), lambda answer: f"{answer} {word}")
-    return restyled(exchange, source.pick(BEGINNING).format(x=shown), lambda answer: f"{word} {answer}")
+    systems, form = source.pick([(ENDING, "{answer} {word}"), (BEGINNING, "{word} {answer}")])
+    system = source.pick(systems).format(x=dress.format(w=word))
+    exchanges = [source.pick([fact, arithmetic, talk, copying])(source) for _ in range(count)]
+    return [restyled(exchange, system, lambda answer: form.format(answer=answer, word=word)) for exchange in exchanges]
 
 
 def named(source):
@@ -92,10 +93,21 @@ def told(source):
     return Exchange([user(loosely(source, question)), assistant(answer)], {"equal": answer}, system=system)
 
 
+def styled(source, count):
+    return source.pick([letters, letters, letters, one_word, framed, framed])(source, count)
+
+
 def following(source):
     """One of the ways above; the words of the two lists may be joined by a plain sentence."""
-    exchange = source.pick([letters, letters, letters, one_word, framed, framed, named, named, told])(source)
+    exchange = styled(source, 1)[0] if source.chance(2 / 3) else source.pick([named, named, told])(source)
     if source.chance(0.2):
         extra = plain(source)
         exchange.system = f"{extra} {exchange.system}" if source.chance(0.6) and "You are" not in exchange.system else exchange.system
     return exchange
+
+
+def following_in_a_row(source):
+    """Several turns under one system message."""
+    exchanges = styled(source, source.number(2, 5))
+    messages = [message for exchange in exchanges for message in exchange.messages]
+    return Exchange(messages, exchanges[-1].check, system=exchanges[0].system)

@@ -53,14 +53,14 @@ CODAS = ["", "", "", "l", "n", "r", "s", "t", "m", "k", "nd", "rt", "x", "b", "p
 
 def invented(source, syllables=None):
     """A word that is in no list: copying must not depend on knowing it."""
-    count = syllables or source.number(1, 3)
+    count = syllables or source.pick((2, 2, 3))  # one alone may be a word: "the"
     return "".join(source.pick(ONSETS) + source.pick(VOWELS) + source.pick(CODAS) for _ in range(count))
 
 
 def name(source):
-    """A first name; one in four is invented. One in ten of the known ones is never learned, and those alone are used when held out."""
-    if source.chance(0.25):
-        return invented(source, source.number(1, 2) + 1).capitalize()
+    """A first name; one in eight is invented. One in ten of the known ones is never learned, and those alone are used when held out."""
+    if source.chance(0.12):
+        return invented(source, 2).capitalize()
     return source.draw(lambda: (source.pick(NAMES),))[0]
 
 

@@ -53,7 +53,7 @@ PAIRS = [Role.pair(line) for line in vocabulary.PAIRS]
 
 
 def invented_verb(source):
-    word = words.invented(source, source.number(1, 2))
+    word = words.invented(source, 2)
     verb = Verb(f"{word} | {word} | {word.capitalize()} the {{o}} ; {word.capitalize()} some {{o}} | {word} the {{o}}")
     return verb
 
@@ -61,9 +61,7 @@ def invented_verb(source):
 def choice_role(source):
     """A parameter with values of its own."""
     options = source.some(OPTIONS, source.number(2, 4))
-    if source.chance(0.3):
-        options = [words.invented(source) for _ in options]
-    names = [[source.pick(("kind", "type", "mode", "style", "status", "category", "condition", "quality", words.invented(source)))]]
+    names = [[source.pick(("kind", "type", "mode", "style", "status", "category", "condition", "quality"))]]
     return Role("choice", [f"choice {' '.join(dict.fromkeys(options))}"], names, ["^"] if source.chance(0.4) else [], "")
 
 
@@ -82,22 +80,22 @@ def yes_or_no_role(source):
 def named_role(source):
     """A parameter of any name."""
     noun = source.pick(words.NOUNS)
-    label = source.pick((words.invented(source), noun, f"{source.pick(words.ADJECTIVES)}_{noun}"))
+    label = words.invented(source, 2) if source.chance(0.1) else source.pick((noun, noun, f"{source.pick(words.ADJECTIVES)}_{noun}"))
     kind = source.pick(("word", "word", "thing", "code", "number 2 9999", "decimal", "person", "label"))
     return Role(f"named {label}", [kind], [[label]], [], "")
 
 
 def roles(source):
     """The parameters of a tool, their places different."""
-    count = source.pick((0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3))
+    count = source.pick((0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3))
     chosen, places = [], set()
     while len(chosen) < count:
         shape = source.random.random()
-        if shape < 0.68 and not (chosen and chosen[0].place == "pair"):
+        if shape < 0.74 and not (chosen and chosen[0].place == "pair"):
             role = source.pick(SINGLES)
-        elif shape < 0.76:
+        elif shape < 0.8:
             role = choice_role(source)
-        elif shape < 0.82:
+        elif shape < 0.86:
             role = yes_or_no_role(source)
         elif shape < 0.9:
             role = named_role(source)
@@ -173,9 +171,9 @@ def compose(source, verb=None, noun=None):
         make = composed_values.lookup if shape < 0.2 else composed_values.action if shape < 0.34 else composed_values.change
         return make(source)
     if verb is None:
-        verb = invented_verb(source) if source.chance(0.08) else source.pick(VERBS)
+        verb = invented_verb(source) if source.chance(0.02) else source.pick(VERBS)
     if noun is None:
-        noun = words.invented(source, 2) if source.chance(0.12) else source.pick(vocabulary.NOUNS)
+        noun = words.invented(source, 2) if source.chance(0.03) else source.pick(vocabulary.NOUNS)
     objects = vocabulary.plural(noun)
     declared = []
     used = set()

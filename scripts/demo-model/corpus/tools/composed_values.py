@@ -116,7 +116,7 @@ def styled(source, name):
 
 def lookup(source, noun=None):
     """`get_ATTRIBUTE(subject)`: "What is the rank of Oslo?"."""
-    attribute = (noun or (words.invented(source, 2) if source.chance(0.1) else source.pick(ATTRIBUTES) if source.chance(0.6)
+    attribute = (noun or (words.invented(source, 2) if source.chance(0.04) else source.pick(ATTRIBUTES) if source.chance(0.7)
                           else source.pick(vocabulary.NOUNS))).replace("_", " ")
     subject, kind, names = source.pick(SUBJECTS)
     name = source.pick(names.split())
@@ -136,7 +136,7 @@ def lookup(source, noun=None):
 
 def action(source):
     """`VERB_SUBJECT(subject)`: "Publish 'I am late'."."""
-    verb = words.invented(source, source.number(1, 2)) if source.chance(0.15) else source.pick(ACTIONS)
+    verb = words.invented(source, 2) if source.chance(0.04) else source.pick(ACTIONS)
     subject, kind, names = source.pick(TEXTS) if source.chance(0.5) else source.pick(SUBJECTS)
     name = source.pick(names.split())
     more, said = extra_parameter(source, (name, kind))
@@ -157,7 +157,7 @@ def action(source):
 def change(source):
     """`VERB_THINGS(amount, from, to)`: "Turn 5 lanterns into kettles."."""
     verb, noun = source.pick(CHANGE_VERBS), vocabulary.plural(source.pick(vocabulary.NOUNS))
-    goods = [words.invented(source) + "s" if source.chance(0.3) else vocabulary.plural(source.pick(words.NOUNS[:40]))
+    goods = [words.invented(source, 2) + "s" if source.chance(0.1) else vocabulary.plural(source.pick(words.NOUNS[:40]))
              for _ in range(6)]
     if source.chance(0.5):
         kinds = ["choice " + " ".join(dict.fromkeys(goods[:3])), "choice " + " ".join(dict.fromkeys(goods[3:]))]

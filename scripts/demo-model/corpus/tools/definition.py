@@ -8,6 +8,7 @@ from corpus import words
 from corpus.tools import values
 
 CATALOGUE = Path(__file__).with_name("catalogue")
+DISGUISED = 0.06  # share of tools whose name or description says nothing
 VAGUE = ["A tool.", "", "Use this.", "A useful function.", "Does what its name says.", "See the name.", "Helper function."]
 
 
@@ -149,7 +150,7 @@ def clash(one, other):
     return not one.unlike.isdisjoint(other.identity.split("_")) or not other.unlike.isdisjoint(one.identity.split("_"))
 
 
-def offer(source, purpose, disguise=0.2):
+def offer(source, purpose, disguise=DISGUISED):
     """`purpose` as a tool. With the probability `disguise` its name is invented or its description says nothing, so that both
     have to be read."""
     name, description = source.pick(purpose.names), source.pick(purpose.descriptions)

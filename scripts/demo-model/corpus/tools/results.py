@@ -131,18 +131,23 @@ def any_value(source):
     return several(source, make, source.pick((0, 2, 2, 3, 3, 4)))
 
 
+def written(source, value):
+    """JSON as programs write it: most of them without spaces."""
+    return json.dumps(value, separators=(",", ":") if source.chance(0.6) else None)
+
+
 def result(source, request, index, prefixed):
     """What the call `index` of `request` gives: the tool message's content, the answer's sentence, what must be in it.
     With `prefixed`, for calls that differ in one value, the sentence says for which it is, where the tool's own does not."""
     purpose = request.tools[index].purpose
     if purpose.gives and not source.chance(0.08):
         given = {key: value.draw(source) for key, value in purpose.gives}
-        content = json.dumps({key: argument for key, (_, argument) in given.items()})
+        content = written(source, {key: argument for key, (_, argument) in given.items()})
         texts = {key: text for key, (text, _) in {**request.values[index], **given}.items()}
         return content, purpose.sentence.format(**texts), [text for text, _ in given.values()]
     value = error(source) if purpose.gives else any_value(source)
     text, needed = sentence(value)
-    content = value if isinstance(value, str) else json.dumps(value)
+    content = value if isinstance(value, str) else written(source, value)
     if prefixed:
         before = request.values[index - 1]
         main = next(said[0] for key, said in request.values[index].items() if said != before[key])

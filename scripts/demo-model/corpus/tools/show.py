@@ -21,6 +21,7 @@ def fact(source):
 
 FUNCTIONS = {name: getattr(tools, name) for name in tools.__all__}
 FUNCTIONS["no_tool"] = lambda source: tools.no_tool(source, fact)
+FUNCTIONS["in_a_row"] = lambda source: tools.in_a_row(source, fact)
 
 
 def template():
@@ -63,17 +64,18 @@ def check(exchange):
     """Fails where an exchange breaks a promise of this package."""
     names = [tool["function"]["name"] for tool in exchange.tools]
     assert len(set(names)) == len(names) and 1 <= len(names) <= 4, "names of tools"
-    request, pending = "", 0
+    request, asked, pending = "", 0, 0
     for message in exchange.messages:
         if message["role"] == "user":
-            request = message["content"]
+            assert pending in (0, asked), "some of the results are missing"
+            request, pending = message["content"], 0
             assert not re.search(r"[{}\[\]]|  | [.,?]|\.\.|\?\.|,,", request), "punctuation"
         elif message["role"] == "tool":
             pending -= 1
         elif message.get("tool_calls"):
             calls = [call["function"] for call in message["tool_calls"]]
             check_calls(exchange, request, calls)
-            pending = len(calls)
+            asked = pending = len(calls)
         else:
             assert pending == 0, "results are missing"
     last = exchange.messages[-1]

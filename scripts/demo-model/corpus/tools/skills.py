@@ -24,13 +24,21 @@ def new_request(source, composed_share=0.5):
             return request
 
 
-def call(source):
-    request = new_request(source)
+def call(source, composed_share=0.5):
+    request = new_request(source, composed_share)
     return called(source, request, more_tools(source, request.tools, how_many_more(source)))
 
 
+def call_seen(source):
+    """A tool of the catalogue, beside others that may be new."""
+    return call(source, composed_share=0)
+
+
 def call_unseen(source):
-    """Tools that no training conversation has. For evaluation only; the split does not matter."""
+    """Tools that no training conversation has: composed ones, which are new each time, and a catalogue that is for evaluation only and
+    needs no split."""
+    if source.chance(0.5):
+        return call(source, composed_share=1)
     purpose = source.pick(UNSEEN)
     tool = offer(source, purpose, disguise=0)
     request = fill(source, tool, source.pick(tool.purpose.phrasings))
@@ -177,6 +185,34 @@ def step(source, tools):
         return None
     messages, needed = with_results(source, request)
     return messages, {"contains": needed, "calls": []}
+
+
+def turn_without_result(source, tools, other):
+    """A request and the calls, or an answer where nothing fits. None where none was found."""
+    shape = source.random.random()
+    if shape < 0.16:
+        text, _ = unserved(source, [tool.purpose for tool in tools])
+        return [user(text), assistant(refusal(source))], {"contains": [small_talk.REFUSED], "calls": []}
+    if shape < 0.26:
+        exchange = other(source)
+        return exchange.messages, {**exchange.check, "calls": []}
+    if shape < 0.36 and len(tools) > 1:
+        request = mixed_request(source, tools)
+    elif shape < 0.46:
+        request = listed_request(source, source.pick(tools))
+    else:
+        request = request_for(source, source.pick(tools), 4)
+    return request and ([user(request.text), calls_message(request.calls)], {"calls": request.calls})
+
+
+def in_a_row(source, other):
+    """Many requests to the same tools, without results: most decisions for the text that is read."""
+    tools = more_tools(source, [], source.pick((1, 2, 2, 3, 3, 4)), special=True)
+    taken = [turn_without_result(source, tools, other) for _ in range(source.number(3, 6))]
+    taken = [turn for turn in taken if turn]
+    if not taken:
+        return in_a_row(source, other)
+    return Exchange([message for messages, _ in taken for message in messages], taken[-1][1], tools=definitions(source, tools))
 
 
 def turns(messages):

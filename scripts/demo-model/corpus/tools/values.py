@@ -127,7 +127,7 @@ def file(source):
 
 def label(source):
     """A name for a project, a server, a group: one word."""
-    return words.invented(source, source.number(1, 3)) if source.chance(0.6) else source.pick(words.NOUNS)
+    return words.invented(source) if source.chance(0.4) else source.pick(words.NOUNS)
 
 
 def capital_label(source):
@@ -158,7 +158,7 @@ def topic(source):
 
 def goods(source):
     """Things of one kind: "kettles"."""
-    return words.invented(source) + "s" if source.chance(0.4) else plural(source.pick(words.NOUNS[:40]))
+    return words.invented(source) + "s" if source.chance(0.15) else plural(source.pick(words.NOUNS[:40]))
 
 
 # Kinds whose text is put in quotes, or follows a colon bare.
@@ -167,7 +167,7 @@ QUOTED = {"text", "title"}
 STRINGS = {
     "city": words.city, "person": words.name, "text": text, "task": task, "time": moment, "day": day, "date": date, "code": code,
     "symbol": symbol, "address": address, "site": site, "file": file, "label": label, "brand": capital_label, "phone": phone,
-    "sum": sum_of_numbers, "topic": topic, "thing": words.thing, "word": lambda source: words.invented(source),
+    "sum": sum_of_numbers, "topic": topic, "thing": words.thing, "word": lambda source: words.invented(source, 2) if source.chance(0.4) else source.pick(words.NOUNS),
     "room": lambda source: source.pick(ROOMS), "door": lambda source: source.pick(DOORS),
     "language": lambda source: source.pick(LANGUAGES), "currency": lambda source: source.pick(CURRENCIES),
     "colour": lambda source: source.pick(words.COLOURS), "food": lambda source: source.pick(words.FOODS),

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "cli/option_table.hpp"
+
+#include <array>
+
+// What `etna serve` grants its connections, and how they are encrypted. Defaults are those of
+// ConnectionOptions and ServiceOptions in server/.
+namespace etna::cli::table {
+
+inline constexpr double connections_max = 1'000'000;
+inline constexpr double requests_max = 32'768; // each is a thread
+inline constexpr double timeout_max_s = 86'400;
+inline constexpr double kibibyte = 1024;
+inline constexpr double mebibyte = 1024 * kibibyte;
+inline constexpr double gibibyte = 1024 * mebibyte;
+
+inline constexpr std::array connection_options = {
+    Option{.name = "tls-cert",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "speak TLS, as https:// asks for, with the certificate in this file in PEM; those that "
+               "vouch for it may follow it there",
+           .category = Category::server},
+    Option{.name = "tls-key",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "the certificate's private key, in PEM and without a password; may be the same file",
+           .category = Category::server},
+    Option{.name = "body-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {kibibyte, 16 * gibibyte},
+           .default_text = "32M",
+           .description = "the longest body of a request in bytes, or with K, M or G",
+           .category = Category::server},
+    Option{.name = "header-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {kibibyte, mebibyte},
+           .default_text = "64K",
+           .description =
+               "all headers of a request together in bytes, or with K or M; one of them has 8K at most",
+           .category = Category::server},
+    Option{.name = "connections-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, connections_max},
+           .default_text = "4096",
+           .description = "connections that may be open, idle ones too; more are turned away with 503",
+           .category = Category::server},
+    Option{.name = "requests-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, requests_max},
+           .default_text = "512",
+           .description =
+               "requests that may be answered at a time, a thread each, those too that wait for their "
+               "model; more are turned away with 503",
+           .category = Category::server},
+    Option{.name = "header-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, timeout_max_s},
+           .default_text = "10",
+           .description = "how long a client may take for the headers of a request, and before that for the "
+                          "handshake of TLS",
+           .category = Category::server},
+    Option{.name = "body-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, timeout_max_s},
+           .default_text = "30",
+           .description = "how long a client may pause while it sends a body",
+           .category = Category::server},
+    Option{.name = "write-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, timeout_max_s},
+           .default_text = "60",
+           .description = "how long a client may pause while it reads an answer",
+           .category = Category::server},
+    Option{.name = "idle-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, timeout_max_s},
+           .default_text = "75",
+           .description = "how long a connection stays open without a request",
+           .category = Category::server},
+};
+
+} // namespace etna::cli::table

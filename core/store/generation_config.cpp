@@ -1,0 +1,59 @@
+#include "core/store/generation_config.hpp"
+
+#include "core/base/mapped_file.hpp"
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace etna::store {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t file_bytes_max = 1 << 20;
+
+Error corrupt(std::string_view problem) {
+    return {ErrorKind::corrupt, fmt::format("{}: {}", generation_config_name, problem),
+            "mend the file, or move it away to do without its advice"};
+}
+
+Result<std::optional<double>> read_number(const Json& json, const char* name) {
+    const auto found = json.find(name);
+    if (found == json.end() || found->is_null())
+        return std::optional<double>();
+    if (!found->is_number())
+        return corrupt(fmt::format("`{}` is not a number", name));
+    return std::optional(found->get<double>());
+}
+
+} // namespace
+
+Result<GenerationConfig> parse_generation_config(std::string_view text) {
+    constexpr bool throws = false;
+    const Json json = Json::parse(text.begin(), text.end(), nullptr, throws);
+    if (!json.is_object())
+        return corrupt("it is no JSON object");
+    GenerationConfig config;
+    ETNA_TRY(config.temperature, read_number(json, "temperature"));
+    ETNA_TRY(config.top_k, read_number(json, "top_k"));
+    ETNA_TRY(config.top_p, read_number(json, "top_p"));
+    ETNA_TRY(config.min_p, read_number(json, "min_p"));
+    ETNA_TRY(config.repetition_penalty, read_number(json, "repetition_penalty"));
+    return config;
+}
+
+Result<GenerationConfig> generation_config_beside(const std::filesystem::path& model) {
+    const auto file = MappedFile::open(model.parent_path() / generation_config_name);
+    if (!file)
+        return file.error().kind == ErrorKind::not_found ? Result(GenerationConfig()) : file.error();
+    const ByteView bytes = file->bytes();
+    if (bytes.size() > file_bytes_max)
+        return Error{ErrorKind::io, fmt::format("{} has {} bytes, more than the {} that are read",
+                                                generation_config_name, bytes.size(), file_bytes_max)};
+    return parse_generation_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+} // namespace etna::store

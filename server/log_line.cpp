@@ -1,0 +1,46 @@
+#include "server/log_line.hpp"
+
+#include "server/http.hpp"
+#include "server/json.hpp"
+
+#include <chrono>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+namespace etna::server {
+namespace {
+
+std::string now() {
+    const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+    return fmt::format("{:%FT%TZ}", fmt::gmtime(time));
+}
+
+} // namespace
+
+std::string request_line(LogFormat format, const RequestSummary& request) {
+    if (format == LogFormat::text)
+        return fmt::format("{} {} {} {} {:.0f} ms {} {}", now(), request.method, header_value(request.path),
+                           request.status, request.elapsed_ms, request.remote_address, request.request_id);
+    return text_of({{"time", now()},
+                    {"method", request.method},
+                    {"path", request.path},
+                    {"status", request.status},
+                    {"elapsed_ms", request.elapsed_ms},
+                    {"remote_address", request.remote_address},
+                    {"request_id", request.request_id}});
+}
+
+std::string event_line(LogFormat format, std::string_view message) {
+    if (format == LogFormat::text)
+        return fmt::format("{} {}", now(), message);
+    return text_of({{"time", now()}, {"message", message}});
+}
+
+std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt) {
+    if (format == LogFormat::text) // as JSON has it: one line, whatever is in it
+        return fmt::format("{} prompt {} {}", now(), request_id, text_of(prompt));
+    return text_of({{"time", now()}, {"request_id", request_id}, {"prompt", prompt}});
+}
+
+} // namespace etna::server

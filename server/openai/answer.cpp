@@ -1,0 +1,197 @@
+#include "server/openai/answer.hpp"
+
+#include "server/event_stream.hpp"
+#include "server/openai/answering.hpp"
+#include "server/sse.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::server::openai {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string annotation(std::string_view name, const Json& value) {
+    return sse::write({.data = text_of(value), .event = std::string(name), .comments = {text_of(value)}});
+}
+
+/// What an answer failed with, as a frame, after the headers have gone.
+std::string failure_frame(const ApiError& error) {
+    return sse::error({error.message}, error_json(error));
+}
+
+std::vector<TokenId> prompt_tokens(const Answering& answering) {
+    const auto tokens = answering.generation->prompt_tokens();
+    return {tokens.begin(), tokens.end()};
+}
+
+Json chunk_of(const AnswerHead& head, const Json& piece, bool includes_usage) {
+    Json chunk = to_json(head);
+    chunk["choices"].push_back(piece);
+    if (includes_usage)
+        chunk["usage"] = nullptr;
+    return chunk;
+}
+
+/// Everything after the headers of a stream that has begun.
+void send_answer(Answering& answering, EventStream& stream) {
+    const Delivery& delivery = answering.call.delivery;
+    if (delivery.tells_prompt)
+        stream.send(annotation("formatted_prompt", answering.generation->prompt_text()));
+    if (delivery.tells_tokens)
+        stream.send(annotation("token_ids", prompt_tokens(answering)));
+    const Status status = answering.run(
+        [&](const Json& piece) {
+            return stream.send(sse::data(text_of(chunk_of(answering.head, piece, delivery.includes_usage))));
+        },
+        [&] { return stream.is_left(); });
+    if (!status) {
+        answering.discard_lost(status.error());
+        const ApiError error = api_error(status.error());
+        stream.send(failure_frame(error));
+        return answering.in_flight->set_status(error.status);
+    }
+    if (delivery.includes_usage) {
+        Json last = to_json(answering.head);
+        last["usage"] = answering.usage->json();
+        stream.send(sse::data(text_of(last)));
+    }
+    if (delivery.tells_timing)
+        stream.send(annotation("timing", answering.timing()));
+    if (stream.send(sse::done))
+        return answering.in_flight->set_status(200);
+    answering.service->metrics.client_left(answering.model_name);
+    answering.in_flight->set_status(499);
+}
+
+/// A stream for a request whose model is still loading.
+void send_late_answer(Answering& answering, EventStream& stream) {
+    auto model = answering.service->models.acquire(answering.model_name, [&] { return stream.is_left(); });
+    std::optional<ApiError> error;
+    if (model) {
+        answering.model = std::move(*model);
+        error = answering.begin();
+    } else {
+        error = api_error(model.error());
+        answering.in_flight->set_status(error->status);
+    }
+    if (!error)
+        return send_answer(answering, stream);
+    stream.send(failure_frame(*error));
+}
+
+HttpReply stream_reply(std::shared_ptr<Answering> answering, void (*send)(Answering&, EventStream&)) {
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    reply.stream = [answering = std::move(answering), send](HttpWriter& writer) {
+        EventStream stream(writer, answering->service->options.keep_alive);
+        send(*answering, stream);
+    };
+    return reply;
+}
+
+HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
+    std::vector<std::unique_ptr<WholeChoice>> choices;
+    for (uint32_t choice = 0; choice < answering.generation->choices(); ++choice)
+        choices.push_back(answering.call.whole());
+    const Status status = answering.run(
+        [&](const Json& piece) { return choices[piece["index"].get<std::size_t>()]->add(piece), true; },
+        [&] { return request.is_client_gone(); });
+    if (!status) {
+        answering.discard_lost(status.error());
+        const ApiError error = api_error(status.error());
+        answering.in_flight->set_status(error.status);
+        return reply_of(error);
+    }
+    Json json = to_json(answering.head);
+    for (const auto& choice : choices)
+        json["choices"].push_back(choice->result());
+    json["usage"] = answering.usage->json();
+    const Delivery& delivery = answering.call.delivery;
+    if (delivery.tells_prompt)
+        json["nvext"]["formatted_prompt"] = answering.generation->prompt_text();
+    if (delivery.tells_tokens)
+        json["nvext"]["token_ids"] = prompt_tokens(answering);
+    if (delivery.tells_timing)
+        json["nvext"]["timing"] = answering.timing();
+    if (request.is_client_gone()) {
+        answering.service->metrics.client_left(answering.model_name);
+        answering.in_flight->set_status(499);
+    } else {
+        answering.in_flight->set_status(200);
+    }
+    return {.body = text_of(json) + "\n"};
+}
+
+/// Cached prompts are shared by those who have the same key.
+uint64_t salt_of(const AccessRules& access, const HttpRequest& request) {
+    return access.api_keys.empty() ? 0 : std::hash<std::string_view>()(given_key(request));
+}
+
+} // namespace
+
+std::variant<std::string, ApiError> model_of(Service& service, const Json& body) {
+    Fields fields(body);
+    const auto name = fields.text("model");
+    if (fields.problem())
+        return *fields.problem();
+    const std::string wanted = name.value_or(service.models.default_name());
+    if (service.models.find(wanted))
+        return wanted;
+    return ApiError{
+        .status = 404,
+        .message = fmt::format("there is no model `{}`; GET /v1/models lists those that there are", wanted),
+        .param = "model",
+        .code = "model_not_found"};
+}
+
+HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
+    auto body = parse_body(request.body);
+    if (const auto* error = std::get_if<ApiError>(&body))
+        return reply_of(*error);
+    const auto name = model_of(service, std::get<Json>(body));
+    if (const auto* error = std::get_if<ApiError>(&name))
+        return reply_of(*error);
+    const bool is_streamed = std::get<Json>(body).value("stream", Json(false)) == true;
+
+    auto answering = std::make_shared<Answering>();
+    answering->service = &service;
+    answering->kind = &kind;
+    answering->request_id = call.request_id;
+    answering->model_name = std::get<std::string>(name);
+    answering->body = std::get<Json>(std::move(body));
+    answering->dialect = call.dialect;
+    answering->is_strict = request.header("etna-strict") == "1";
+    answering->cache_salt = salt_of(service.options.access, request);
+    answering->in_flight =
+        std::make_unique<InFlight>(service.metrics, RequestLabels{.model = answering->model_name,
+                                                                  .endpoint = std::string(kind.endpoint),
+                                                                  .is_streamed = is_streamed});
+    const auto patience_ends = Clock::now() + service.options.keep_alive;
+    auto model = service.models.acquire(answering->model_name, [&] {
+        return request.is_client_gone() || (is_streamed && Clock::now() > patience_ends);
+    });
+    if (!model && model.error().kind == ErrorKind::cancelled && is_streamed && !request.is_client_gone())
+        return stream_reply(std::move(answering), send_late_answer);
+    if (!model) {
+        const ApiError error = api_error(model.error());
+        answering->in_flight->set_status(error.status);
+        return reply_of(error);
+    }
+    answering->model = std::move(*model);
+    if (const auto error = answering->begin())
+        return reply_of(*error);
+    const std::vector<std::string> ignored = answering->call.delivery.ignored;
+    HttpReply reply =
+        is_streamed ? stream_reply(std::move(answering), send_answer) : whole_reply(*answering, request);
+    if (!ignored.empty())
+        reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(ignored, ", ")));
+    return reply;
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,38 @@
+#include "server/openai/answer_head.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace etna::server::openai {
+
+Usage::Usage(const generate::Generation& generation, std::size_t prompts)
+    : choices_per_prompt_(generation.choices() / static_cast<uint32_t>(prompts)), cached_tokens_(prompts) {
+    for (std::size_t prompt = 0; prompt < prompts; ++prompt)
+        prompt_tokens_ += static_cast<uint32_t>(generation.prompt_tokens(prompt).size());
+}
+
+void Usage::add(uint32_t choice, const generate::Finished& finished) {
+    uint32_t& cached = cached_tokens_[choice / choices_per_prompt_];
+    cached = std::max(cached, finished.cached_tokens);
+    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size());
+}
+
+Json Usage::json() const {
+    return {{"prompt_tokens", prompt_tokens_},
+            {"completion_tokens", completion_tokens_},
+            {"total_tokens", prompt_tokens_ + completion_tokens_},
+            {"prompt_tokens_details",
+             {{"cached_tokens", std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U)}}}};
+}
+
+Json to_json(const AnswerHead& head) {
+    return {{"id", head.id},
+            {"object", head.object},
+            {"created", head.created_unix_s},
+            {"model", head.model},
+            {"system_fingerprint", "etna-" ETNA_VERSION},
+            {"seed", head.seed},
+            {"choices", Json::array()}};
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/generate/generation.hpp"
+#include "server/json.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace etna::server::openai {
+
+/// Counts of a request, over all of its prompts and choices.
+class Usage {
+public:
+    /// For a request that has begun: its prompts count once each.
+    Usage(const generate::Generation& generation, std::size_t prompts);
+
+    void add(uint32_t choice, const generate::Finished& finished);
+
+    [[nodiscard]] Json json() const;
+
+private:
+    uint32_t prompt_tokens_ = 0;
+    uint32_t completion_tokens_ = 0;
+    uint32_t choices_per_prompt_ = 1;
+    std::vector<uint32_t> cached_tokens_; ///< of each prompt: the most that one of its choices found
+};
+
+/// What stands in every object of one answer.
+struct AnswerHead {
+    std::string id; ///< "chatcmpl-..."
+    std::string object;
+    int64_t created_unix_s = 0;
+    std::string model;
+    uint32_t seed = 0; ///< of the first choice; each of the next has one more
+};
+
+/// {"id", "object", "created", "model", "system_fingerprint", "seed", "choices": []}.
+Json to_json(const AnswerHead& head);
+
+} // namespace etna::server::openai

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "core/generate/generate.hpp"
+#include "server/json.hpp"
+#include "server/openai/generation_fields.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace etna::server::openai {
+
+/// What a client wants beside the text.
+struct Delivery {
+    bool is_streamed = false;
+    bool includes_usage = false;      ///< in a stream: a last chunk with the counts
+    bool tells_prompt = false;        ///< the annotation `formatted_prompt`
+    bool tells_tokens = false;        ///< `token_ids`
+    bool tells_timing = false;        ///< `timing`
+    std::vector<std::string> ignored; ///< members that have no effect here
+};
+
+/// Turns the events of one choice into the pieces of a stream. Each piece is a whole choice, as it stands in
+/// a chunk's `choices`. Not thread-safe.
+class ChoiceWriter {
+public:
+    ChoiceWriter() = default;
+    ChoiceWriter(const ChoiceWriter&) = delete;
+    ChoiceWriter& operator=(const ChoiceWriter&) = delete;
+    virtual ~ChoiceWriter() = default;
+
+    /// The piece before any event, if there is one.
+    virtual std::optional<Json> begin() = 0;
+
+    /// What the event adds, if anything.
+    virtual std::optional<Json> take(const generate::Event& event) = 0;
+
+    /// Whether the client wants nothing after what it has got.
+    [[nodiscard]] virtual bool has_enough() const { return false; }
+};
+
+/// Adds the pieces of one choice up to what a client gets that asked for no stream: one way for both.
+class WholeChoice {
+public:
+    WholeChoice() = default;
+    WholeChoice(const WholeChoice&) = delete;
+    WholeChoice& operator=(const WholeChoice&) = delete;
+    virtual ~WholeChoice() = default;
+
+    virtual void add(const Json& piece) = 0;
+    [[nodiscard]] virtual Json result() const = 0;
+};
+
+/// A request of the API, read: what is to be generated, and how it is told.
+struct GenerationCall {
+    std::vector<generate::Request> requests; ///< one for each prompt
+    Delivery delivery;
+    std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice)> writer;
+    std::function<std::unique_ptr<WholeChoice>()> whole;
+};
+
+/// What an endpoint knows before it reads a body.
+struct RequestContext {
+    Dialect dialect = Dialect::openai;
+    RequestLimits limits;
+    const text::Tokenizer* tokenizer = nullptr; ///< borrowed, the model's
+    bool can_fill_gaps = false;                 ///< the model can
+};
+
+/// An endpoint that generates: how its bodies are read, and what its answers are called.
+struct AnswerKind {
+    std::string_view endpoint;      ///< for figures: "chat_completions"
+    std::string_view id_prefix;     ///< "chatcmpl-"
+    std::string_view object;        ///< "chat.completion"
+    std::string_view chunk_object;  ///< "chat.completion.chunk"
+    std::string_view prompt_member; ///< "messages"
+    /// Errors: 400, with the member.
+    std::variant<GenerationCall, ApiError> (*read)(const Json& body, const RequestContext& context);
+};
+
+/// `stream`, `stream_options` and `nvext.annotations`, which all endpoints that generate share.
+void read_delivery(Fields& fields, Delivery& delivery);
+
+} // namespace etna::server::openai

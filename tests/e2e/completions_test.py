@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Completions, prompts, routes and logs of `etna serve`. Usage: completions_test.py ETNA"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import serve_test
+from serve_test import Serve, Server
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+COUNT = "<|im_start|>user\nCount to 9.<|im_end|>\n<|im_start|>assistant\n"
+SUM = "<|im_start|>user\nWhat is 34 + 58?<|im_end|>\n<|im_start|>assistant\n"
+COUNTED = "1, 2, 3, 4, 5, 6, 7, 8, 9"
+
+
+def complete(server, path="/v1/completions", **body):
+    status, _, text = server.request("POST", path, {"max_tokens": 64, "temperature": 0, **body})
+    return status, json.loads(text)
+
+
+def texts(answer):
+    return [choice["text"] for choice in answer["choices"]]
+
+
+def streamed(server, **body):
+    """What a client has that adds up the chunks of a stream, by choice."""
+    status, _, text = server.request("POST", "/v1/completions", {"max_tokens": 64, "temperature": 0, "stream": True, **body})
+    assert status == 200, text
+    lines = [line[6:] for line in text.split("\n") if line.startswith("data: ")]
+    assert lines[-1] == "[DONE]", lines
+    choices = {}
+    for chunk in map(json.loads, lines[:-1]):
+        for piece in chunk["choices"]:
+            whole = choices.setdefault(piece["index"], {"text": "", "finish_reason": None, "logprobs": {}})
+            whole["text"] += piece["text"]
+            whole["finish_reason"] = piece["finish_reason"]
+            for name, values in (piece["logprobs"] or {}).items():
+                whole["logprobs"].setdefault(name, []).extend(values or [])
+    return [choices[index] for index in sorted(choices)]
+
+
+class Completions(Serve):
+    def refused(self, status, part, **body):
+        got, answer = complete(self.server, **body)
+        self.assertEqual(got, status, answer)
+        self.assertIn(part, answer["error"]["message"])
+        return answer["error"]
+
+    def test_a_text_is_gone_on_with(self):
+        status, answer = complete(self.server, prompt=COUNT)
+        self.assertEqual(status, 200, answer)
+        self.assertEqual((answer["object"], answer["id"][:5]), ("text_completion", "cmpl-"))
+        self.assertEqual(answer["choices"], [{"text": COUNTED, "index": 0, "logprobs": None, "finish_reason": "stop"}])
+        usage = answer["usage"]
+        self.assertEqual(usage["total_tokens"], usage["prompt_tokens"] + usage["completion_tokens"])
+        for path in ("/completions", "/v3/completions"):
+            self.assertEqual(texts(complete(self.server, path, prompt=COUNT)[1]), [COUNTED])
+
+    def test_the_length_where_none_is_asked_for(self):
+        _, answer = complete(self.server, prompt=COUNT, max_tokens=None)
+        self.assertEqual((answer["usage"]["completion_tokens"], answer["choices"][0]["finish_reason"]), (16, "length"))
+        _, answer = complete(self.server, "/v3/completions", prompt=COUNT, max_tokens=None)
+        self.assertEqual(texts(answer), [COUNTED])
+
+    def test_prompts_come_in_four_shapes(self):
+        _, tokens = complete(self.server, "/tokenize", prompt=COUNT)
+        tokens = tokens["tokens"]
+        for prompt, wanted in ((COUNT, [COUNTED]), ([COUNT, SUM], [COUNTED, "92"]), (tokens, [COUNTED]),
+                               ([tokens, tokens], [COUNTED, COUNTED])):
+            status, answer = complete(self.server, prompt=prompt)
+            self.assertEqual((status, texts(answer)), (200, wanted))
+            self.assertEqual([choice["index"] for choice in answer["choices"]], list(range(len(wanted))))
+        self.assertEqual(answer["usage"]["prompt_tokens"], 2 * len(tokens))
+
+    def test_several_choices_of_several_prompts(self):
+        body = {"prompt": [COUNT, SUM], "n": 2, "temperature": 2, "seed": 11, "max_tokens": 6, "ignore_eos": True}
+        status, answer = complete(self.server, **body)
+        self.assertEqual((status, answer["seed"], len(answer["choices"])), (200, 11, 4), answer)
+        alone = [texts(complete(self.server, **{**body, "prompt": prompt})[1]) for prompt in (COUNT, SUM)]
+        self.assertEqual(texts(answer), alone[0] + alone[1])
+        self.assertEqual(answer["usage"]["completion_tokens"], 24)
+        self.assertEqual([choice["text"] for choice in streamed(self.server, **body)], texts(answer))
+
+    def test_echo_and_stops(self):
+        self.assertEqual(texts(complete(self.server, prompt=SUM, echo=True)[1]), [SUM + "92"])
+        self.assertEqual(streamed(self.server, prompt=SUM, echo=True)[0]["text"], SUM + "92")
+        _, answer = complete(self.server, prompt=COUNT, stop=[", 4", "zzz"])
+        self.assertEqual((texts(answer), answer["choices"][0]["finish_reason"]), (["1, 2, 3"], "stop"))
+
+    def test_logprobs_of_the_answer(self):
+        _, answer = complete(self.server, prompt=COUNT, logprobs=2)
+        logprobs = answer["choices"][0]["logprobs"]
+        self.assertEqual("".join(logprobs["tokens"]), COUNTED)
+        self.assertEqual(len({len(values) for values in logprobs.values()}), 1, logprobs)
+        self.assertEqual(logprobs["text_offset"], [COUNTED.index(token, offset) for token, offset in
+                                                   zip(logprobs["tokens"], logprobs["text_offset"])])
+        for token, value, top in zip(logprobs["tokens"], logprobs["token_logprobs"], logprobs["top_logprobs"]):
+            self.assertLessEqual(value, 0)
+            self.assertEqual(max(top.values()), top[token])  # greedy
+            self.assertEqual(len(top), 2)
+        whole = streamed(self.server, prompt=COUNT, logprobs=2)[0]
+        self.assertEqual((whole["text"], whole["logprobs"]), (COUNTED, logprobs))
+        _, answer = complete(self.server, prompt=COUNT, logprobs=0)
+        self.assertEqual(sorted(answer["choices"][0]["logprobs"]), ["text_offset", "token_logprobs", "tokens"])
+
+    def test_tokens_instead_of_text(self):
+        _, answer = complete(self.server, prompt=COUNT, detokenize=False)
+        choice, = answer["choices"]
+        self.assertEqual(choice["text"], "")
+        _, text = complete(self.server, "/detokenize", tokens=choice["token_ids"])
+        self.assertEqual(text["content"], COUNTED)
+
+    def test_a_shortened_prompt(self):
+        _, whole = complete(self.server, prompt=COUNT)
+        _, answer = complete(self.server, prompt="Something before. " * 9 + COUNT,
+                             truncate_prompt_tokens=whole["usage"]["prompt_tokens"])
+        self.assertEqual((texts(answer), answer["usage"]["prompt_tokens"]), ([COUNTED], whole["usage"]["prompt_tokens"]))
+
+    def test_what_is_refused(self):
+        for body, status, part, param in (
+                ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "none of them empty", "prompt"),
+                ({"prompt": [[]]}, 400, "none of them empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
+                ({"prompt": ["a", 1]}, 400, "must be", "prompt"), ({"prompt": ""}, 400, "empty", None),
+                ({"prompt": ["a"] * 100, "n": 2}, 400, "at most 128", "prompt"),
+                ({"prompt": "a", "best_of": 2}, 400, "not supported yet", "best_of"),
+                ({"prompt": "a", "n": 2, "best_of": 1}, 400, "at least n", "best_of"),
+                ({"prompt": "a", "use_beam_search": True}, 400, "beam search", "use_beam_search"),
+                ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
+                ({"prompt": "a", "logprobs": 6}, 400, "", "logprobs"),
+                ({"prompt": "a", "logprobs": 1, "echo": True}, 400, "echo", "logprobs"),
+                ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
+                ({"prompt": "dog " * 3000}, 400, "the context holds 2048", "prompt")):
+            error = self.refused(status, part, **body)
+            self.assertEqual(error["param"], param, body)
+        self.assertEqual(complete(self.server, prompt=SUM, best_of=1, length_penalty=1.0)[0], 200)
+
+
+class Prompts(Serve):
+    def test_tokens_and_back(self):
+        text = "Wörter & 12 ☃"
+        _, answer = complete(self.server, "/tokenize", content=text)
+        self.assertEqual((answer["count"], answer["max_model_len"]), (len(answer["tokens"]), 2048))
+        self.assertEqual(complete(self.server, "/detokenize", tokens=answer["tokens"])[1], {"content": text, "prompt": text})
+        _, pieces = complete(self.server, "/tokenize", content=text, with_pieces=True)
+        data = b"".join(piece["piece"].encode() if isinstance(piece["piece"], str) else bytes(piece["piece"])
+                        for piece in pieces["tokens"])
+        self.assertEqual((data.decode(), [piece["id"] for piece in pieces["tokens"]]), (text, answer["tokens"]))
+        _, marks = complete(self.server, "/tokenize", content="<|im_start|>")
+        _, letters = complete(self.server, "/tokenize", content="<|im_start|>", parse_special=False)
+        self.assertEqual(marks["count"], 1)
+        self.assertGreater(letters["count"], 1)
+
+    def test_a_conversation_as_the_model_gets_it(self):
+        messages = serve_test.QUESTION["messages"]
+        _, answer = complete(self.server, "/apply-template", messages=messages)
+        self.assertEqual(answer["prompt"], SUM)
+        _, tokens = complete(self.server, "/tokenize", messages=messages)
+        self.assertEqual(complete(self.server, "/detokenize", tokens=tokens["tokens"])[1]["content"], SUM)
+
+    def test_what_is_refused(self):
+        for path, body in (("/tokenize", {}), ("/tokenize", {"content": 1}), ("/detokenize", {}),
+                           ("/detokenize", {"tokens": [2048]}), ("/detokenize", {"tokens": ["a"]}),
+                           ("/apply-template", {}), ("/tokenize", {"model": "none", "content": "a"})):
+            status, answer = complete(self.server, path, **body)
+            self.assertEqual(status, 404 if body.get("model") else 400, answer)
+            self.assertIn("message", answer["error"])
+
+
+class Routes(unittest.TestCase):
+    def test_the_document_and_the_list_name_every_route(self):
+        listed = subprocess.run([serve_test.ETNA, "serve", "--routes", "--chat-path", "/talk"], capture_output=True, text=True, check=True)
+        routes = {tuple(line.split()[:2]) for line in listed.stdout.splitlines()}
+        self.assertIn(("POST", "/talk"), routes)
+        server = Server("--chat-path", "/talk", "--completions-path", "/go-on")
+        try:
+            document = json.loads(server.request("GET", "/openapi.json")[2])
+            described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+            self.assertEqual(described - {("POST", "/go-on")}, routes - {("POST", "/v1/completions")})
+            self.assertEqual(server.ask("/talk")[1]["choices"][0]["message"]["content"], "92")
+            self.assertEqual(texts(complete(server, "/go-on", prompt=SUM)[1]), ["92"])
+            self.assertEqual(server.request("POST", "/v1/chat/completions", {})[0], 404)
+        finally:
+            server.stop()
+        for wrong in (["--chat-path", "talk"], ["--chat-path", "/same", "--completions-path", "/same"]):
+            done = subprocess.run([serve_test.ETNA, "serve", "--routes", *wrong], capture_output=True, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("path", done.stderr)
+
+    def test_figures_are_prometheus_text(self):
+        server = Server()
+        try:
+            server.ask()
+            text = server.request("GET", "/metrics")[2]
+        finally:
+            server.stop()
+        for name in ("etna_kv_pages_used", "etna_kv_pages", "etna_requests_waiting", "etna_preemptions_total",
+                     "etna_device_memory_free_bytes", "etna_time_to_first_token_seconds_count", "etna_build_info"):
+            self.assertIn(f"\n{name}{{", text)
+        promtool = shutil.which("promtool")
+        if promtool:
+            done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+
+class Logs(unittest.TestCase):
+    def lines(self, *arguments):
+        server = Server(*arguments)
+        status, headers, _ = server.request("POST", "/v1/completions", {"prompt": "a secret thing", "max_tokens": 1},
+                                            x_request_id="my-own-id")
+        self.assertEqual((status, headers["x-request-id"]), (200, "my-own-id"))
+        server.process.terminate()
+        server.process.wait(serve_test.LIMIT_S)
+        told = server.told()
+        server.wait()
+        return told
+
+    def test_lines_have_the_id_and_nothing_that_users_wrote(self):
+        told = self.lines()
+        self.assertIn("my-own-id", told)
+        self.assertNotIn("secret", told)
+
+    def test_lines_may_be_json_and_hold_prompts(self):
+        told = [json.loads(line) for line in self.lines("--log-json", "--log-prompts").splitlines() if line.startswith("{")]
+        prompt, request = told
+        self.assertEqual((prompt["prompt"], prompt["request_id"]), ("a secret thing", "my-own-id"))
+        self.assertEqual((request["path"], request["status"], request["request_id"]), ("/v1/completions", 200, "my-own-id"))
+
+
+class Advice(unittest.TestCase):
+    def test_a_file_beside_the_model_tells_how_to_sample(self):
+        body = {"prompt": COUNT, "seed": 5, "max_tokens": 12, "ignore_eos": True, "temperature": None}
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(SOURCE / "core" / "store" / "demo" / "demo.gguf", pathlib.Path(folder) / "mine.gguf")
+            found = {}
+            for temperature in (0, 2):
+                (pathlib.Path(folder) / "generation_config.json").write_text(json.dumps({"temperature": temperature, "top_k": 300}))
+                server = Server("--models-dir", folder)
+                try:
+                    found[temperature] = texts(complete(server, **body)[1])
+                    wished = {**body, "temperature": 2, "top_k": 300}
+                    found["wished"] = texts(complete(server, **wished)[1])
+                finally:
+                    server.stop()
+        self.assertEqual(found[2], found["wished"])
+        self.assertNotEqual(found[0], found[2])
+        self.assertTrue(found[0][0].startswith("1, 2, 3"), found)
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,97 @@
+// A `fetch` for SDKs that keeps what went over the wire, and checks all of it against OpenAI's schemas.
+
+import assert from 'node:assert/strict';
+import { eventsOf } from './events.mjs';
+import { check } from './schema.mjs';
+
+/** One request with what came back so far. */
+class Exchange {
+  constructor(url, init) {
+    this.path = new URL(url).pathname.replace(/^\/v1/, '');
+    this.body = typeof init?.body === 'string' ? JSON.parse(init.body) : null;
+    this.status = null;
+    this.headers = null;
+    this.text = '';
+  }
+
+  get isStream() {
+    return this.headers?.get('content-type')?.startsWith('text/event-stream') ?? false;
+  }
+
+  get events() {
+    return eventsOf(this.text);
+  }
+
+  /** The chunks of a stream: the data of its plain events, without [DONE]. */
+  get chunks() {
+    const plain = this.events.filter((event) => event.event === 'message' && event.data !== null);
+    return plain.map((event) => event.data).filter((data) => data !== '[DONE]').map((data) => JSON.parse(data));
+  }
+
+  checkSchema() {
+    if (this.status === null) return; // ended before an answer came
+    if (this.isStream) return this.checkEvents();
+    assert.match(this.headers.get('content-type') ?? '', /^application\/json/);
+    check(this.status < 400 ? this.schemaOfAnswer() : 'ErrorResponse', JSON.parse(this.text));
+  }
+
+  checkEvents() {
+    for (const { event, data } of this.events) {
+      if (data === '[DONE]') continue;
+      // A comment alone is nothing to a client; an event without data breaks the official Python SDK.
+      if (data === null) assert.equal(event, 'message', `the event ${event} has no data`);
+      else if (event === 'error') check('ErrorResponse', JSON.parse(data));
+      else if (event === 'message') check(this.schemaOfChunk(), JSON.parse(data));
+      else JSON.parse(data); // an annotation, which OpenAI has no schema for
+    }
+  }
+
+  schemaOfAnswer() {
+    if (this.path === '/chat/completions') return 'CreateChatCompletionResponse';
+    if (this.path === '/completions') return this.body.echo ? 'EchoedCompletion' : 'CreateCompletionResponse';
+    if (this.path === '/models') return 'ListModelsResponse';
+    if (this.path.startsWith('/models/')) return 'Model';
+    throw new Error(`no schema is known for ${this.path}`);
+  }
+
+  schemaOfChunk() {
+    if (this.path === '/chat/completions') return 'CreateChatCompletionStreamResponse';
+    return this.body.echo ? 'EchoedCompletionChunk' : 'CompletionChunk';
+  }
+}
+
+export class Recorder {
+  exchanges = [];
+
+  /** What an SDK takes in place of the global `fetch`. */
+  fetch = async (url, init) => {
+    const exchange = new Exchange(url, init);
+    this.exchanges.push(exchange);
+    const response = await fetch(url, init);
+    exchange.status = response.status;
+    exchange.headers = response.headers;
+    if (!response.body) return response;
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(keeping(exchange)), { status, statusText, headers });
+  };
+
+  get last() {
+    return this.exchanges.at(-1);
+  }
+
+  /** Checks what was recorded since the last call; throws at the first that breaks its schema. */
+  check() {
+    for (const exchange of this.exchanges.splice(0)) exchange.checkSchema();
+  }
+}
+
+/** Passes bytes on; unlike a tee, it passes on too that nobody reads any more, which ends the request. */
+function keeping(exchange) {
+  const decoder = new TextDecoder();
+  return new TransformStream({
+    transform(bytes, controller) {
+      exchange.text += decoder.decode(bytes, { stream: true });
+      controller.enqueue(bytes);
+    },
+  });
+}

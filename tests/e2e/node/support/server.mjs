@@ -1,0 +1,32 @@
+// The servers that the tests talk to. node_test.py starts them, since the first request of each takes the longest.
+
+function address(name) {
+  const value = process.env[name];
+  if (!value) {
+    throw new Error(`${name} is not set; run these tests by tests/e2e/node_test.py ETNA`);
+  }
+  return value;
+}
+
+/** Where `etna serve demo` listens: scheme, host and port. */
+export const server = address('ETNA_TEST_SERVER');
+
+/** The same, where a key is asked for; `serverKey` is the one that opens it. */
+export const guardedServer = address('ETNA_TEST_GUARDED_SERVER');
+export const serverKey = address('ETNA_TEST_KEY');
+
+/** Rows of /metrics with this name, added up. */
+export async function metric(name) {
+  const text = await (await fetch(`${server}/metrics`)).text();
+  const rows = text.split('\n').filter((row) => row.startsWith(`${name}{`) || row.startsWith(`${name} `));
+  return rows.reduce((sum, row) => sum + Number(row.slice(row.lastIndexOf(' ') + 1)), 0);
+}
+
+/** Waits until `isTrue()` holds. */
+export async function eventually(isTrue, what, limit_ms = 60_000) {
+  const end = Date.now() + limit_ms;
+  while (!(await isTrue())) {
+    if (Date.now() > end) throw new Error(`not within ${limit_ms} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

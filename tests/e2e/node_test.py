@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Runs the tests in node/ against `etna serve demo`: OpenAI's Node SDK and the Vercel AI SDK. Usage: node_test.py ETNA [FILE...]
+
+scripts/node-packages installs what they need. Each FILE is the name of one of them; all run where there is none."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import serve_test
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEY = "the-right-key"
+
+
+def fail(message):
+    print(f"error: {message}", file=sys.stderr)
+    return 1
+
+
+def main():
+    serve_test.ETNA = os.path.abspath(sys.argv[1])
+    files = [str(HERE / "node" / name) for name in sys.argv[2:]] or sorted(map(str, (HERE / "node").glob("*.test.mjs")))
+    node = shutil.which("node")
+    if node is None:
+        return fail("there is no node; scripts/install-packages test installs it")
+    if not (HERE / "node_modules" / ".etna-installed").exists():
+        return fail("the npm packages are not there; scripts/node-packages installs them")
+    server, guarded = serve_test.Server("demo"), serve_test.Server("demo", "--api-key", KEY)
+    try:
+        # The first request loads and checks the model, which may take longer than a test may wait.
+        server.ask(max_tokens=1)
+        addresses = {"ETNA_TEST_SERVER": server.address, "ETNA_TEST_GUARDED_SERVER": guarded.address, "ETNA_TEST_KEY": KEY}
+        code = subprocess.run([node, "--test", *files], env={**os.environ, **addresses}, check=False).returncode
+        died = [one for one in (server, guarded) if one.process.poll() is not None]
+        for one in died:
+            print(one.told(), file=sys.stderr)
+        return fail("a server has ended") if died else code
+    finally:
+        for one in (server, guarded):
+            if one.process.poll() is None:
+                one.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""What documentation shows is what works: README's and the program's own curl examples, and other servers' snippets, run
+as they stand but for host, port and model. Usage: snippets_test.py ETNA"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+import serve_test
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SNIPPETS = ROOT / "tests" / "data" / "snippets"
+# Where documentation says that a server is.
+ADDRESS = re.compile(r"http://(127\.0\.0\.1|localhost)(:\d+)?(?=/)")
+MODEL = re.compile(r"llama-3-70b|llama3")
+
+
+def section(text, title):
+    """The part of a page under this heading."""
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.DOTALL | re.MULTILINE).group(1)
+
+
+def code_lines(markdown):
+    """Lines of code blocks, fenced or indented, without their indentation; None between two blocks."""
+    fenced = False
+    for line in markdown.split("\n"):
+        if line.startswith("```"):
+            fenced = not fenced
+            yield None
+        elif fenced or line.startswith("    "):
+            yield line if fenced else line[4:]
+        else:
+            yield None
+
+
+def is_whole(command):
+    """Whether a shell would run it, and not wait for more: nothing is open, and the last line does not go on."""
+    return not command.endswith("\\") and subprocess.run(["bash", "-n", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+def curl_commands(lines):
+    """Commands that begin with curl, also after a prompt, over as many lines as they take."""
+    command = None
+    for line in lines:
+        if command is None and line is not None and re.match(r"\s*(\$ )?curl ", line):
+            command = re.sub(r"^\s*(\$ )?", "", line)
+        elif command is not None and line is not None:
+            command += "\n" + line
+        if command is not None and (is_whole(command) or line is None):
+            yield command
+            command = None
+
+
+class Snippets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = serve_test.Server("demo")
+        # curl says nothing of an error's status by itself; a script would not notice.
+        (pathlib.Path(cls.server.home.name) / ".curlrc").write_text("silent\nshow-error\nfail-with-body\nno-buffer\n")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def here(self, text):
+        return MODEL.sub("demo", ADDRESS.sub(self.server.address, text))
+
+    def run_here(self, *command):
+        """What a program that reaches the server, and no other, prints."""
+        environment = {**os.environ, "HOME": self.server.home.name, "CURL_HOME": self.server.home.name, "NO_PROXY": "*"}
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=serve_test.LIMIT_S, check=False)
+        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def run_curl(self, command):
+        """A curl command; the JSON that it got, or the chunks of a stream."""
+        command = self.here(command)
+        self.assertIn(self.server.address, command, "it reaches a server, but not this one")
+        printed = self.run_here("bash", "-c", command)
+        if not printed.startswith(("data:", ":", "event:")):
+            return json.loads(printed) if printed.lstrip().startswith(("{", "[")) else printed
+        data = [line[6:] for line in printed.split("\n") if line.startswith("data: ")]
+        self.assertEqual(data[-1], "[DONE]", printed)
+        return [json.loads(one) for one in data[:-1]]
+
+    def run_all(self, commands):
+        self.assertGreater(len(commands), 0, "no example was found")
+        for command in commands:
+            with self.subTest(command=command):
+                answer = self.run_curl(command)
+                self.assertTrue(answer)
+                self.assertNotIn("error", answer)
+                if "What is 34 + 58?" in command and isinstance(answer, dict):
+                    self.assertEqual(answer["choices"][0]["message"]["content"], "92")
+
+    def test_examples_of_the_readme(self):
+        self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Serving")))))
+
+    def test_examples_of_the_help(self):
+        told = subprocess.run([serve_test.ETNA, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        self.run_all(list(curl_commands(told.split("\n"))))
+
+    def test_openvino_curl(self):
+        answer = self.run_curl((SNIPPETS / "openvino_completions.sh").read_text().strip())
+        self.assertEqual((answer["object"], answer["model"]), ("text_completion", "demo"))
+        self.assertTrue(answer["choices"][0]["text"])
+        # There, an answer goes on until the model ends it, or its context is full.
+        self.assertIn(answer["choices"][0]["finish_reason"], ("stop", "length"))
+
+    def test_dynamo_python(self):
+        try:
+            import requests  # noqa: F401, PLC0415
+        except ImportError:
+            self.fail(f"{sys.executable} has no `requests`; scripts/install-packages test installs it (python3-requests)")
+        printed = self.run_here(sys.executable, "-c", self.here((SNIPPETS / "dynamo_stream.py").read_text()))
+        self.assertTrue(printed.strip())
+
+    def test_dynamo_requests(self):
+        for name in ("dynamo_chat.json", "dynamo_nvext.json"):
+            with self.subTest(name):
+                body = json.loads(self.here((SNIPPETS / name).read_text()))
+                status, headers, text = self.server.request("POST", "/v1/chat/completions", body)
+                self.assertEqual((status, headers.get("etna-ignored")), (200, None), text)
+                self.assertTrue(text.endswith("data: [DONE]\n\n"), text)
+                names = [line[7:] for line in text.split("\n") if line.startswith("event: ")]
+                self.assertEqual(sorted(names), sorted(body["nvext"].get("annotations", [])))
+
+
+class Extraction(unittest.TestCase):
+    def test_commands_are_found_whole(self):
+        page = "## Serving\ntext `curl x`\n\n    curl a -d '{\n      \"b\": 1}'\n    curl c \\\n      -d e\n\n```\n$ curl f\nout\n```\n## Next\n\n    curl g\n"
+        found = list(curl_commands(code_lines(section(page, "Serving"))))
+        self.assertEqual(found, ["curl a -d '{\n  \"b\": 1}'", "curl c \\\n  -d e", "curl f"])
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)

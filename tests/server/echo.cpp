@@ -1,0 +1,73 @@
+#include "tests/server/echo.hpp"
+
+#include "tests/support/catch.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+namespace etna::test {
+
+using namespace etna::server;
+using namespace std::chrono_literals;
+
+Echo::Echo(const ConnectionOptions& options) {
+    constexpr std::size_t body_bytes_max = 1000;
+    ConnectionHandlers handlers = {.body_bytes_max = [](const HttpRequest&) { return body_bytes_max; },
+                                   .answer = [this](const HttpRequest& request) { return answer(request); },
+                                   .refuse =
+                                       [](int status, std::string_view problem) {
+                                           return HttpReply{.status = status,
+                                                            .content_type = "text/plain",
+                                                            .body = "refused: " + std::string(problem)};
+                                       }};
+    auto opened = Listener::open(options, std::move(handlers));
+    REQUIRE(opened.has_value());
+    listener_ = std::move(*opened);
+    thread_ = std::thread([this] { listener_->run(); });
+}
+
+Echo::~Echo() {
+    may_go_on = true;
+    listener_->stop();
+    thread_.join();
+}
+
+HttpReply Echo::answer(const HttpRequest& request) {
+    if (request.path == "/throw")
+        throw std::runtime_error("on purpose");
+    if (request.path == "/flood")
+        return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { flood(writer); }};
+    if (request.path == "/stream")
+        return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { stream(writer); }};
+    if (request.path == "/wait") {
+        ++waiting;
+        while (!may_go_on && !request.is_client_gone())
+            std::this_thread::sleep_for(1ms);
+        seen_gone += request.is_client_gone() ? 1 : 0;
+    }
+    return {.content_type = "text/plain", .body = request.method + " " + request.path + " " + request.body};
+}
+
+void Echo::flood(HttpWriter& writer) {
+    const std::string piece(1'000'000, 'x');
+    while (!may_go_on && writer.write(piece)) {
+    }
+    ++seen_gone;
+}
+
+void Echo::stream(HttpWriter& writer) {
+    bool goes_on = writer.write("one ");
+    ++waiting;
+    while (goes_on && !may_go_on) {
+        std::this_thread::sleep_for(1ms);
+        goes_on = writer.write(".");
+    }
+    seen_gone += goes_on ? 0 : 1;
+    writer.write("two");
+}
+
+bool contains(const std::string& text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace etna::test

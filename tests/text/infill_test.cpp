@@ -1,0 +1,44 @@
+#include "core/text/infill.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/gguf_writer.hpp"
+#include "tests/text/small_vocabularies.hpp"
+
+#include <fmt/format.h>
+
+using namespace etna;
+
+namespace {
+
+/// A file that lists these ids, by the middle of their keys.
+std::optional<text::InfillTokens> found(const test::SmallVocabulary& vocabulary,
+                                        const std::vector<std::pair<std::string, uint32_t>>& ids = {}) {
+    test::GgufWriter writer;
+    for (const auto& [name, id] : ids)
+        writer.add(fmt::format("tokenizer.ggml.{}_token_id", name), id);
+    const test::Bytes bytes = writer.bytes();
+    const auto tokenizer = test::build(vocabulary);
+    REQUIRE(tokenizer.has_value());
+    return text::find_infill_tokens(gguf::File::parse(bytes, "small").value(), *tokenizer);
+}
+
+} // namespace
+
+TEST_CASE("the tokens for a gap are found by the file's list, and else by their names") {
+    test::SmallVocabulary vocabulary = test::small_bpe();
+    CHECK(!found(vocabulary));
+    CHECK(!found(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}})); // one is missing
+    CHECK(!found(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}, {"fim_mid", 1U << 30}}));
+    for (const auto& names :
+         {std::array{"fim_pre", "fim_suf", "fim_mid"}, std::array{"prefix", "suffix", "middle"}}) {
+        const auto listed = found(vocabulary, {{names[0], 1}, {names[1], 2}, {names[2], 3}});
+        REQUIRE(listed.has_value());
+        CHECK((listed->prefix == 1 && listed->suffix == 2 && listed->middle == 3));
+    }
+    const TokenId prefix = vocabulary.add("<|fim_prefix|>", text::TokenType::control);
+    const TokenId middle = vocabulary.add("<|fim_middle|>", text::TokenType::control);
+    CHECK(!found(vocabulary));
+    const TokenId suffix = vocabulary.add("<|fim_suffix|>", text::TokenType::control);
+    const auto named = found(vocabulary);
+    REQUIRE(named.has_value());
+    CHECK((named->prefix == prefix && named->suffix == suffix && named->middle == middle));
+}
