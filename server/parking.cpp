@@ -55,8 +55,11 @@ void Parking::stop() {
 void Parking::park(Socket socket, std::string received) {
     const bool is_begun = !received.empty() || socket.is_in_handshake();
     const auto timeout = is_begun ? options_.header_timeout : options_.idle_timeout;
-    settle(
-        {.socket = std::move(socket), .received = std::move(received), .deadline = Clock::now() + timeout});
+    const bool has_bytes = !received.empty();
+    settle({.socket = std::move(socket),
+            .received = std::move(received),
+            .deadline = Clock::now() + timeout,
+            .is_begun = has_bytes});
 }
 
 std::size_t Parking::size() const {
@@ -145,7 +148,7 @@ bool Parking::receive(Parked& parked) const {
         return false;
     if (was_in_handshake && !parked.socket.is_in_handshake())
         parked.deadline = Clock::now() + options_.idle_timeout;
-    if (read.bytes > 0 && parked.received.empty())
+    if (read.bytes > 0 && !std::exchange(parked.is_begun, true)) // empty lines before it do not begin it anew
         parked.deadline = Clock::now() + options_.header_timeout;
     parked.received.append(piece.data(), read.bytes);
     parked.waits_for = read.bytes > 0 ? Transfer::Outcome::needs_input : read.outcome;

@@ -58,6 +58,7 @@ private:
         Socket socket;
         std::string received;
         Clock::time_point deadline;
+        bool is_begun = false;                                        ///< something of its next head has come
         Transfer::Outcome waits_for = Transfer::Outcome::needs_input; ///< or needs_output
     };
 

@@ -1,0 +1,89 @@
+#include "tests/server/fake_service.hpp"
+
+#include "core/store/resolve.hpp"
+#include "tests/support/catch.hpp"
+
+#include <thread>
+#include <utility>
+
+namespace etna::test {
+namespace {
+
+class Collector : public server::HttpWriter {
+public:
+    explicit Collector(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+    bool write(std::string_view bytes) override {
+        text += bytes;
+        return text.size() < bytes_max_;
+    }
+    server::PeerState peer() override {
+        return text.size() < bytes_max_ ? server::PeerState::open : server::PeerState::gone;
+    }
+
+    std::string text;
+
+private:
+    std::size_t bytes_max_;
+};
+
+server::Models::Options one_model() {
+    return {.named = {{.name = "stories",
+                       .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value()}},
+            .folder = {}};
+}
+
+} // namespace
+
+FakeService::FakeService(Options options)
+    : options_(std::move(options)),
+      models_(one_model(), [this](const store::ModelSource& source) { return load(source); }),
+      service_{.options = options_.service, .models = models_, .metrics = metrics_},
+      router_(service_, server::all_routes(options_.service)) {
+    service_.state = server::ServiceState::ready;
+}
+
+Result<server::Models::Handle> FakeService::load(const store::ModelSource& source) {
+    const int number = ++loads_;
+    std::this_thread::sleep_for(options_.loading_time);
+    if (options_.load_error)
+        return *options_.load_error;
+    const auto factory = [&](const gguf::File& file,
+                             const generate::ExecutorOptions&) -> Result<generate::LoadedExecutor> {
+        ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+        FakeOptions fake;
+        fake.limits.vocabulary = tokenizer.size();
+        fake.limits.candidates_max = 64;
+        fake.limits.context_tokens = 512;
+        fake.limits.groups = {{.page_count = 4096}};
+        if (options_.prepare)
+            options_.prepare(fake, number);
+        return generate::LoadedExecutor{.device = nullptr,
+                                        .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                                        .device_name = "fake"};
+    };
+    generate::ExecutorOptions executor;
+    executor.queue_max = options_.queue_max;
+    ETNA_TRY(auto model, generate::Model::load(source, executor, factory));
+    return std::make_shared<const generate::Model>(std::move(model));
+}
+
+FakeAnswer FakeService::ask(const server::HttpRequest& request, std::size_t bytes_max) {
+    server::HttpReply reply = router_.answer(request);
+    Collector collector(bytes_max);
+    if (reply.stream)
+        reply.stream(collector);
+    return {.status = reply.status,
+            .headers = std::move(reply.headers),
+            .body = reply.stream ? collector.text : reply.body};
+}
+
+FakeAnswer FakeService::post(const std::string& path, const std::string& body, std::size_t bytes_max) {
+    return ask({.method = "POST", .path = path, .headers = {{"host", "127.0.0.1"}}, .body = body}, bytes_max);
+}
+
+FakeAnswer FakeService::get(const std::string& path) {
+    return ask({.method = "GET", .path = path, .headers = {{"host", "127.0.0.1"}}}, SIZE_MAX);
+}
+
+} // namespace etna::test
