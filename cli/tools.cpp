@@ -3,6 +3,7 @@
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
 
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,9 +37,21 @@ std::string text_of(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Empty where the text is no JSON, or nested deeper than the library copies and writes without a risk: it
+/// does both by recursion.
+std::optional<Json> parsed(const std::string& text) {
+    constexpr int depth_max = 200;
+    bool is_too_deep = false;
+    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+        is_too_deep = is_too_deep || depth > depth_max;
+        return !is_too_deep;
+    };
+    Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
+    return is_too_deep || json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+}
+
 Json arguments_of(const chat::output::Call& call) {
-    const Json arguments = Json::parse(call.arguments, nullptr, /*allow_exceptions=*/false);
-    return arguments.is_discarded() ? Json(call.arguments) : arguments;
+    return parsed(call.arguments).value_or(Json(call.arguments));
 }
 
 } // namespace
@@ -49,11 +62,14 @@ Result<Tools> Tools::read(const std::filesystem::path& path) {
 }
 
 Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
-    Json list = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+    auto whole = parsed(json);
+    if (!whole)
+        return wrong(name, "this is no JSON, or it is nested very deeply");
+    Json list = std::move(*whole);
     if (list.is_object() && list.contains("tools"))
         list = Json(list["tools"]);
     if (!list.is_array())
-        return wrong(name, list.is_discarded() ? "this is no JSON" : "this is no list of tools");
+        return wrong(name, "this is no list of tools");
     Tools tools;
     Json definitions = Json::array();
     for (std::size_t i = 0; i < list.size(); ++i) {
@@ -64,8 +80,8 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
         if (!tool.contains("function"))
             tool = Json::object({{"type", "function"}, {"function", Json(tool)}});
         Json& function = tool["function"];
-        const bool has_name =
-            function.is_object() && function.contains("name") && function["name"].is_string();
+        const bool has_name = function.is_object() && function.contains("name") &&
+                              function["name"].is_string() && function["name"] != "";
         if (!has_name)
             return wrong(name, fmt::format("tool {} has no name", i + 1));
         if (command.empty())

@@ -112,6 +112,8 @@ std::string request_json(const Conversation& conversation) {
     if (arguments.is_object())
         request.update(arguments);
     if (conversation.thinking != Thinking::as_template_says) {
+        if (!request["chat_template_kwargs"].is_object())
+            request["chat_template_kwargs"] = Json::object();
         const bool thinks = conversation.thinking == Thinking::on;
         request["chat_template_kwargs"]["enable_thinking"] = thinks;
         request["chat_template_kwargs"]["thinking"] = thinks;
@@ -129,6 +131,9 @@ Result<Conversation> parse_conversation(std::string_view request_json) {
     if (const auto tools = request.find("tools");
         tools != request.end() && tools->is_array() && !tools->empty())
         conversation.tools = text_of(*tools);
+    if (const auto kwargs = request.find("chat_template_kwargs");
+        kwargs != request.end() && !kwargs->is_object() && !kwargs->is_null())
+        return Error{ErrorKind::invalid_argument, "`chat_template_kwargs` is no object"};
     Json arguments = Json::object();
     for (const char* name : template_members) {
         if (const auto member = request.find(name); member != request.end() && !member->is_null())

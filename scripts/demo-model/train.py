@@ -33,7 +33,7 @@ FALLING = 0.45  # share of the tokens over which the rate falls
 LATER_STEP = 1000  # from here on corpus.mixture.KINDS_LATER
 LAST, LAST_RATE = 0.5, 0.5  # share of the tokens that is learned last, from corpus.mixture.KINDS_LAST, and its first rate
 CHECKPOINT_S = 300
-TOKENS = {"demo": 56, "demo-draft": 8}  # millions
+TOKENS = {"demo": 55, "demo-draft": 4}  # millions
 
 
 def step_of(number, seen, tokens, vocabulary):

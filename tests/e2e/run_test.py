@@ -365,6 +365,17 @@ class Failures(unittest.TestCase):
     def test_a_device_that_is_not_there(self):
         self.one_sentence(run("run", STORIES, "x", "--device", "no such device"), "no such device")
 
+    def test_files_of_tools_and_messages_that_cannot_be_used(self):
+        path = pathlib.Path(HOME.name) / "wrong.json"
+        deep = '[{"name": "a", "parameters": {"x": ' + "[" * 60000 + "]" * 60000 + "}}]"
+        for option, text, part in (("--tools", deep, b"nested"), ("--tools", '[{"name": ""}]', b"no name"),
+                                   ("--messages", '{"messages": [{"role": "user", "content": "hi"}], "chat_template_kwargs": 5}', b"no object")):
+            path.write_text(text)
+            prompt = ["hi"] if option == "--tools" else []
+            result = run("run", "demo", *prompt, option, str(path), "--think")
+            self.assertIn(result.returncode, (1, 2), result)
+            self.assertIn(part, result.stderr)
+
     def test_a_prompt_longer_than_the_context(self):
         result = run("run", STORIES, text="dog " * 5000)
         self.assertEqual(result.returncode, 1)

@@ -17,7 +17,7 @@ SIMPLE = [(arithmetic, 26), (fact, 20), (copying, 18), (counting, 8), (extractio
 # when the rest of the language stands they get more room, and the choice among tools the most.
 KINDS = {"simple": 24, "memory": 14, "system": 12, "thinking": 9, "story": 7, "tools": 34}
 KINDS_LATER = {"simple": 16, "sums": 12, "memory": 10, "system": 12, "thinking": 10, "story": 4, "tools": 36}
-KINDS_LAST = {"simple": 13, "sums": 4, "memory": 6, "system": 15, "thinking": 5, "story": 3, "tools": 54}
+KINDS_LAST = {"simple": 11, "sums": 4, "memory": 6, "system": 12, "thinking": 5, "story": 2, "tools": 60}
 TURNS_MAX = 4
 SUMS_MAX = 10
 
@@ -53,7 +53,8 @@ def in_a_row(source):
     return tools.in_a_row(source, other=simple)
 
 
-TOOLS = [(tools.call, 20), (tools.several_calls, 14), (no_tool, 16), (tools.result, 10), (tools.conversation, 10), (in_a_row, 30)]
+# Nearly as many refusals as calls: with fewer, a model that doubts calls something.
+TOOLS = [(tools.call, 24), (tools.several_calls, 20), (no_tool, 30), (tools.result, 8), (tools.conversation, 4), (in_a_row, 14)]
 
 
 def conversation(source, kinds=KINDS):

@@ -190,15 +190,15 @@ def step(source, tools):
 def turn_without_result(source, tools, other):
     """A request and the calls, or an answer where nothing fits. None where none was found."""
     shape = source.random.random()
-    if shape < 0.16:
+    if shape < 0.3:
         text, _ = unserved(source, [tool.purpose for tool in tools])
         return [user(text), assistant(refusal(source))], {"contains": [small_talk.REFUSED], "calls": []}
-    if shape < 0.26:
+    if shape < 0.36:
         exchange = other(source)
         return exchange.messages, {**exchange.check, "calls": []}
-    if shape < 0.36 and len(tools) > 1:
+    if shape < 0.48 and len(tools) > 1:
         request = mixed_request(source, tools)
-    elif shape < 0.46:
+    elif shape < 0.56:
         request = listed_request(source, source.pick(tools))
     else:
         request = request_for(source, source.pick(tools), 4)
