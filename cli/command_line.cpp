@@ -39,7 +39,7 @@ void set_up(CLI::App& app, const Command& command) {
     for (const Positional& positional : command.positionals) {
         CLI::Option* option = app.add_option(std::string(positional.name));
         if (positional.repeat == Repeat::collect)
-            option->expected(-1);
+            option->expected(-1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
     for (const Option& option : command.options) {
         std::string names = fmt::format("--{}", option.name);

@@ -47,8 +47,16 @@ Status read_path(const OptionValues& values, std::string_view name, std::string&
 Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
     ETNA_CHECK(read_path(values, "chat-path", options.chat_path));
     ETNA_CHECK(read_path(values, "completions-path", options.completions_path));
-    if (options.chat_path == options.completions_path)
-        return Error{ErrorKind::invalid_argument, "--chat-path and --completions-path are the same"};
+    const std::vector<server::Route> routes = server::all_routes(options);
+    for (const std::string& path : {options.chat_path, options.completions_path}) {
+        const auto uses = std::count_if(routes.begin(), routes.end(), [&](const server::Route& route) {
+            return server::match(route.path, path).has_value();
+        });
+        if (uses > 1)
+            return Error{
+                ErrorKind::invalid_argument, fmt::format("{} is the path of two routes", path),
+                "give --chat-path and --completions-path paths of their own; --routes lists the others"};
+    }
     return {};
 }
 
@@ -98,6 +106,12 @@ Result<server::Models::Options> models_of(const ServeOptions& options, const Env
     for (std::size_t i = 0; i < options.models.size(); ++i) {
         ETNA_TRY(auto source, store::resolve(options.models[i], models_folder(environment.variables)));
         std::string name = i < options.aliases.size() ? options.aliases[i] : served_name(options.models[i]);
+        const bool is_taken =
+            std::any_of(models.named.begin(), models.named.end(),
+                        [&](const server::NamedSource& other) { return other.name == name; });
+        if (is_taken)
+            return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
+                         "give names with --alias, one for each model in their order"};
         models.named.push_back({.name = std::move(name), .source = std::move(source)});
     }
     return models;

@@ -3,6 +3,7 @@
 #include "server/ids.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include <arpa/inet.h>
 
@@ -43,6 +44,20 @@ bool may_read(const AccessRules& rules, std::string_view origin) {
     return contains(rules.cors_origins, origin) || contains(rules.cors_origins, "*");
 }
 
+/// All that a page asks for: a page that may read answers may ask as it likes, and SDKs send many.
+std::string allowed_headers(const HttpRequest& request) {
+    const std::string_view wanted = request.header("access-control-request-headers");
+    return wanted.empty() ? "authorization, content-type" : header_value(wanted);
+}
+
+/// Names of hosts and schemes have no case.
+std::string in_small_letters(std::string_view text) {
+    std::string small(text);
+    std::transform(small.begin(), small.end(), small.begin(),
+                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+    return small;
+}
+
 ApiError forbidden(std::string message) {
     return {.status = 403, .message = std::move(message), .code = "forbidden"};
 }
@@ -54,24 +69,25 @@ bool is_loopback(std::string_view host) {
 }
 
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
-    const std::string_view host = request.header("host");
+    const std::string host = in_small_letters(request.header("host"));
     if (!is_own_host(rules, without_port(host))) {
         return forbidden(
             "this server does not go by the name in the Host header; whoever runs it can allow the name with "
             "--allowed-host");
     }
     const std::string_view origin = request.header("origin");
-    if (!origin.empty() && authority_of(origin) != host && !may_read(rules, origin))
+    if (!origin.empty() && in_small_letters(authority_of(origin)) != host && !may_read(rules, origin))
         return forbidden(
             "pages of other sites may not use this server; whoever runs it can allow the site with --cors");
     return std::nullopt;
 }
 
 std::string_view given_key(const HttpRequest& request) {
-    constexpr std::string_view scheme = "Bearer ";
+    constexpr std::string_view scheme = "bearer ";
     const std::string_view authorization = request.header("authorization");
-    return authorization.starts_with(scheme) ? authorization.substr(scheme.size())
-                                             : request.header("x-api-key");
+    return in_small_letters(authorization.substr(0, scheme.size())) == scheme
+               ? authorization.substr(scheme.size())
+               : request.header("x-api-key");
 }
 
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {
@@ -93,13 +109,13 @@ Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
     const std::string origin(request.header("origin"));
     if (origin.empty() || !may_read(rules, origin))
         return {};
-    return {
-        {"access-control-allow-origin", origin},
-        {"access-control-allow-methods", "GET, POST, OPTIONS"},
-        {"access-control-allow-headers", "authorization, content-type, x-api-key, x-request-id, etna-strict"},
-        {"access-control-expose-headers", "x-request-id, etna-ignored, retry-after"},
-        {"access-control-max-age", "600"},
-        {"vary", "Origin"}};
+    return {{"access-control-allow-origin", origin},
+            {"access-control-allow-methods", "GET, POST, OPTIONS"},
+            {"access-control-allow-headers", allowed_headers(request)},
+            {"access-control-expose-headers",
+             "x-request-id, etna-ignored, retry-after, retry-after-ms, x-should-retry"},
+            {"access-control-max-age", "600"},
+            {"vary", "Origin"}};
 }
 
 } // namespace etna::server

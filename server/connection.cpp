@@ -178,11 +178,16 @@ public:
         Patch(every_path, with);
         Delete(every_path, with);
         set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
-            if (response.body.empty()) // what the library itself refuses
-                put(handlers_.refuse(response.status, "this is no HTTP request that can be served"), request,
-                    response);
+            if (!response.body.empty())
+                return;
+            // What the library itself refuses: its body has not been read, and must not be taken for a
+            // request.
+            current->close_after_answer();
+            put(handlers_.refuse(response.status, "this is no HTTP request that can be served"), request,
+                response);
         });
         set_exception_handler([this](const auto& request, auto& response, const std::exception_ptr&) {
+            current->close_after_answer();
             put(handlers_.refuse(500, "something went wrong in the server"), request, response);
         });
     }

@@ -15,6 +15,9 @@ using Json = nlohmann::ordered_json;
 /// Deeper values are refused while they are parsed: the library copies them by recursion.
 constexpr int json_depth_max = 128;
 
+/// Objects of more members are refused: the library looks for each new one among all that are there.
+constexpr std::size_t json_members_max = 1024;
+
 /// A request's body: an object. Error: 400, with the place.
 std::variant<Json, ApiError> parse_body(std::string_view body);
 

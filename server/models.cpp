@@ -31,7 +31,7 @@ Models::Models(Options options, Loader loader) : options_(std::move(options)), l
         entry->source = named.source;
         entry->created_unix_s = time_of(named.source);
         entry->is_named = true;
-        entries_.emplace(named.name, std::move(entry));
+        entries_.emplace(named.name, std::move(entry)); // names differ, as the caller has checked
     }
 }
 

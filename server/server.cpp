@@ -1,6 +1,7 @@
 #include "server/server.hpp"
 
 #include "server/endpoints.hpp"
+#include "server/ids.hpp"
 
 #include <thread>
 #include <utility>
@@ -21,6 +22,16 @@ HttpReply refusal(int status, std::string_view problem) {
     return reply_of(error);
 }
 
+/// What never came to the router gets an id and a line in the log, too.
+HttpReply refused(const Service& service, int status, std::string_view problem) {
+    HttpReply reply = refusal(status, problem);
+    const std::string id = new_uuid();
+    reply.headers["x-request-id"] = id;
+    service.log(
+        event_line(service.options.log_format, fmt::format("refused: {} {} {}", status, problem, id)));
+    return reply;
+}
+
 } // namespace
 
 Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
@@ -34,7 +45,8 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
     ConnectionHandlers handlers = {
         .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
         .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
-        .refuse = refusal};
+        .refuse = [service = &server->service_](
+                      int status, std::string_view problem) { return refused(*service, status, problem); }};
     ETNA_TRY(server->listener_, Listener::open(options.connection, std::move(handlers)));
     return server;
 }

@@ -12,7 +12,7 @@
 namespace etna::engine {
 
 struct EngineOptions {
-    uint32_t queue_max = 256; ///< requests that may wait for admission; beyond, submit() answers busy
+    uint32_t queue_max = 256; ///< requests that may wait for a place; beyond, submit() answers busy
     uint64_t model_salt = 0;  ///< part of every page's hash: differs for weights that differ
 };
 

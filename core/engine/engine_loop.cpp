@@ -1,5 +1,6 @@
 #include "core/engine/engine_loop.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -40,6 +41,11 @@ Engine::Loop::~Loop() {
 Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> requests) {
     for (const Request& request : requests)
         ETNA_CHECK(check(request, limits_));
+    if (const uint64_t most = uint64_t{queue_max_} + limits_.sequences_max; requests.size() > most) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} answers at once are wanted, and at most {} can be worked on or wait",
+                                 requests.size(), most)};
+    }
     std::vector<Stream> streams;
     streams.reserve(requests.size());
     const auto reader = std::make_shared<Bell>();
@@ -48,7 +54,8 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         if (closed_)
             return *closed_;
         const std::size_t waiting = inbox_.size() + noted_.waiting;
-        if (waiting + requests.size() > queue_max_) {
+        const std::size_t places = limits_.sequences_max - std::min(noted_.running, limits_.sequences_max);
+        if (waiting + requests.size() > queue_max_ + places) {
             return Error{ErrorKind::busy, fmt::format("{} requests are waiting already", waiting),
                          "try again when some have finished"};
         }

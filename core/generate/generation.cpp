@@ -202,6 +202,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
     auto state = std::make_unique<State>();
     state->model = &model;
     std::vector<engine::Request> wanted;
+    const uint32_t drawn = random_seed(); // one, so that who is told of one can ask for the same again
     for (Request& request : requests) {
         ETNA_CHECK(check(request));
         State::Part part;
@@ -209,7 +210,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_TRY(part.prompt, encode_prompt(model, part.request));
         ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(part.prompt));
-        part.seed = part.request.seed.value_or(random_seed());
+        part.seed = part.request.seed.value_or(drawn);
         ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt.content, part.seed));
         std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
         state->parts.push_back(std::move(part));

@@ -70,10 +70,10 @@ bool offers(const Json& tools, const std::string& name) {
 void check_tools(Fields& fields, const Json& tools) {
     for (std::size_t i = 0; i < tools.size(); ++i) {
         const std::string path = fmt::format("tools[{}]", i);
-        const bool is_function = tools[i].is_object() && tools[i].value("type", "function") == "function" &&
-                                 tools[i].contains("function") && tools[i]["function"].is_object() &&
-                                 tools[i]["function"].contains("name") &&
-                                 tools[i]["function"]["name"].is_string();
+        const bool is_function =
+            tools[i].is_object() && tools[i].value("type", Json("function")) == "function" &&
+            tools[i].contains("function") && tools[i]["function"].is_object() &&
+            tools[i]["function"].contains("name") && tools[i]["function"]["name"].is_string();
         if (!is_function)
             return fields.refuse(
                 path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}})");
@@ -85,6 +85,8 @@ void read_tools(Fields& fields, chat::Conversation& conversation) {
     const Json* choice = fields.any("tool_choice");
     if (tools != nullptr)
         check_tools(fields, *tools);
+    if (fields.problem())
+        return;
     const auto demanded = choice == nullptr ? std::nullopt : demanded_tool(fields, *choice);
     if (demanded && (tools == nullptr || !offers(*tools, *demanded)))
         return fields.refuse("tool_choice",

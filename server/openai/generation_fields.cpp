@@ -95,6 +95,10 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     Fields nvext(*object, "nvext");
     generate::SamplingWishes& wishes = request.sampling;
     const auto top_k = read_top_k(nvext, vocabulary);
+    if (nvext.integer("top_k", -1, vocabulary) == 0)
+        nvext.refuse("top_k", fmt::format("must be -1 or from 1 to {}", vocabulary),
+                     "integer_below_min_value");
+    nvext.flag("use_raw_prompt"); // read where it is needed, and so is the other
     const auto repetition = read_repetition(nvext, nvext_repetition_max);
     wishes.top_k = wishes.top_k ? wishes.top_k : top_k;
     wishes.repetition_penalty = wishes.repetition_penalty ? wishes.repetition_penalty : repetition;
@@ -105,7 +109,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
     if (greedy.value_or(greed.value_or(false)) && !wishes.temperature)
         wishes.temperature = 0.0F;
-    nvext.accept({"use_raw_prompt", "annotations"}); // read where they are needed
+    nvext.accept({"annotations"});
     if (nvext.problem())
         fields.adopt(*nvext.problem());
     fields.adopt_unknown(nvext.unknown());

@@ -7,6 +7,7 @@
 
 using namespace etna;
 using namespace std::chrono_literals;
+using server::Json;
 using test::FakeAnswer;
 using test::FakeService;
 
@@ -77,12 +78,22 @@ TEST_CASE("a stream whose model takes long to load is kept alive, and a failure 
 }
 
 TEST_CASE("a full queue is told with the time to come back, and takes nothing of a request in part") {
-    FakeService service({.queue_max = 2});
-    const FakeAnswer refused = service.post(path, body(false, R"(, "n": 3)"));
+    FakeService service({.queue_max = 1, .prepare = [](test::FakeOptions& fake, int) {
+                             fake.limits.sequences_max = 1;
+                             fake.step_delay = 2ms;
+                         }});
+    const FakeAnswer never = service.post(path, body(false, R"(, "n": 3)"));
+    CHECK(never.status == 400); // coming back would not help
+    CHECK(has(never, "at most 2"));
+    std::thread busy([&] { CHECK(service.post(path, body(false, R"(, "n": 2)")).status == 200); });
+    while (!has(service.get("/metrics"), "etna_requests_running{model=\"stories\"} 1\n"))
+        std::this_thread::sleep_for(1ms);
+    const FakeAnswer refused = service.post(path, body(false));
     CHECK(refused.status == 429);
     CHECK(refused.headers.at("retry-after") == "1");
     CHECK(has(refused, "rate_limit_exceeded"));
-    CHECK(service.post(path, body(false, R"(, "n": 2)")).status == 200);
+    busy.join();
+    CHECK(service.post(path, body(false)).status == 200);
 }
 
 TEST_CASE("pages that run out make requests wait, and none fails") {
@@ -115,4 +126,34 @@ TEST_CASE("a reader that leaves ends its generation, and gives its pages back") 
          ++i)
         std::this_thread::sleep_for(1ms);
     CHECK(has(service.get("/metrics"), "etna_kv_pages_used{model=\"stories\"} 0\n"));
+}
+
+TEST_CASE("bodies that only a program with a grudge sends are refused, and soon") {
+    FakeService service({});
+    std::string members;
+    for (int i = 0; i < 50000; ++i)
+        members += (i == 0 ? "" : ",") + ("\"" + std::to_string(i) + "\":0");
+    CHECK(service.post(path, R"({"prompt": "a", "x": {)" + members + "}}").status == 400);
+    for (const char* tools : {"[5]", "[null]", "[[]]", R"([{"type": 5, "function": {"name": "f"}}])",
+                              R"([{"type": "function", "function": 5}])", R"([{"function": {"name": 5}}])"}) {
+        const std::string choice = R"("tool_choice": {"type": "function", "function": {"name": "f"}})";
+        const FakeAnswer answer =
+            service.post("/v1/chat/completions", R"({"messages": [{"role": "user", "content": "a"}], )" +
+                                                     choice + R"(, "tools": )" + tools + "}");
+        CHECK(answer.status == 400);
+        CHECK(has(answer, "tools[0]"));
+    }
+    CHECK(service.post(path, R"({"prompt": "a", "nvext": {"top_k": 0}})").status == 400);
+    CHECK(service.post(path, R"({"prompt": "a", "nvext": {"use_raw_prompt": "yes"}})").status == 400);
+}
+
+TEST_CASE("the seed that is told brings the texts of every prompt back") {
+    FakeService service({});
+    const std::string prompts =
+        R"({"prompt": ["Once", "One day"], "temperature": 2, "max_tokens": 12, "ignore_eos": true)";
+    const Json first = Json::parse(service.post(path, prompts + "}").body);
+    const Json again = Json::parse(
+        service.post(path, prompts + R"(, "seed": )" + std::to_string(first["seed"].get<uint32_t>()) + "}")
+            .body);
+    CHECK(first["choices"] == again["choices"]);
 }
