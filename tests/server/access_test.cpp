@@ -48,7 +48,8 @@ TEST_CASE("a key is asked for where there are keys") {
     CHECK(!check_key({}, request({})));
     const AccessRules rules = {.api_keys = {"one", "two"}};
     CHECK(!check_key(rules, request({{"authorization", "Bearer two"}})));
-    CHECK(!check_key(rules, request({{"authorization", "bearer two"}}))); // RFC 9110, 11.1: schemes have no case
+    CHECK(!check_key(rules,
+                     request({{"authorization", "bearer two"}}))); // RFC 9110, 11.1: schemes have no case
     CHECK(!check_key(rules, request({{"x-api-key", "one"}})));
     for (const char* wrong : {"", "Bearer", "Bearer ", "Bearer on", "Bearer onee", "Basic one", "one"}) {
         CAPTURE(wrong);
