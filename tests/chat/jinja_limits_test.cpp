@@ -85,11 +85,38 @@ TEST_CASE("values that hold themselves end, too") {
                   "q.append(ns.p) %}"
                   "{% set ns.p = q %}{% endfor %}")
               .find("in each other") != std::string::npos);
+    CHECK(mentions(failure("{% set l = [] %}{% set _ = l.append(l) %}{{ l|pprint }}"), "RecursionError"));
+    CHECK(mentions(failure("{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns.a|pprint }}"),
+                   "RecursionError"));
+    CHECK(failure("{% set ns = namespace() %}{% set ns.s = self %}{% block a %}{% endblock %}").empty());
+    CHECK(
+        failure(
+            "{% for x in [1] %}{% block a scoped %}{% set s = self %}{{ s.a|length if false }}{% endblock %}"
+            "{% endfor %}")
+            .empty());
+}
+
+TEST_CASE("what layouts, links and large integers need is bounded") {
+    const std::string key = "{% set k = 'k' * 100000 %}";
+    CHECK(mentions(failure(key + "{{ {k: range(10000)|list}|pprint }}"), "MiB of memory"));
+    CHECK(mentions(failure("{{ ('a ' * 500000)|wordwrap(1, true, 'b' * 1000) }}"), "MiB of memory"));
+    CHECK(mentions(failure("{{ ('a@b.cc ' * 1000)|urlize }}{{ ('http://a.com ' * 1000)|urlize(1, true, 'x' * "
+                           "100000) }}"),
+                   "MiB of memory"));
+    CHECK(mentions(failure("{% set ns = namespace(l=[]) %}{% set n = '1' * 4000 %}{% for i in range(9999) %}"
+                           "{% set ns.l = [ns.l|length, n|int, n|int] + ns.l[1:] %}{% endfor %}"),
+                   "MiB of memory"));
+    CHECK(mentions(
+        failure("{% set n = 'f' * 4000 %}{% for i in range(9999) %}{{ n|int(0, 16) > 0 }}{% endfor %}"),
+        "works too long"));
+    CHECK(mentions(failure("{{ " + std::string(5000, '1') + " }}"), "an integer of more than 4300 digits"));
 }
 
 TEST_CASE("recursion and nesting are bounded") {
     CHECK(mentions(failure("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "RecursionError"));
     CHECK(mentions(failure("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"), "RecursionError"));
+    CHECK(mentions(failure("{% block a %}{{ self.a() }}{% endblock %}"), "RecursionError"));
+    CHECK(mentions(failure(repeated("{% autoescape true %}", 5000)), "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}"),
                    "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("not ", 5000) + "1 }}"), "levels of nesting"));
@@ -108,7 +135,10 @@ TEST_CASE("every beginning of a template is parsed or refused") {
     const std::string text =
         "{%- macro m(a, b='x') -%}{{ a[1:-1]|map('upper', *b)|join(\", \") }}{%- endmacro %}"
         "{# c #}{% for k, v in d.items() if v is not none recursive %}{{ {'a': [k ~ 1.5e3]}.a }}"
-        "{% else %}{% raw %}{{{% endraw %}{% endfor %}{% set ns.x | trim %}\\u00e9{% endset %}é";
+        "{% else %}{% raw %}{{{% endraw %}{% endfor %}{% set ns.x | trim %}\\u00e9{% endset %}é"
+        "{% autoescape true %}{% block b scoped %}{{ '\\ud83d\\ude00\\é' ~ 99999999999999999999 }}{% "
+        "endblock b %}"
+        "{% endautoescape %}{{ self.b() }}";
     for (std::size_t length = 0; length <= text.size(); ++length) {
         const std::string message = failure(text.substr(0, length));
         CHECK((message.empty() || message.compare(0, 9, "template:") == 0));

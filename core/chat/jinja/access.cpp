@@ -2,6 +2,7 @@
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/methods.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/sequences.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -33,13 +34,30 @@ Value unsafe_attribute(const Value& object, std::string_view name) {
          .is_unsafe = true});
 }
 
+/// A name as Python's own attributes have.
+bool is_special(std::string_view name) {
+    return name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__";
+}
+
+/// Whether every dict has an attribute of that special name; others may be keys.
+bool is_special_of_dicts(std::string_view name) {
+    constexpr std::string_view known =
+        " class class_getitem contains delattr delitem dir doc eq format ge getattribute getitem getstate gt "
+        "hash "
+        "init init_subclass ior iter le len lt ne new or reduce reduce_ex repr reversed ror setattr setitem "
+        "sizeof str subclasshook ";
+    const std::string word = fmt::format(" {} ", name.substr(2, name.size() - 4));
+    return known.find(word) != std::string_view::npos;
+}
+
 /// The method of a built-in type; sets `is_mutation` for one that changes its object.
 const Native* method_of(const Value& object, std::string_view name, bool& is_mutation) {
     const Native* found = nullptr;
     switch (object.type()) {
     case Type::string:
-        found = find_native(string_methods(), name);
-        return found != nullptr ? found : find_native(string_questions(), name);
+        for (const auto table : {string_methods(), string_questions(), string_translations()})
+            found = found != nullptr ? found : find_native(table, name);
+        return found;
     case Type::list:
         found = find_native(list_mutations(), name);
         is_mutation = found != nullptr;
@@ -51,6 +69,7 @@ const Native* method_of(const Value& object, std::string_view name, bool& is_mut
         is_mutation = found != nullptr;
         return found != nullptr ? found : find_native(dict_methods(), name);
     case Type::integer:
+    case Type::large:
     case Type::boolean:
     case Type::real:
         return find_native(number_methods(object.type()), name);
@@ -59,7 +78,8 @@ const Native* method_of(const Value& object, std::string_view name, bool& is_mut
     }
 }
 
-/// The item at a key or place; nothing where Python raises TypeError or LookupError.
+} // namespace
+
 Result<std::optional<Value>> item_of(Machine& machine, const Value& object, const Value& key) {
     if (object.is(Type::dict)) {
         const Value* found = is_hashable(key) ? object.dict()->find(key) : nullptr;
@@ -87,23 +107,22 @@ Result<std::optional<Value>> item_of(Machine& machine, const Value& object, cons
     return std::optional<Value>(std::move(character));
 }
 
-} // namespace
-
 Value missing_attribute(const Value& object, const Value& name) {
     return missing({.owner = owner_of(object), .name = name});
 }
 
 Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object, std::string_view name) {
-    if (name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__")
+    if (is_special(name) && !(object.is(Type::dict) && !is_special_of_dicts(name)))
         return std::optional<Value>(unsafe_attribute(object, name));
     if (object.is(Type::object))
         return object.object()->attribute(machine, name);
     if (object.is(Type::tuple) && object.sequence()->is_group && (name == "grouper" || name == "list"))
         return std::optional<Value>(object.sequence()->items[name == "list" ? 1 : 0]);
-    if (object.is(Type::real) && name == "real")
-        return std::optional<Value>(object);
-    if (is_number(object) && (name == "real" || name == "numerator") && integer_of(object))
-        return std::optional<Value>(*integer_of(object));
+    if (is_number(object)) {
+        ETNA_TRY(auto found, number_attribute(machine, object, name));
+        if (found)
+            return found;
+    }
     bool is_mutation = false;
     const Native* method = method_of(object, name, is_mutation);
     if (method == nullptr)
@@ -116,7 +135,7 @@ Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object,
 
 Result<Value> attribute(Machine& machine, const Value& object, std::string_view name) {
     if (object.is(Type::undefined))
-        return undefined_error(object);
+        return name == "__class__" ? unsafe_attribute(object, name) : Result<Value>(undefined_error(object));
     ETNA_TRY(auto found, attribute_of(machine, object, name));
     if (found)
         return std::move(*found);
@@ -144,10 +163,10 @@ Result<Value> subscript(Machine& machine, const Value& object, const Value& key)
 Result<std::optional<SlicePlaces>> slice_places(const Value& start, const Value& stop, const Value& step,
                                                 std::size_t length) {
     for (const Value* part : {&start, &stop, &step}) {
-        if (!part->is(Type::none) && !integer_of(*part))
+        if (!part->is(Type::none) && !clamped_integer_of(*part))
             return std::optional<SlicePlaces>();
     }
-    const int64_t stride = step.is(Type::none) ? 1 : *integer_of(step);
+    const int64_t stride = step.is(Type::none) ? 1 : *clamped_integer_of(step);
     if (stride == 0)
         return value_error("slice step cannot be zero");
     const auto size = static_cast<int64_t>(length);
@@ -156,7 +175,7 @@ Result<std::optional<SlicePlaces>> slice_places(const Value& start, const Value&
     const auto place = [&](const Value& part, int64_t fallback) {
         if (part.is(Type::none))
             return fallback;
-        const int64_t given = *integer_of(part);
+        const int64_t given = *clamped_integer_of(part);
         return std::clamp(given < 0 ? given + size : given, lowest, highest);
     };
     const int64_t first = place(start, stride < 0 ? highest : lowest);

@@ -17,6 +17,9 @@ Result<Value> subscript(Machine& machine, const Value& object, const Value& key)
 Result<Value> sliced(Machine& machine, const Value& object, const Value& start, const Value& stop,
                      const Value& step);
 
+/// The item at a key or place alone; nothing where Python raises TypeError or LookupError.
+Result<std::optional<Value>> item_of(Machine& machine, const Value& object, const Value& key);
+
 /// The attribute alone, without a look at the items.
 Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object, std::string_view name);
 

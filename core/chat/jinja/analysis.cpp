@@ -46,6 +46,7 @@ private:
     void inner(Statement& statement, Frame& frame);
     void loop(For& loop, Frame& frame);
     void macro(Macro& macro, const Frame& frame);
+    void named_block(NamedBlock& block);
     void nested(Block& block, Hidden& hidden, const Frame& frame);
     void check(const ExpressionPtr& expression, bool is_soft);
     void fail(Position at, std::string_view message) {
@@ -123,6 +124,8 @@ void Analysis::mentions(const Block& block, Frame& frame, bool is_conditional) {
         } else if (const auto* with = std::get_if<With>(&statement->node)) {
             for (const auto& value : with->values)
                 reads(value, frame);
+        } else if (const auto* autoescape = std::get_if<Autoescape>(&statement->node)) {
+            reads(autoescape->wanted, frame);
         }
     }
 }
@@ -169,8 +172,15 @@ void Analysis::loop(For& loop, Frame& frame) {
 }
 
 void Analysis::macro(Macro& macro, const Frame& frame) {
-    const auto used = uses_undeclared(macro.body, {"caller", "kwargs", "varargs"});
+    auto used = uses_undeclared(macro.body, {"caller", "kwargs", "varargs"});
     macro.uses_caller = used.count("caller") > 0;
+    for (const Parameter& parameter : macro.parameters) {
+        if (parameter.name == "caller" && macro.uses_caller && parameter.fallback == nullptr) {
+            fail(parameter.at, "When defining macros or call blocks the special \"caller\" argument must be "
+                               "omitted or be given a default.");
+        }
+        used.erase(parameter.name);
+    }
     macro.uses_keywords = used.count("kwargs") > 0;
     macro.uses_varargs = used.count("varargs") > 0;
     Frame inside = {.parent = &frame};
@@ -184,6 +194,18 @@ void Analysis::macro(Macro& macro, const Frame& frame) {
     mentions(macro.body, inside, false);
     inner(macro.body, inside);
     macro.hidden = std::move(inside.hidden);
+}
+
+/// A scope with nothing around it.
+void Analysis::named_block(NamedBlock& block) {
+    const auto used = uses_undeclared(block.body, {"self", "super"});
+    block.uses_self = used.count("self") > 0;
+    block.uses_super = used.count("super") > 0;
+    Frame inside;
+    inside.mentioned = used;
+    mentions(block.body, inside, false);
+    inner(block.body, inside);
+    block.hidden = std::move(inside.hidden);
 }
 
 void Analysis::inner(Block& block, Frame& frame) {
@@ -226,11 +248,13 @@ void Analysis::inner(Statement& statement, Frame& frame) {
         mentions(with->body, inside, false);
         inner(with->body, inside);
         with->hidden = std::move(inside.hidden);
-    } else if (auto* scoped = std::get_if<Scoped>(&statement.node)) {
-        Frame inside = {.parent = &frame};
-        mentions(scoped->body, inside, false);
-        inner(scoped->body, inside);
-        scoped->hidden = std::move(inside.hidden);
+    } else if (auto* generation = std::get_if<Generation>(&statement.node)) {
+        macro(generation->body, frame);
+    } else if (auto* autoescape = std::get_if<Autoescape>(&statement.node)) {
+        check(autoescape->wanted, false);
+        nested(autoescape->body, autoescape->hidden, frame);
+    } else if (auto* block = std::get_if<NamedBlock>(&statement.node)) {
+        named_block(*block);
     } else if (std::holds_alternative<Break>(statement.node) && !frame.in_loop) {
         fail(statement.at, "'break' outside loop");
     } else if (std::holds_alternative<Continue>(statement.node) && !frame.in_loop) {
@@ -248,6 +272,9 @@ Status Analysis::scope(Block& block, Frame& frame) {
 
 Status analyse(Tree& tree) {
     Frame frame;
+    tree.uses_self = uses_undeclared(tree.body, {"self"}).count("self") > 0;
+    if (tree.uses_self)
+        frame.mentioned.insert("self");
     Analysis analysis;
     ETNA_CHECK(analysis.scope(tree.body, frame));
     tree.hidden = std::move(frame.hidden);

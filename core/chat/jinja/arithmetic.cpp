@@ -1,11 +1,13 @@
 // +, -, *, /, //, %, ** and the signs.
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/percent_format.hpp"
 #include "core/chat/jinja/print.hpp"
 
 #include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -20,7 +22,7 @@ Error unsupported_operands(BinaryOperator sign, const Value& left, const Value& 
 }
 
 Error overflow() {
-    return python_error("OverflowError", "an integer does not fit into 64 bits");
+    return python_error("OverflowError", "templates cannot compute integers of more than 64 bits");
 }
 
 Error division_by_zero(std::string_view message) {
@@ -42,6 +44,8 @@ double floor_remainder(double left, double right) {
 double floor_quotient(double left, double right) {
     const double remainder = floor_remainder(left, right);
     const double quotient = (left - remainder) / right;
+    if (quotient == 0)
+        return std::copysign(0.0, left / right);
     const double floored = std::floor(quotient);
     return quotient - floored > 0.5 ? floored + 1 : floored;
 }
@@ -185,6 +189,8 @@ Result<Value> multiplied(Machine& machine, const Value& left, const Value& right
     const auto is_repeatable = [](const Value& value) {
         return value.is(Type::string) || value.is_sequence();
     };
+    if ((is_repeatable(left) && right.is(Type::large)) || (is_repeatable(right) && left.is(Type::large)))
+        return python_error("OverflowError", "cannot fit 'int' into an index-sized integer");
     if (is_repeatable(left) && integer_of(right))
         return repeated(machine, left, *integer_of(right));
     if (is_repeatable(right) && integer_of(left))
@@ -198,33 +204,19 @@ Result<Value> multiplied(Machine& machine, const Value& left, const Value& right
 
 } // namespace
 
-bool is_number(const Value& value) {
-    return value.is(Type::boolean) || value.is(Type::integer) || value.is(Type::real);
-}
-
-double real_of(const Value& number) {
-    if (number.is(Type::real))
-        return number.real();
-    return number.is(Type::boolean) ? static_cast<double>(number.boolean())
-                                    : static_cast<double>(number.integer());
-}
-
-std::optional<int64_t> integer_of(const Value& value) {
-    if (value.is(Type::integer))
-        return value.integer();
-    if (value.is(Type::boolean))
-        return value.boolean() ? 1 : 0;
-    return {};
-}
-
 Result<Value> binary(Machine& machine, BinaryOperator sign, const Value& left, const Value& right) {
     if (sign == BinaryOperator::modulo && left.is(Type::string))
         return percent_format(machine, left, right);
     if (left.is(Type::undefined) || right.is(Type::undefined))
         return undefined_error(left.is(Type::undefined) ? left : right);
     if (is_number(left) && is_number(right)) {
-        if (left.is(Type::real) || right.is(Type::real))
-            return on_reals(sign, real_of(left), real_of(right));
+        if (left.is(Type::real) || right.is(Type::real)) {
+            ETNA_TRY(const double first, float_of(left));
+            ETNA_TRY(const double second, float_of(right));
+            return on_reals(sign, first, second);
+        }
+        if (left.is(Type::large) || right.is(Type::large))
+            return overflow();
         return on_integers(sign, *integer_of(left), *integer_of(right));
     }
     if (sign == BinaryOperator::add)
@@ -234,16 +226,30 @@ Result<Value> binary(Machine& machine, BinaryOperator sign, const Value& left, c
     return unsupported_operands(sign, left, right);
 }
 
-Result<Value> negated(const Value& value, UnaryOperator sign) {
+Result<double> float_of(const Value& number) {
+    const double real = real_of(number);
+    if (number.is(Type::large) && std::isinf(real))
+        return python_error("OverflowError", "int too large to convert to float");
+    return real;
+}
+
+Result<Value> negated(Machine& machine, const Value& value, UnaryOperator sign) {
     const bool is_negation = sign == UnaryOperator::negate;
     if (value.is(Type::undefined))
         return undefined_error(value);
     if (value.is(Type::real))
         return Value(is_negation ? -value.real() : value.real());
-    if (const auto integer = integer_of(value))
-        return is_negation ? on_integers(BinaryOperator::subtract, 0, *integer) : Value(*integer);
-    return type_error(
-        fmt::format("bad operand type for unary {}: '{}'", is_negation ? '-' : '+', type_name(value)));
+    if (!is_number(value)) {
+        return type_error(
+            fmt::format("bad operand type for unary {}: '{}'", is_negation ? '-' : '+', type_name(value)));
+    }
+    const auto integer = integer_of(value);
+    if (!is_negation)
+        return integer ? Value(*integer) : value;
+    if (integer && *integer != std::numeric_limits<int64_t>::min())
+        return Value(-*integer);
+    const std::string text = integer_text(value);
+    return machine.integer(text[0] == '-' ? text.substr(1) : "-" + text);
 }
 
 } // namespace etna::chat::jinja

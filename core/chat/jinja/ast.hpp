@@ -160,7 +160,7 @@ struct Parameter {
     ExpressionPtr fallback = {}; ///< or null
 };
 struct Macro {
-    std::string name; ///< "caller" for the body of a call block
+    std::string name; ///< empty for the body of a call block
     std::vector<Parameter> parameters;
     Block body;
     bool uses_caller = false; ///< filled in by the analysis, as are these
@@ -183,9 +183,25 @@ struct With {
     Block body;
     Hidden hidden;
 };
-/// `generation` and `block`: a scope of its own that prints what it holds.
-struct Scoped {
+/// `generation`: a macro without parameters, called where it stands.
+struct Generation {
+    Macro body;
+};
+/// `autoescape`: whether what is printed inside becomes HTML text.
+struct Autoescape {
+    ExpressionPtr wanted;
     Block body;
+    Hidden hidden;
+};
+/// `block`: printed where it stands and by self.name(). Unless it is scoped, it sees the variables of the
+/// template's top level only.
+struct NamedBlock {
+    std::string name;
+    bool is_scoped = false;
+    bool is_required = false; ///< to be filled in by another template, which never comes
+    Block body;
+    bool uses_self = false; ///< filled in by the analysis, as are these
+    bool uses_super = false;
     Hidden hidden;
 };
 struct Break {};
@@ -197,13 +213,15 @@ struct Load {
 
 struct Statement {
     Position at;
-    std::variant<Output, If, For, Set, SetBlock, Macro, CallBlock, FilterBlock, With, Scoped, Break, Continue,
-                 Load>
+    std::variant<Output, If, For, Set, SetBlock, Macro, CallBlock, FilterBlock, With, Generation, Autoescape,
+                 NamedBlock, Break, Continue, Load>
         node;
 };
 
 struct Tree {
     Block body;
+    std::vector<const NamedBlock*> blocks; ///< all of them, wherever they stand in `body`
+    bool uses_self = false;                ///< filled in by the analysis, as is this
     Hidden hidden;
 };
 

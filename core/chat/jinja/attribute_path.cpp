@@ -2,6 +2,7 @@
 
 #include "core/chat/jinja/access.hpp"
 #include "core/chat/jinja/number_text.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/text.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ Result<std::vector<Value>> attribute_path(const Value* attribute) {
     for (const std::string& part : split(attribute->string(), ".", -1)) {
         const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
         const auto number = is_number ? parse_integer(part, 10) : std::nullopt;
-        path.push_back(number ? Value(*number) : Value(part));
+        path.push_back(number ? integer_value(*number) : Value(part));
     }
     return path;
 }

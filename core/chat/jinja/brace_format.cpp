@@ -102,7 +102,7 @@ Result<std::string> BraceFormat::field(std::string_view inside, int depth_left) 
     }
     if (conversion != 0) {
         ETNA_TRY(auto text, conversion == 's' ? to_text(machine_, value) : to_repr(machine_, value));
-        value = Value(text);
+        value = Value(conversion == 'a' ? ascii_only(text) : text);
     }
     ETNA_TRY(const auto spec, parse_format_spec(spec_text));
     ETNA_TRY(auto text, formatted(machine_, value, spec));

@@ -1,4 +1,4 @@
-// Methods of list, tuple, dict, int and float.
+// Methods of list, tuple and dict.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/methods.hpp"
@@ -8,7 +8,6 @@
 #include "core/chat/jinja/sorting.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -29,30 +28,33 @@ Status admit(Machine& machine, const std::shared_ptr<Container>& container, cons
     return {};
 }
 
+// count() and index() are those of ranges too.
+
 Result<Value> count(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const auto cursor, iterate(machine, self));
     int64_t found = 0;
-    for (const Value& item : self.sequence()->items) {
-        ETNA_TRY(const bool same, equal(machine, item, *arguments.at(0)));
+    while (true) {
+        ETNA_TRY(const auto item, cursor->next(machine));
+        if (!item)
+            return Value(found);
+        ETNA_TRY(const bool same, equal(machine, *item, *arguments.at(0)));
         found += same ? 1 : 0;
     }
-    return Value(found);
-}
-
-Result<std::optional<std::size_t>> place_of(Machine& machine, const Value& self, const Value& wanted) {
-    const auto& items = self.sequence()->items;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        ETNA_TRY(const bool same, equal(machine, items[i], wanted));
-        if (same)
-            return std::optional(i);
-    }
-    return std::optional<std::size_t>();
 }
 
 Result<Value> index(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto place, place_of(machine, self, *arguments.at(0)));
-    if (place)
-        return Value(static_cast<int64_t>(*place));
+    ETNA_TRY(const auto cursor, iterate(machine, self));
+    for (int64_t place = 0;; ++place) {
+        ETNA_TRY(const auto item, cursor->next(machine));
+        if (!item)
+            break;
+        ETNA_TRY(const bool same, equal(machine, *item, *arguments.at(0)));
+        if (same)
+            return Value(place);
+    }
     ETNA_TRY(const auto wanted, to_repr(machine, *arguments.at(0)));
+    if (self.is(Type::object))
+        return value_error(wanted + " is not in range");
     return value_error(self.is(Type::tuple) ? "tuple.index(x): x not in tuple" : wanted + " is not in list");
 }
 
@@ -104,13 +106,16 @@ Result<Value> pop(Machine& machine, const Value& self, const Bound& arguments) {
 }
 
 Result<Value> remove(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto place, place_of(machine, self, *arguments.at(0)));
-    if (!place)
-        return value_error("list.remove(x): x not in list");
-    ETNA_CHECK(machine.keep(self.sequence()));
     auto& items = self.sequence()->items;
-    items.erase(items.begin() + static_cast<std::ptrdiff_t>(*place));
-    return Value(None{});
+    for (std::size_t place = 0; place < items.size(); ++place) {
+        ETNA_TRY(const bool same, equal(machine, items[place], *arguments.at(0)));
+        if (!same)
+            continue;
+        ETNA_CHECK(machine.keep(self.sequence()));
+        items.erase(items.begin() + static_cast<std::ptrdiff_t>(place));
+        return Value(None{});
+    }
+    return value_error("list.remove(x): x not in list");
 }
 
 Result<Value> clear_list(Machine& machine, const Value& self, const Bound& /*arguments*/) {
@@ -239,29 +244,22 @@ Result<Value> clear_dict(Machine& machine, const Value& self, const Bound& /*arg
     return Value(None{});
 }
 
-Result<Value> is_integer(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
-    return Value(std::isfinite(self.real()) && std::floor(self.real()) == self.real());
-}
-
-Result<Value> bit_length(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
-    const int64_t number = *integer_of(self);
-    uint64_t magnitude = number < 0 ? 0 - static_cast<uint64_t>(number) : static_cast<uint64_t>(number);
-    int64_t bits = 0;
-    for (; magnitude != 0; magnitude >>= 1)
-        ++bits;
-    return Value(bits);
+Result<Value> fromkeys(Machine& machine, const Value& /*self*/, const Bound& arguments) {
+    ETNA_TRY(const auto keys, items_of(machine, *arguments.at(0)));
+    std::vector<Dict::Entry> entries;
+    entries.reserve(keys.size());
+    for (const Value& key : keys)
+        entries.push_back({key, arguments.at(1) != nullptr ? *arguments.at(1) : Value(None{})});
+    return machine.dict(std::move(entries));
 }
 
 constexpr Native of_tuples[] = {{"count", "/value", 1, count}, {"index", "/value", 1, index}};
 constexpr Native of_lists[] = {
     {"copy", "", 0, copy_list}, {"count", "/value", 1, count}, {"index", "/value", 1, index}};
-constexpr Native of_dicts[] = {{"copy", "", 0, copy_dict},
-                               {"get", "/key default", 1, get},
-                               {"items", "", 0, viewed<View::items>},
-                               {"keys", "", 0, viewed<View::keys>},
-                               {"values", "", 0, viewed<View::values>}};
-constexpr Native of_reals[] = {{"is_integer", "", 0, is_integer}};
-constexpr Native of_integers[] = {{"bit_length", "", 0, bit_length}};
+constexpr Native of_dicts[] = {
+    {"copy", "", 0, copy_dict},          {"fromkeys", "/iterable value", 1, fromkeys},
+    {"get", "/key default", 1, get},     {"items", "", 0, viewed<View::items>},
+    {"keys", "", 0, viewed<View::keys>}, {"values", "", 0, viewed<View::values>}};
 constexpr Native changing_lists[] = {
     {"append", "/object", 1, append},   {"clear", "", 0, clear_list},
     {"extend", "/iterable", 1, extend}, {"insert", "/index object", 2, insert},
@@ -285,10 +283,6 @@ std::span<const Native> tuple_methods() {
 
 std::span<const Native> dict_methods() {
     return of_dicts;
-}
-
-std::span<const Native> number_methods(Type type) {
-    return type == Type::real ? std::span<const Native>(of_reals) : std::span<const Native>(of_integers);
 }
 
 std::span<const Native> list_mutations() {

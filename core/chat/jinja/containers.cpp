@@ -1,26 +1,15 @@
 #include "core/chat/jinja/containers.hpp"
 
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/object.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 namespace etna::chat::jinja {
 namespace {
 
 constexpr std::size_t indexed_from = 8; ///< smaller dicts are searched from end to end
-
-bool is_number(const Value& value) {
-    return value.is(Type::boolean) || value.is(Type::integer) || value.is(Type::real);
-}
-
-double real_of(const Value& number) {
-    if (number.is(Type::real))
-        return number.real();
-    return number.is(Type::boolean) ? static_cast<double>(number.boolean())
-                                    : static_cast<double>(number.integer());
-}
 
 } // namespace
 
@@ -56,10 +45,8 @@ std::size_t hash_of(const Value& key) {
 bool keys_equal(const Value& left, const Value& right) {
     if (left.is(Type::string) && right.is(Type::string))
         return left.string() == right.string();
-    if (left.is(Type::integer) && right.is(Type::integer))
-        return left.integer() == right.integer();
     if (is_number(left) && is_number(right))
-        return real_of(left) == real_of(right);
+        return number_order(left, right) == 0;
     if (left.is(Type::tuple) && right.is(Type::tuple)) {
         const auto& mine = left.sequence()->items;
         const auto& theirs = right.sequence()->items;

@@ -51,6 +51,12 @@ struct Text {
     Charge charge;
 };
 
+/// An integer that does not fit into 64 bits.
+struct LargeInteger {
+    std::string decimal; ///< its digits without zeros in front, after a - where it is negative
+    Charge charge = {};
+};
+
 /// A list or, where `is_tuple`, a tuple.
 struct List {
     std::vector<Value> items;

@@ -27,9 +27,12 @@ Result<Value> Interpreter::evaluate(const Expression& expression) {
 }
 
 Value Interpreter::look_up(std::string_view name) {
+    const auto* exported = top_->find(name);
     if (const auto* variable = scope_->find(name)) {
         if (*variable)
             return **variable;
+    } else if (exported != nullptr && *exported) { // in a block, which stands in no other scope
+        return **exported;
     } else if (const Value* given = context_->find(name)) {
         return *given;
     } else if (auto global = global_value(name)) {
@@ -70,7 +73,7 @@ Result<Value> Interpreter::value_of(const DictLiteral& dict, Position /*at*/) {
 Result<Value> Interpreter::value_of(const Unary& unary, Position /*at*/) {
     ETNA_TRY(const auto operand, evaluate(unary.operand));
     if (unary.sign != UnaryOperator::logical_not)
-        return negated(operand, unary.sign);
+        return negated(machine_, operand, unary.sign);
     ETNA_TRY(const bool truth, is_true(machine_, operand));
     return Value(!truth);
 }
@@ -101,15 +104,24 @@ Result<Value> Interpreter::value_of(const Compare& comparison, Position /*at*/) 
     return Value(true);
 }
 
+/// Text; within {% autoescape true %} HTML text as soon as one part is.
 Result<Value> Interpreter::value_of(const Concatenation& parts, Position /*at*/) {
-    std::string text;
+    std::vector<Value> pieces;
+    bool is_markup = false;
     for (const auto& part : parts.parts) {
-        ETNA_TRY(const auto value, evaluate(part));
-        ETNA_TRY(const auto piece, to_text(machine_, value));
-        ETNA_CHECK(machine_.room_for(text.size() + piece.size()));
-        text += piece;
+        ETNA_TRY(auto piece, evaluate(part));
+        is_markup = is_markup || (escaping_ == Escaping::on && piece.is_markup());
+        pieces.push_back(std::move(piece));
     }
-    return machine_.text(std::move(text));
+    std::string text;
+    for (const Value& piece : pieces) {
+        ETNA_TRY(auto added, to_text(machine_, piece));
+        if (is_markup && !piece.is_markup())
+            added = escaped(added);
+        ETNA_CHECK(machine_.room_for(text.size() + added.size()));
+        text += added;
+    }
+    return machine_.text(std::move(text), is_markup);
 }
 
 Result<Value> Interpreter::value_of(const Condition& condition, Position at) {

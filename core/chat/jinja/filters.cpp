@@ -9,7 +9,8 @@ namespace etna::chat::jinja {
 namespace {
 
 const Native* find_filter(std::string_view name) {
-    for (const auto table : {text_filters(), number_filters(), sequence_filters(), selection_filters()}) {
+    for (const auto table : {text_filters(), wrap_filters(), pretty_filters(), url_filters(),
+                             number_filters(), sequence_filters(), selection_filters()}) {
         if (const Native* found = find_native(table, name))
             return found;
     }

@@ -14,6 +14,9 @@ Result<Value> call_filter(Machine& machine, std::string_view name, const Value& 
 
 // The filters by what they are about.
 std::span<const Native> text_filters();      ///< strings to strings
+std::span<const Native> wrap_filters();      ///< lines of a width
+std::span<const Native> pretty_filters();    ///< pprint
+std::span<const Native> url_filters();       ///< addresses of the web
 std::span<const Native> number_filters();    ///< numbers, sizes and lengths
 std::span<const Native> sequence_filters();  ///< lists, dicts and their parts
 std::span<const Native> selection_filters(); ///< map, select, sort, groupby and their like

@@ -3,6 +3,7 @@
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
 #include "core/chat/jinja/number_text.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -15,24 +16,19 @@
 namespace etna::chat::jinja {
 namespace {
 
-Result<Value> absolute(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
+Result<Value> absolute(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::undefined))
         return type_error("bad operand type for abs(): 'Undefined'");
     if (self.is(Type::real))
         return Value(std::fabs(self.real()));
-    if (const auto integer = integer_of(self))
-        return *integer < 0 ? negated(self, UnaryOperator::negate) : Result<Value>(Value(*integer));
+    if (is_number(self)) {
+        const bool is_negative = number_order(self, Value(int64_t{0})) < 0;
+        return negated(machine, self, is_negative ? UnaryOperator::negate : UnaryOperator::plus);
+    }
     return type_error(fmt::format("bad operand type for abs(): '{}'", type_name(self)));
 }
 
-/// A float as an integer, towards zero; nothing where it is none or too large.
-std::optional<int64_t> whole(double number) {
-    if (!(std::fabs(number) < 9.2e18))
-        return {};
-    return static_cast<int64_t>(number);
-}
-
-Result<Value> integer(Machine& /*machine*/, const Value& self, const Bound& arguments) {
+Result<Value> integer(Machine& machine, const Value& self, const Bound& arguments) {
     const Value fallback = arguments.at(0) != nullptr ? *arguments.at(0) : Value(int64_t{0});
     int64_t base = 10;
     if (const Value* given = arguments.at(1)) {
@@ -40,30 +36,31 @@ Result<Value> integer(Machine& /*machine*/, const Value& self, const Bound& argu
     }
     if (self.is(Type::undefined))
         return undefined_error(self);
-    if (const auto number = integer_of(self))
-        return Value(*number);
+    if (is_number(self) && !self.is(Type::real))
+        return negated(machine, self, UnaryOperator::plus);
     std::optional<double> real;
     if (self.is(Type::string)) {
-        if (const auto number =
-                parse_integer(self.string(), static_cast<int>(std::clamp<int64_t>(base, -1, 99))))
-            return Value(*number);
-        real = parse_real(self.string());
+        const std::string& text = self.string();
+        const std::size_t digits = std::min(text.size(), integer_digits_max);
+        ETNA_CHECK(machine.spend(base == 10 ? text.size() : text.size() + digits * digits));
+        if (auto number = parse_integer(text, static_cast<int>(std::clamp<int64_t>(base, -1, 99))))
+            return machine.integer(std::move(*number));
+        real = parse_real(text);
     } else if (self.is(Type::real)) {
         real = self.real();
     }
     if (real && std::isinf(*real))
         return python_error("OverflowError", "cannot convert float infinity to integer");
-    const auto number = real ? whole(*real) : std::nullopt;
-    if (real && !number && !std::isnan(*real))
-        return python_error("OverflowError", "an integer does not fit into 64 bits");
-    return number ? Value(*number) : fallback;
+    return real && !std::isnan(*real) ? machine.integer(whole_text(*real)) : fallback;
 }
 
 Result<Value> real(Machine& /*machine*/, const Value& self, const Bound& arguments) {
     if (self.is(Type::undefined))
         return undefined_error(self);
-    if (is_number(self))
-        return Value(real_of(self));
+    if (is_number(self)) {
+        ETNA_TRY(const double number, float_of(self));
+        return Value(number);
+    }
     const auto number = self.is(Type::string) ? parse_real(self.string()) : std::nullopt;
     if (number)
         return Value(*number);
@@ -102,23 +99,27 @@ Result<Value> round(Machine& machine, const Value& self, const Bound& arguments)
         if (self.is(Type::real))
             return Value(rounded(self.real(), digits));
         if (digits >= 0)
-            return Value(*integer_of(self));
-        return Value(static_cast<int64_t>(rounded(real_of(self), digits)));
+            return negated(machine, self, UnaryOperator::plus);
+        const auto places = static_cast<std::size_t>(
+            std::min<uint64_t>(0 - static_cast<uint64_t>(digits), integer_digits_max + 2));
+        return machine.integer(rounded_text(integer_text(self), places));
     }
     ETNA_TRY(const auto scale, binary(machine, BinaryOperator::power, Value(int64_t{10}), Value(digits)));
     ETNA_TRY(const auto scaled, binary(machine, BinaryOperator::multiply, self, scale));
     const double value = method == "ceil" ? std::ceil(real_of(scaled)) : std::floor(real_of(scaled));
-    const auto whole_value = whole(value);
-    if (!whole_value)
-        return python_error("OverflowError", "cannot convert float to integer");
-    return binary(machine, BinaryOperator::divide, Value(*whole_value), scale);
+    if (!std::isfinite(value)) {
+        return std::isnan(value) ? value_error("cannot convert float NaN to integer")
+                                 : python_error("OverflowError", "cannot convert float infinity to integer");
+    }
+    const Value whole = scaled.is(Type::real) ? Value(value + 0.0) : scaled; // and no negative zero
+    return binary(machine, BinaryOperator::divide, whole, scale);
 }
 
 Result<Value> file_size(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const bool is_binary, flag(machine, arguments.at(0), false));
     std::optional<double> bytes;
     if (is_number(self)) {
-        bytes = real_of(self);
+        ETNA_TRY(bytes, float_of(self));
     } else if (self.is(Type::string)) {
         bytes = parse_real(self.string());
     }
@@ -127,8 +128,10 @@ Result<Value> file_size(Machine& machine, const Value& self, const Bound& argume
     const double base = is_binary ? 1024 : 1000;
     if (*bytes == 1)
         return machine.text("1 Byte");
+    if (std::isinf(*bytes) && *bytes < 0)
+        return python_error("OverflowError", "cannot convert float infinity to integer");
     if (*bytes < base)
-        return machine.text(fmt::format("{} Bytes", static_cast<int64_t>(std::max(*bytes, -9e18))));
+        return machine.text(whole_text(*bytes) + " Bytes");
     const std::string_view prefixes = is_binary ? "KMGTPEZY" : "kMGTPEZY";
     double unit = base;
     for (std::size_t i = 0; i < prefixes.size(); ++i) {
@@ -153,8 +156,7 @@ Result<Value> word_count(Machine& machine, const Value& self, const Bound& /*arg
     bool in_word = false;
     for (std::size_t position = 0; position < text.size();) {
         const Decoded decoded = decode_at(text, position);
-        const bool is_letter = decoded.code_point == '_' || has(decoded.code_point, Property::alphabetic) ||
-                               is_numeric(decoded.code_point);
+        const bool is_letter = is_word_letter(decoded.code_point);
         words += is_letter && !in_word ? 1 : 0;
         in_word = is_letter;
         position += decoded.bytes;

@@ -57,25 +57,30 @@ Result<Value> last(Machine& machine, const Value& self, const Bound& /*arguments
     return item ? std::move(*item) : undefined("No last item, sequence was empty.");
 }
 
+/// Texts with a separator between them; within {% autoescape true %} HTML text as soon as one of them is.
 Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) {
-    std::string separator;
-    if (const Value* given = arguments.at(0)) {
-        ETNA_TRY(separator, to_text(machine, *given));
-    }
+    const Value separator = arguments.at(0) != nullptr ? *arguments.at(0) : Value("");
     ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
-    ETNA_TRY(const auto cursor, iterate(machine, self));
+    ETNA_TRY(auto all, items_of(machine, self));
+    bool is_markup = machine.escapes() && separator.is_markup();
+    for (Value& item : all) {
+        ETNA_TRY(item, follow(machine, item, path));
+        is_markup = is_markup || (machine.escapes() && item.is_markup());
+    }
+    const auto text_of = [&](const Value& value) -> Result<std::string> {
+        ETNA_TRY(auto text, to_text(machine, value));
+        return is_markup && !value.is_markup() ? escaped(text) : text;
+    };
+    ETNA_TRY(const auto between, text_of(separator));
     std::string out;
-    for (bool is_first = true;; is_first = false) {
-        ETNA_TRY(const auto item, cursor->next(machine));
-        if (!item)
-            return machine.text(std::move(out));
-        ETNA_TRY(const auto value, follow(machine, *item, path));
-        ETNA_TRY(const auto part, to_text(machine, value));
-        ETNA_CHECK(machine.spend(part.size() + separator.size()));
-        ETNA_CHECK(machine.room_for(out.size() + part.size() + separator.size()));
-        out += is_first ? "" : separator;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        ETNA_TRY(const auto part, text_of(all[i]));
+        ETNA_CHECK(machine.spend(part.size() + between.size()));
+        ETNA_CHECK(machine.room_for(out.size() + part.size() + between.size()));
+        out += i == 0 ? "" : between;
         out += part;
     }
+    return machine.text(std::move(out), is_markup);
 }
 
 Result<Value> items(Machine& machine, const Value& self, const Bound& /*arguments*/) {

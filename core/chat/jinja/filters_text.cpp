@@ -18,12 +18,14 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// The value itself where it is a string (markup stays markup), else its text.
-Result<Value> soft_text(Machine& machine, const Value& value) {
-    if (value.is(Type::string))
-        return value;
+Result<Value> plain_text(Machine& machine, const Value& value) {
     ETNA_TRY(auto text, to_text(machine, value));
     return machine.text(std::move(text));
+}
+
+/// The value itself where it is a string (markup stays markup), else its text.
+Result<Value> soft_text(Machine& machine, const Value& value) {
+    return value.is(Type::string) ? Result<Value>(value) : plain_text(machine, value);
 }
 
 /// The string method of the same name.
@@ -60,17 +62,30 @@ Result<Value> center(Machine& machine, const Value& self, const Bound& arguments
                      {arguments.at(0) != nullptr ? *arguments.at(0) : Value(int64_t{80})});
 }
 
+Result<Value> escape(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    if (self.is_markup())
+        return self;
+    ETNA_TRY(const auto text, to_text(machine, self));
+    ETNA_CHECK(machine.reserve(text.size() * 6));
+    return machine.text(escaped(text), true);
+}
+
 Result<Value> replace(Machine& machine, const Value& self, const Bound& arguments) {
-    std::vector<Value> parts;
-    for (const Value* part : {&self, arguments.at(0), arguments.at(1)}) {
-        ETNA_TRY(auto text, to_text(machine, *part));
-        ETNA_TRY(auto value, machine.text(std::move(text)));
-        parts.push_back(std::move(value));
+    const auto text_of = [&](const Value& value) {
+        return machine.escapes() ? soft_text(machine, value) : plain_text(machine, value);
+    };
+    ETNA_TRY(auto text, text_of(self));
+    ETNA_TRY(const auto old_part, text_of(*arguments.at(0)));
+    ETNA_TRY(const auto new_part, text_of(*arguments.at(1)));
+    if (!text.is_markup() && (old_part.is_markup() || new_part.is_markup())) {
+        ETNA_TRY(text, escape(machine, text, {}));
     }
     const Value* count = arguments.at(2);
-    return by_method(
-        machine, parts[0], "replace",
-        {parts[1], parts[2], count != nullptr && !count->is(Type::none) ? *count : Value(int64_t{-1})});
+    const bool is_counted = count != nullptr && !count->is(Type::none);
+    ETNA_TRY(const auto method, bound_method(machine, text, *find_native(string_methods(), "replace")));
+    return call(
+        machine, method,
+        {.positional = {old_part, new_part, is_counted ? *count : Value(int64_t{-1})}, .keyword = {}});
 }
 
 Result<Value> string(Machine& machine, const Value& self, const Bound& /*arguments*/) {
@@ -80,14 +95,6 @@ Result<Value> string(Machine& machine, const Value& self, const Bound& /*argumen
 Result<Value> safe(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_TRY(auto text, to_text(machine, self));
     return machine.text(std::move(text), true);
-}
-
-Result<Value> escape(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    if (self.is_markup())
-        return self;
-    ETNA_TRY(const auto text, to_text(machine, self));
-    ETNA_CHECK(machine.reserve(text.size() * 6));
-    return machine.text(escaped(text), true);
 }
 
 Result<Value> force_escape(Machine& machine, const Value& self, const Bound& /*arguments*/) {
@@ -184,54 +191,6 @@ Result<Value> truncate(Machine& machine, const Value& self, const Bound& argumen
     return machine.text(kept + end, self.is_markup());
 }
 
-bool is_unreserved(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') ||
-           std::string_view("_.-~").find(letter) != std::string_view::npos;
-}
-
-enum class Quoting : uint8_t { path, query };
-
-std::string url_quoted(std::string_view text, Quoting quoting) {
-    std::string out;
-    for (const char letter : text) {
-        if (is_unreserved(letter) || (letter == '/' && quoting == Quoting::path)) {
-            out += letter;
-        } else if (letter == ' ' && quoting == Quoting::query) {
-            out += '+';
-        } else {
-            out += fmt::format("%{:02X}", static_cast<uint8_t>(letter));
-        }
-    }
-    return out;
-}
-
-Result<Value> urlencode(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    if (self.is(Type::string) || !is_iterable(machine, self)) {
-        ETNA_TRY(const auto text, to_text(machine, self));
-        ETNA_CHECK(machine.reserve(text.size() * 3));
-        return machine.text(url_quoted(text, Quoting::path));
-    }
-    Value pairs = self;
-    if (self.is(Type::dict)) {
-        ETNA_TRY(pairs, call_native(machine, *find_native(dict_methods(), "items"), self, {}));
-    }
-    ETNA_TRY(const auto items, items_of(machine, pairs));
-    std::string out;
-    for (const Value& item : items) {
-        ETNA_TRY(const auto parts, items_of(machine, item));
-        if (parts.size() != 2)
-            return value_error(fmt::format("not enough values to unpack (expected 2, got {})", parts.size()));
-        ETNA_TRY(const auto key, to_text(machine, parts[0]));
-        ETNA_TRY(const auto value, to_text(machine, parts[1]));
-        ETNA_CHECK(machine.reserve((key.size() + value.size()) * 3));
-        out += out.empty() ? "" : "&";
-        out.append(url_quoted(key, Quoting::query)).append("=").append(url_quoted(value, Quoting::query));
-        ETNA_CHECK(machine.room_for(out.size()));
-    }
-    return machine.text(std::move(out));
-}
-
 /// json.dumps() as transformers calls it: no escapes for what is not ASCII, no sorting.
 Result<Value> tojson(Machine& machine, const Value& self, const Bound& arguments) {
     JsonStyle style;
@@ -317,7 +276,7 @@ Result<Value> xmlattr(Machine& machine, const Value& self, const Bound& argument
         out += '"';
         ETNA_CHECK(machine.room_for(out.size()));
     }
-    return machine.text(std::move(out));
+    return machine.text(std::move(out), machine.escapes());
 }
 
 constexpr Native table[] = {
@@ -339,7 +298,6 @@ constexpr Native table[] = {
     {"trim", "chars", 0, trim},
     {"truncate", "length killwords end leeway", 0, truncate},
     {"upper", "", 0, upper},
-    {"urlencode", "", 0, urlencode},
     {"xmlattr", "autospace", 0, xmlattr},
 };
 

@@ -1,5 +1,7 @@
 #include "core/chat/jinja/from_json.hpp"
 
+#include "core/chat/jinja/numbers.hpp"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -15,14 +17,11 @@ public:
     bool boolean(bool value) override { return add(value); }
     bool number_integer(number_integer_t value) override { return add(static_cast<int64_t>(value)); }
     bool number_unsigned(number_unsigned_t value) override {
-        if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-            return fail("an integer does not fit into 64 bits");
-        return add(static_cast<int64_t>(value));
+        return add(integer_value(std::to_string(value)));
     }
     bool number_float(number_float_t value, const string_t& text) override {
-        if (text.find_first_of(".eE") == std::string::npos)
-            return fail("an integer does not fit into 64 bits");
-        return add(value);
+        const bool is_real = text.find_first_of(".eE") != std::string::npos;
+        return add(is_real ? Value(value) : integer_value(text));
     }
     bool string(string_t& value) override { return add(Value(value)); }
     bool binary(binary_t& /*value*/) override { return fail("binary data"); }
@@ -35,8 +34,10 @@ public:
     bool start_array(std::size_t /*size*/) override { return open(false); }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t position, const std::string& /*token*/,
-                     const nlohmann::detail::exception& /*error*/) override {
-        return fail(fmt::format("invalid at byte {}", position));
+                     const nlohmann::detail::exception& error) override {
+        constexpr int number_out_of_range = 406; // as nlohmann's documentation numbers its errors
+        return fail(fmt::format(
+            "{} at byte {}", error.id == number_out_of_range ? "a number too large" : "invalid", position));
     }
 
     Value result;

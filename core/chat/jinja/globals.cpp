@@ -1,7 +1,7 @@
 #include "core/chat/jinja/globals.hpp"
 
 #include "core/chat/jinja/errors.hpp"
-#include "core/chat/jinja/native.hpp"
+#include "core/chat/jinja/methods.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/sequences.hpp"
@@ -18,16 +18,25 @@ namespace {
 class Function final : public Object {
 public:
     using Run = Result<Value> (*)(Machine& machine, Arguments& arguments);
-    Function(std::string_view description, Run run) : description_(description), run_(run) {}
+    Function(std::string_view description, Run run, std::span<const Native> methods)
+        : description_(description), run_(run), methods_(methods) {}
 
     [[nodiscard]] std::string_view type_name() const override { return "function"; }
     Result<std::string> repr(Machine& /*machine*/) override { return description_; }
     [[nodiscard]] bool is_callable() const override { return true; }
     Result<Value> call(Machine& machine, Arguments&& arguments) override { return run_(machine, arguments); }
+    Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override {
+        const Native* method = find_native(methods_, name);
+        if (method == nullptr)
+            return std::optional<Value>();
+        ETNA_TRY(auto bound, bound_method(machine, Value(shared_from_this()), *method));
+        return std::optional<Value>(std::move(bound));
+    }
 
 private:
     std::string description_;
     Run run_;
+    std::span<const Native> methods_; ///< that are called without an object, as dict.fromkeys()
 };
 
 Result<Value> raise_exception(Machine& machine, Arguments& arguments) {
@@ -185,8 +194,9 @@ Result<Value> make_joiner(Machine& machine, Arguments& arguments) {
     return machine.object<Joiner>(depth, std::move(separator));
 }
 
-Value function(std::string_view description, Function::Run run) {
-    return Value(std::shared_ptr<Object>(std::make_shared<Function>(description, run)));
+/// Those that need no dict.
+std::span<const Native> class_methods_of_dict() {
+    return {find_native(dict_methods(), "fromkeys"), 1};
 }
 
 } // namespace
@@ -229,8 +239,11 @@ std::optional<Value> global_value(std::string_view name) {
         {"strftime_now", "<function strftime_now>", strftime_now},
     };
     for (const Global& global : globals) {
-        if (global.name == name)
-            return function(global.description, global.run);
+        if (global.name != name)
+            continue;
+        return Value(std::shared_ptr<Object>(std::make_shared<Function>(
+            global.description, global.run,
+            name == "dict" ? class_methods_of_dict() : std::span<const Native>())));
     }
     return {};
 }

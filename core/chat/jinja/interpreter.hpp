@@ -14,6 +14,10 @@ namespace etna::chat::jinja {
 
 class LoopObject;
 
+/// Whether the part of a template under way prints HTML text. Where {% autoescape %} has no constant, that
+/// shows only while it is rendered.
+enum class Escaping : uint8_t { off, on, as_machine };
+
 /// Renders one tree once. Borrows the tree and the machine.
 class Interpreter {
 public:
@@ -28,10 +32,13 @@ public:
     /// Where the innermost expression stood that failed.
     [[nodiscard]] std::optional<Position> failed_at() const { return failed_at_; }
 
-    // For macros and loops, which come back from values.
-    Result<Value> call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Arguments arguments);
+    // For macros, loops and blocks, which come back from values.
+    Result<Value> call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Escaping escaping,
+                             Arguments arguments);
     Result<Value> call_loop(const For& loop, const std::shared_ptr<Scope>& scope, const Value& items,
                             std::size_t depth);
+    [[nodiscard]] const NamedBlock* find_block(std::string_view name) const; ///< null where there is none
+    Result<Value> call_block(const NamedBlock& block, const std::shared_ptr<Scope>& around);
 
 private:
     enum class Flow : uint8_t { onward, break_loop, continue_loop };
@@ -54,7 +61,9 @@ private:
     Result<Flow> run(const CallBlock& block);
     Result<Flow> run(const FilterBlock& block);
     Result<Flow> run(const With& with);
-    Result<Flow> run(const Scoped& scoped);
+    Result<Flow> run(const Generation& generation);
+    Result<Flow> run(const Autoescape& autoescape);
+    Result<Flow> run(const NamedBlock& block);
     Result<Flow> run(const Break& statement);
     Result<Flow> run(const Continue& statement);
     Result<Flow> run(const Load& load);
@@ -64,6 +73,9 @@ private:
     Result<Flow> collect(const Block& block, const Hidden& hidden, const std::shared_ptr<Scope>& parent,
                          std::string& out);
     Result<Flow> execute_in(const Block& block, std::shared_ptr<Scope> scope);
+    Result<Flow> execute_block(const NamedBlock& block, const std::shared_ptr<Scope>& around);
+    Result<Value> self_value(const std::shared_ptr<Scope>& around);
+    [[nodiscard]] bool escapes() const;
     Result<Flow> iterate_loop(const For& loop, const std::shared_ptr<Scope>& parent, const Value& items,
                               std::size_t depth);
     Result<std::unique_ptr<Cursor>> loop_cursor(const For& loop, const std::shared_ptr<Scope>& parent,
@@ -100,8 +112,10 @@ private:
 
     const Tree& tree_;
     Machine& machine_;
+    std::shared_ptr<Scope> top_; ///< of the template; blocks see it from everywhere
     std::shared_ptr<Scope> scope_;
     std::shared_ptr<Dict> context_;
+    Escaping escaping_ = Escaping::off;
     Buffer* out_ = nullptr;
     std::vector<std::shared_ptr<Scope>> kept_;
     std::optional<Position> failed_at_;

@@ -1,6 +1,7 @@
 #include "core/chat/jinja/json.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/sorting.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -104,7 +105,8 @@ Result<std::string> JsonWriter::key(const Value& key) {
     case Type::boolean:
         return std::string(key.boolean() ? "true" : "false");
     case Type::integer:
-        return std::to_string(key.integer());
+    case Type::large:
+        return integer_text(key);
     case Type::real:
         return number_text(key.real());
     default:
@@ -157,7 +159,8 @@ Status JsonWriter::write(const Value& value) {
         text += value.boolean() ? "true" : "false";
         return {};
     case Type::integer:
-        text += std::to_string(value.integer());
+    case Type::large:
+        text += integer_text(value);
         return {};
     case Type::real:
         text += number_text(value.real());

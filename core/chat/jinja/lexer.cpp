@@ -1,9 +1,11 @@
 #include "core/chat/jinja/lexer.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/number_text.hpp"
+#include "core/chat/jinja/numbers.hpp"
+#include "core/chat/jinja/string_escapes.hpp"
 #include "core/chat/jinja/unicode.hpp"
 
-#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -283,35 +285,6 @@ Status Lexer::add_sign() {
     return {};
 }
 
-/// Appends what the escape at `position` (of the backslash) stands for; returns where the text goes on, or
-/// nothing where Python refuses it.
-std::optional<std::size_t> append_escape(std::string& out, std::string_view text, std::size_t position) {
-    const char letter = text[position + 1];
-    const std::string_view letters = "\\'\"abfnrtv";
-    const std::string_view meanings = "\\'\"\a\b\f\n\r\t\v";
-    if (const std::size_t known = letters.find(letter); known != std::string_view::npos) {
-        out += meanings[known];
-        return position + 2;
-    }
-    if (letter == '\n')
-        return position + 2;
-    const bool is_octal = letter >= '0' && letter <= '7';
-    const std::size_t digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 3;
-    if (!is_octal && digits == 3) {
-        out += '\\';
-        return position + 1;
-    }
-    const std::string_view number = text.substr(position + (is_octal ? 1 : 2), digits);
-    uint32_t code_point = 0;
-    const auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), code_point, is_octal ? 8 : 16);
-    const auto length = static_cast<std::size_t>(end - number.data());
-    if (error != std::errc() || (!is_octal && length != digits) || code_point > 0x10FFFF)
-        return {};
-    append_utf8(out, code_point);
-    return position + (is_octal ? 1 : 2) + length;
-}
-
 Status Lexer::add_string() {
     const std::size_t begin = position_;
     const char quote = source_[begin];
@@ -325,15 +298,9 @@ Status Lexer::add_string() {
     }
     const std::string_view raw = std::string_view(source_).substr(begin + 1, end - begin - 1);
     std::string text;
-    for (std::size_t i = 0; i < raw.size();) {
-        if (raw[i] != '\\') {
-            text += raw[i++];
-            continue;
-        }
-        const auto next = append_escape(text, raw, i);
-        if (!next)
-            return syntax_error(position_of(begin + 1 + i), "truncated or impossible \\ escape in a string");
-        i = *next;
+    if (const auto bad = append_unescaped(text, raw)) {
+        return syntax_error(position_of(begin + 1 + *bad),
+                            "truncated, impossible or unsupported \\ escape in a string");
     }
     add(TokenType::string, begin, std::move(text));
     position_ = end + 1;
@@ -388,15 +355,15 @@ Status Lexer::add_number() {
     const char* first = text.data() + (base == 10 ? 0 : 2);
     position_ = end;
     if (is_real) {
-        double real = 0;
-        std::from_chars(first, text.data() + text.size(), real);
-        add(TokenType::real, begin, text, real);
+        add(TokenType::real, begin, text, parse_real(text).value_or(0));
         return {};
     }
-    int64_t integer = 0;
-    if (std::from_chars(first, text.data() + text.size(), integer, base).ec != std::errc())
-        return syntax_error(position_of(begin), fmt::format("{} does not fit into 64 bits", text));
-    add(TokenType::integer, begin, text, integer);
+    if (text.size() > integer_digits_max) {
+        return syntax_error(position_of(begin),
+                            fmt::format("an integer of more than {} digits", integer_digits_max));
+    }
+    Value integer = integer_value(decimal_digits(first, base));
+    add(TokenType::integer, begin, text, std::move(integer));
     return {};
 }
 

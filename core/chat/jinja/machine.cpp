@@ -1,6 +1,7 @@
 #include "core/chat/jinja/machine.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 
 #include <algorithm>
 
@@ -61,6 +62,18 @@ Result<Value> Machine::text(std::string bytes, bool markup) {
     ETNA_CHECK(reserve(size));
     auto made = std::make_shared<Text>(std::move(bytes), markup, memory_, size);
     return Value(std::shared_ptr<const Text>(std::move(made)));
+}
+
+Result<Value> Machine::integer(std::string decimal) {
+    Value value = integer_value(std::move(decimal));
+    if (!value.is(Type::large))
+        return value;
+    const std::size_t size = value.large().decimal.size() + text_overhead_bytes;
+    ETNA_CHECK(reserve(size));
+    auto made = std::make_shared<LargeInteger>();
+    made->decimal = value.large().decimal;
+    made->charge.attach(memory_, size);
+    return Value(std::shared_ptr<const LargeInteger>(std::move(made)));
 }
 
 Result<std::shared_ptr<List>> Machine::sequence(std::vector<Value> items, bool is_tuple) {
@@ -150,7 +163,7 @@ Result<Value> Machine::adopt(const Value& value) {
         }
         return dict(std::move(entries));
     }
-    return value;
+    return value.is(Type::large) ? integer(value.large().decimal) : Result<Value>(value);
 }
 
 Status Machine::Level::check() const {

@@ -35,6 +35,7 @@ public:
     Status reserve(std::size_t bytes);
 
     Result<Value> text(std::string bytes, bool markup = false);
+    Result<Value> integer(std::string decimal); ///< of any size, as integer_value() reads it
     Result<Value> list(std::vector<Value> items);
     Result<Value> tuple(std::vector<Value> items);
     Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for a key that cannot be hashed
@@ -58,6 +59,9 @@ public:
     [[nodiscard]] Memory& memory() { return memory_; }
     [[nodiscard]] const Limits& limits() const { return limits_; }
     [[nodiscard]] Mutation mutation() const { return mutation_; }
+    /// Whether {% autoescape %} is on: filters that make text make HTML text.
+    [[nodiscard]] bool escapes() const { return escapes_; }
+    void set_escapes(bool escapes) { escapes_ = escapes; }
     [[nodiscard]] int64_t now_unix_s() const { return now_unix_s_; }
 
     /// One level of recursion for as long as it lives.
@@ -80,6 +84,7 @@ private:
     Limits limits_;
     Mutation mutation_;
     int64_t now_unix_s_;
+    bool escapes_ = false;
     Memory memory_;
     uint64_t work_ = 0;
     std::size_t levels_ = 0;

@@ -15,11 +15,15 @@ bool has_parameter(const Macro& macro, std::string_view name) {
                        [&](const Parameter& parameter) { return parameter.name == name; });
 }
 
+std::string printed_name(const Macro& macro) {
+    return macro.name.empty() ? "None" : quoted(macro.name);
+}
+
 } // namespace
 
 Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::string_view name) {
     if (name == "name")
-        return std::optional<Value>(Value(macro_.name));
+        return std::optional<Value>(macro_.name.empty() ? Value(None{}) : Value(macro_.name));
     if (name == "catch_kwargs" || name == "catch_varargs" || name == "caller") {
         return std::optional<Value>(
             name == "caller" ? macro_.uses_caller
@@ -58,9 +62,9 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
         if (arguments.take("caller")) {
             return type_error(fmt::format("macro {} was invoked with two values for the special caller "
                                           "argument. This is most likely a bug.",
-                                          quoted(macro.name)));
+                                          printed_name(macro)));
         }
-        return type_error(fmt::format("macro {} takes no keyword argument {}", quoted(macro.name),
+        return type_error(fmt::format("macro {} takes no keyword argument {}", printed_name(macro),
                                       quoted(arguments.keyword.front().first)));
     }
     if (macro.uses_varargs) {
@@ -71,7 +75,7 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
         scope->set("varargs", std::move(left));
     } else if (arguments.positional.size() > count) {
         return type_error(
-            fmt::format("macro {} takes not more than {} argument(s)", quoted(macro.name), count));
+            fmt::format("macro {} takes not more than {} argument(s)", printed_name(macro), count));
     }
     for (std::size_t i = 0; i < count; ++i) {
         const Parameter& parameter = macro.parameters[i];
@@ -86,25 +90,26 @@ Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
 }
 
 Result<Value> Interpreter::call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope,
-                                      Arguments arguments) {
+                                      Escaping escaping, Arguments arguments) {
     auto inside = std::make_shared<Scope>(scope, macro.hidden);
     const auto outside = std::exchange(scope_, inside);
+    const Escaping escaping_outside = std::exchange(escaping_, escaping);
     const Status bound = bind_parameters(macro, std::move(arguments), inside);
     scope_ = outside;
-    ETNA_CHECK(bound);
     Buffer buffer;
     buffer.charge.attach(machine_.memory(), 0);
     Buffer* const outer = std::exchange(out_, &buffer);
-    const auto flow = execute_in(macro.body, std::move(inside));
+    const auto flow = bound ? execute_in(macro.body, std::move(inside)) : Result<Flow>(bound.error());
     out_ = outer;
+    escaping_ = escaping_outside;
     if (!flow)
         return flow.error();
-    return machine_.text(std::move(buffer.text));
+    return machine_.text(std::move(buffer.text), machine_.escapes());
 }
 
 Result<Value> Interpreter::macro_value(const Macro& macro) {
     keep(scope_);
-    return machine_.object<MacroObject>(0, *this, macro, scope_);
+    return machine_.object<MacroObject>(0, *this, macro, scope_, escaping_);
 }
 
 } // namespace etna::chat::jinja

@@ -2,17 +2,23 @@
 
 #include "core/chat/jinja/native.hpp"
 
+#include <optional>
+
 namespace etna::chat::jinja {
 
 /// The methods of Python's built-in types. Those that change their object are apart: the sandbox may refuse
 /// them.
 std::span<const Native> string_methods();
 std::span<const Native> string_questions(); ///< find, count, startswith, isalpha, ... : not strings
+std::span<const Native> string_translations();
 std::span<const Native> list_methods();
 std::span<const Native> tuple_methods();
 std::span<const Native> dict_methods();
 std::span<const Native> number_methods(Type type);
 std::span<const Native> list_mutations();
 std::span<const Native> dict_mutations();
+
+/// real, imag, numerator and denominator; nothing for any other name. Precondition: is_number(number).
+Result<std::optional<Value>> number_attribute(Machine& machine, const Value& number, std::string_view name);
 
 } // namespace etna::chat::jinja

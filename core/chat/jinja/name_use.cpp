@@ -90,8 +90,14 @@ void NameUse::visit(const Statement& statement) {
         for (const auto& value : with->values)
             visit(value);
         visit(with->body);
-    } else if (const auto* scoped = std::get_if<Scoped>(&statement.node)) {
-        visit(scoped->body);
+    } else if (const auto* generation = std::get_if<Generation>(&statement.node)) {
+        visit(generation->body.body);
+    } else if (const auto* autoescape = std::get_if<Autoescape>(&statement.node)) {
+        visit(autoescape->wanted);
+        visit(autoescape->body);
+    } else if (const auto* block = std::get_if<NamedBlock>(&statement.node)) {
+        if (block->is_scoped && wanted_.count("loop") > 0)
+            found.insert("loop"); // it may be read there
     }
 }
 

@@ -1,8 +1,7 @@
 #include "core/chat/jinja/native.hpp"
 
 #include "core/chat/jinja/errors.hpp"
-#include "core/chat/jinja/operators.hpp"
-#include "core/chat/jinja/print.hpp"
+#include "core/chat/jinja/numbers.hpp"
 
 #include <algorithm>
 
@@ -32,13 +31,6 @@ public:
     }
     [[nodiscard]] bool is_callable() const override { return true; }
     Result<Value> call(Machine& machine, Arguments&& arguments) override {
-        if (self_.is_markup() && native_->escapes) {
-            for (Value& value : arguments.positional) {
-                if (value.is(Type::string) && !value.is_markup()) {
-                    ETNA_TRY(value, machine.text(escaped(value.string()), true));
-                }
-            }
-        }
         return call_native(machine, *native_, self_, std::move(arguments));
     }
 
@@ -98,6 +90,8 @@ Result<Value> call_native(Machine& machine, const Native& native, const Value& s
 Result<int64_t> integer_argument(const Value& value) {
     if (const auto integer = integer_of(value))
         return *integer;
+    if (value.is(Type::large))
+        return python_error("OverflowError", "Python int too large to convert to C ssize_t");
     return type_error(fmt::format("'{}' object cannot be interpreted as an integer", type_name(value)));
 }
 

@@ -25,7 +25,6 @@ struct Native {
     std::string_view parameters; ///< separated by a space; "*" takes any, "/..." none by name
     std::size_t required;        ///< how many of them must be given
     Result<Value> (*run)(Machine& machine, const Value& self, const Bound& arguments);
-    bool escapes = false; ///< a method of markup that escapes its strings first
 };
 
 /// TypeError where the arguments do not fit the parameters.

@@ -1,10 +1,13 @@
 #include "core/chat/jinja/number_format.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
+#include "core/chat/jinja/real_format.hpp"
 #include "core/chat/jinja/unicode.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -12,8 +15,6 @@
 
 namespace etna::chat::jinja {
 namespace {
-
-constexpr int64_t precision_max = 1000; ///< digits; Python's own bound is that of an int
 
 bool is_align(char letter) {
     return letter == '<' || letter == '>' || letter == '^' || letter == '=';
@@ -29,60 +30,75 @@ int64_t take_number(std::string_view& text) {
     return result.ec == std::errc() ? number : std::numeric_limits<int64_t>::max();
 }
 
-std::string grouped(const std::string& digits, char group) {
-    const std::size_t end = std::min(digits.find_first_not_of("0123456789"), digits.size());
-    std::string out;
-    for (std::size_t i = 0; i < end; ++i) {
-        if (i > 0 && (end - i) % 3 == 0)
-            out += group;
-        out += digits[i];
+/// Sign, "0x" and digits apart, as filling with = stands between them.
+struct NumberParts {
+    std::string sign;
+    std::string prefix;
+    std::string digits; ///< before the point or exponent
+    std::string rest;   ///< from there on
+};
+
+/// Digits with `group` between each `size` of them, and zeros in front up to the width.
+std::string grouped(const std::string& digits, char group, std::size_t size, int64_t width) {
+    std::string reversed;
+    auto left = static_cast<int64_t>(digits.size());
+    while (true) {
+        const int64_t count = std::min(static_cast<int64_t>(size), std::max({left, width, int64_t{1}}));
+        for (int64_t i = 0; i < count; ++i)
+            reversed += left > 0 ? digits[static_cast<std::size_t>(--left)] : '0';
+        width -= count;
+        if (left == 0 && width <= 0)
+            break;
+        reversed += group;
+        --width;
     }
-    return out + digits.substr(end);
+    return {reversed.rbegin(), reversed.rend()};
 }
 
-Result<std::string> real_digits(double magnitude, const FormatSpec& spec) {
-    if (spec.precision > precision_max)
-        return value_error("precision too big");
-    const int precision = spec.precision < 0 ? 6 : static_cast<int>(spec.precision);
-    switch (spec.type) {
-    case 'e':
-        return fmt::format("{:.{}e}", magnitude, precision);
-    case 'E':
-        return fmt::format("{:.{}E}", magnitude, precision);
-    case 'f':
-    case 'F':
-        return fmt::format("{:.{}f}", magnitude, precision);
-    case 'g':
-    case 'n':
-        return fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
-    case 'G':
-        return fmt::format("{:.{}G}", magnitude, std::max(precision, 1));
-    case '%':
-        return fmt::format("{:.{}f}%", magnitude * 100, precision);
-    default:
-        break;
-    }
-    if (spec.precision < 0)
-        return real_text(magnitude);
-    std::string text = fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
-    if (text.find_first_of(".en") == std::string::npos)
-        text += ".0";
-    return text;
+Status check_group(const FormatSpec& spec) {
+    constexpr std::string_view without_commas = "bcnoxX";
+    const bool is_refused = spec.group == '_' ? spec.type == 'n' || spec.type == 'c'
+                                              : without_commas.find(spec.type) != std::string_view::npos;
+    if (spec.group == 0 || spec.type == 0 || !is_refused)
+        return {};
+    return value_error(fmt::format("Cannot specify '{}' with '{}'.", spec.group, spec.type));
 }
 
-std::string integer_digits(uint64_t magnitude, const FormatSpec& spec) {
-    switch (spec.type) {
-    case 'b':
-        return (spec.alternate ? "0b" : "") + fmt::format("{:b}", magnitude);
-    case 'o':
-        return (spec.alternate ? "0o" : "") + fmt::format("{:o}", magnitude);
-    case 'x':
-        return (spec.alternate ? "0x" : "") + fmt::format("{:x}", magnitude);
-    case 'X':
-        return (spec.alternate ? "0X" : "") + fmt::format("{:X}", magnitude);
-    default:
-        return std::to_string(magnitude);
+/// Parts put together and filled.
+Result<std::string> joined(Machine& machine, NumberParts parts, const FormatSpec& spec) {
+    const std::string front = parts.sign + parts.prefix;
+    if (spec.group != 0 && !parts.digits.empty()) {
+        const bool fills_zeros = spec.align == '=' && spec.fill == "0";
+        const auto taken = static_cast<int64_t>(front.size() + parts.rest.size());
+        if (spec.width > static_cast<int64_t>(machine.limits().live_bytes))
+            return machine.room_for(machine.limits().live_bytes + 1).error();
+        const bool in_fours =
+            spec.type != 0 && std::string_view("boxX").find(spec.type) != std::string_view::npos;
+        ETNA_CHECK(machine.reserve(static_cast<std::size_t>(spec.width)));
+        parts.digits =
+            grouped(parts.digits, spec.group, in_fours ? 4 : 3, fills_zeros ? spec.width - taken : 0);
     }
+    if (spec.align != '=')
+        return aligned(machine, front + parts.digits + parts.rest, spec, '>');
+    FormatSpec inside = spec;
+    inside.align = '>';
+    inside.width -= static_cast<int64_t>(front.size());
+    ETNA_TRY(const auto filled, aligned(machine, parts.digits + parts.rest, inside, '>'));
+    return front + filled;
+}
+
+/// The digits of an integer without its sign.
+Result<std::string> integer_digits(const Value& value, const FormatSpec& spec) {
+    if (spec.type == 0 || spec.type == 'd' || spec.type == 'n') {
+        const std::string text = integer_text(value);
+        return text[0] == '-' ? text.substr(1) : text;
+    }
+    const auto integer = integer_of(value);
+    if (!integer)
+        return python_error("OverflowError", "templates write so large an integer in decimal digits only");
+    const auto bits = static_cast<uint64_t>(*integer);
+    const uint64_t magnitude = *integer < 0 ? 0 - bits : bits;
+    return fmt::format(fmt::runtime(std::string{'{', ':', spec.type, '}'}), magnitude);
 }
 
 Error unknown_code(char code, const Value& value) {
@@ -90,43 +106,45 @@ Error unknown_code(char code, const Value& value) {
         fmt::format("Unknown format code '{}' for object of type '{}'", code, type_name(value)));
 }
 
-/// Sign and digits apart, as filling with = stands between them.
+Result<std::string> formatted_character(Machine& machine, const Value& value, const FormatSpec& spec) {
+    const auto code_point = integer_of(value);
+    if (!code_point || *code_point < 0 || *code_point > 0x10FFFF)
+        return python_error("OverflowError", "%c arg not in range(0x110000)");
+    std::string character;
+    append_utf8(character, static_cast<char32_t>(*code_point));
+    return aligned(machine, character, spec, '<');
+}
+
 Result<std::string> formatted_number(Machine& machine, const Value& value, const FormatSpec& spec) {
     constexpr std::string_view real_types = "eEfFgG%";
-    const bool as_real =
-        value.is(Type::real) || (spec.type != 0 && real_types.find(spec.type) != std::string_view::npos);
+    constexpr std::string_view integer_types = "bcdnoxX";
+    const bool has_real_type = spec.type != 0 && real_types.find(spec.type) != std::string_view::npos;
+    const bool has_integer_type = spec.type != 0 && integer_types.find(spec.type) != std::string_view::npos;
+    const bool as_real = value.is(Type::real) || has_real_type;
+    if (spec.type != 0 && spec.type != 'n' && !(as_real ? has_real_type : has_integer_type))
+        return unknown_code(spec.type, value);
+    ETNA_CHECK(check_group(spec));
     bool is_negative = false;
-    std::string digits;
+    NumberParts parts;
     if (as_real) {
-        if (spec.type != 0 && spec.type != 'n' && real_types.find(spec.type) == std::string_view::npos)
-            return unknown_code(spec.type, value);
-        is_negative = std::signbit(real_of(value));
-        ETNA_TRY(digits, real_digits(std::fabs(real_of(value)), spec));
+        ETNA_TRY(const double real, float_of(value));
+        is_negative = std::signbit(real);
+        ETNA_TRY(parts.digits, real_digits(std::fabs(real), spec));
+        const std::size_t end = std::min(parts.digits.find_first_not_of("0123456789"), parts.digits.size());
+        parts.rest = parts.digits.substr(end);
+        parts.digits.resize(end);
     } else {
-        if (spec.type == 'c') {
-            std::string character;
-            append_utf8(character, static_cast<char32_t>(*integer_of(value)));
-            return aligned(machine, character, spec, '<');
-        }
-        if (spec.type != 0 && std::string_view("dnboxX").find(spec.type) == std::string_view::npos)
-            return unknown_code(spec.type, value);
         if (spec.precision >= 0)
             return value_error("Precision not allowed in integer format specifier");
-        const int64_t integer = *integer_of(value);
-        is_negative = integer < 0;
-        digits = integer_digits(
-            is_negative ? 0 - static_cast<uint64_t>(integer) : static_cast<uint64_t>(integer), spec);
+        if (spec.type == 'c')
+            return formatted_character(machine, value, spec);
+        is_negative = number_order(value, Value(int64_t{0})) < 0;
+        if (spec.alternate && has_integer_type && spec.type != 'd' && spec.type != 'n')
+            parts.prefix = {'0', spec.type};
+        ETNA_TRY(parts.digits, integer_digits(value, spec));
     }
-    if (spec.group != 0)
-        digits = grouped(digits, spec.group);
-    const std::string sign = is_negative ? "-" : (spec.sign == '-' ? "" : std::string(1, spec.sign));
-    if (spec.align != '=')
-        return aligned(machine, sign + digits, spec, '>');
-    FormatSpec rest = spec;
-    rest.align = '>';
-    rest.width -= static_cast<int64_t>(sign.size());
-    ETNA_TRY(const auto filled, aligned(machine, digits, rest, '>'));
-    return sign + filled;
+    parts.sign = is_negative ? "-" : (spec.sign == '-' ? "" : std::string(1, spec.sign));
+    return joined(machine, std::move(parts), spec);
 }
 
 } // namespace
@@ -134,7 +152,8 @@ Result<std::string> formatted_number(Machine& machine, const Value& value, const
 Result<FormatSpec> parse_format_spec(std::string_view text) {
     FormatSpec spec;
     const std::size_t first = text.empty() ? 0 : decode_at(text, 0).bytes;
-    if (text.size() > first && is_align(text[first])) {
+    const bool has_fill = text.size() > first && is_align(text[first]);
+    if (has_fill) {
         spec.fill = text.substr(0, first);
         spec.align = text[first];
         text.remove_prefix(first + 1);
@@ -152,9 +171,11 @@ Result<FormatSpec> parse_format_spec(std::string_view text) {
     if (const char sign = take("+- "))
         spec.sign = sign;
     spec.alternate = take("#") != 0;
-    if (take("0") != 0 && spec.align == 0) {
-        spec.fill.assign(1, '0');
-        spec.align = '=';
+    if (take("0") != 0) {
+        if (!has_fill)
+            spec.fill.assign(1, '0');
+        if (spec.align == 0)
+            spec.align = '=';
     }
     spec.width = std::max<int64_t>(take_number(text), 0);
     spec.group = take(",_");

@@ -1,5 +1,6 @@
 #include "core/chat/jinja/number_text.hpp"
 
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/text.hpp"
 
 #include <charconv>
@@ -34,7 +35,7 @@ bool take_sign(std::string_view& text) {
 
 } // namespace
 
-std::optional<int64_t> parse_integer(std::string_view text, int base) {
+std::optional<std::string> parse_integer(std::string_view text, int base) {
     text = stripped(text, {}, Side::both);
     const bool is_negative = take_sign(text);
     const char prefix = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
@@ -48,16 +49,15 @@ std::optional<int64_t> parse_integer(std::string_view text, int base) {
     if (base < 2 || base > 36)
         return {};
     const auto digits = without_underscores(text);
-    if (!digits || digits->empty())
+    if (!digits || digits->empty() || digits->size() > integer_digits_max)
         return {};
-    uint64_t magnitude = 0;
-    const auto result = std::from_chars(digits->data(), digits->data() + digits->size(), magnitude, base);
-    if (result.ec != std::errc() || result.ptr != digits->data() + digits->size())
-        return {};
-    const auto bound = static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) + (is_negative ? 1 : 0);
-    if (magnitude > bound)
-        return {};
-    return static_cast<int64_t>(is_negative ? 0 - magnitude : magnitude);
+    for (const char& digit : *digits) {
+        int value = 0;
+        if (std::from_chars(&digit, &digit + 1, value, base).ec != std::errc())
+            return {};
+    }
+    const std::string decimal = decimal_digits(*digits, base);
+    return is_negative && decimal != "0" ? "-" + decimal : decimal;
 }
 
 std::optional<double> parse_real(std::string_view text) {

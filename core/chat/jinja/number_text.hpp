@@ -1,14 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace etna::chat::jinja {
 
 /// Python's int(text, base) and float(text), for digits of ASCII: white space around, a sign, underscores
-/// between digits, prefixes (0x with base 16 or 0). Nothing where Python raises ValueError.
-std::optional<int64_t> parse_integer(std::string_view text, int base);
+/// between digits, prefixes (0x with base 16 or 0). Nothing where Python raises ValueError. An integer comes
+/// as decimal digits, see numbers.hpp.
+std::optional<std::string> parse_integer(std::string_view text, int base);
 std::optional<double> parse_real(std::string_view text);
 
 } // namespace etna::chat::jinja

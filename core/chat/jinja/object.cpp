@@ -13,7 +13,7 @@ std::optional<Value> Arguments::take(std::string_view name) {
         std::find_if(keyword.begin(), keyword.end(), [&](const auto& each) { return each.first == name; });
     if (found == keyword.end())
         return {};
-    Value value = std::move(found->second);
+    std::optional<Value> value(std::move(found->second));
     keyword.erase(found);
     return value;
 }

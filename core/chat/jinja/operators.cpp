@@ -3,12 +3,12 @@
 #include "core/chat/jinja/operators.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/text.hpp"
 #include "core/chat/jinja/unicode.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
@@ -16,20 +16,6 @@ namespace etna::chat::jinja {
 namespace {
 
 constexpr std::string_view order_signs[] = {"==", "!=", "<", "<=", ">", ">="};
-
-/// -1, 0 or 1; unordered is 2.
-int order_of(const Value& left, const Value& right) {
-    if (left.is(Type::real) || right.is(Type::real)) {
-        const double first = real_of(left);
-        const double second = real_of(right);
-        if (std::isnan(first) || std::isnan(second))
-            return 2;
-        return first < second ? -1 : (first > second ? 1 : 0);
-    }
-    const int64_t first = *integer_of(left);
-    const int64_t second = *integer_of(right);
-    return first < second ? -1 : (first > second ? 1 : 0);
-}
 
 bool holds(Comparison sign, int order) {
     switch (sign) {
@@ -130,7 +116,8 @@ private:
 std::string plain_repr(const Value& key) {
     switch (key.type()) {
     case Type::integer:
-        return std::to_string(key.integer());
+    case Type::large:
+        return integer_text(key);
     case Type::real:
         return real_text(key.real());
     case Type::boolean:
@@ -173,7 +160,7 @@ Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
     ETNA_CHECK(level.check());
     ETNA_CHECK(machine.spend(step_work));
     if (is_number(left) && is_number(right))
-        return order_of(left, right) == 0;
+        return number_order(left, right) == 0;
     if (left.type() != right.type())
         return false;
     if (left.is(Type::undefined))
@@ -210,7 +197,7 @@ Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const
     ETNA_CHECK(level.check());
     ETNA_CHECK(machine.spend(step_work));
     if (is_number(left) && is_number(right))
-        return holds(sign, order_of(left, right));
+        return holds(sign, number_order(left, right));
     if (left.is(Type::string) && right.is(Type::string)) {
         const int order = left.string().compare(right.string()); // bytes of UTF-8 sort as code points do
         return holds(sign, order < 0 ? -1 : (order > 0 ? 1 : 0));
@@ -279,6 +266,8 @@ Result<bool> is_true(Machine& machine, const Value& value) {
         return value.boolean();
     case Type::integer:
         return value.integer() != 0;
+    case Type::large:
+        return true;
     case Type::real:
         return value.real() != 0;
     case Type::string:

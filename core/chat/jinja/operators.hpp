@@ -10,7 +10,9 @@
 namespace etna::chat::jinja {
 
 Result<Value> binary(Machine& machine, BinaryOperator sign, const Value& left, const Value& right);
-Result<Value> negated(const Value& value, UnaryOperator sign);
+/// Python's float() of a number; OverflowError for an int beyond all floats.
+Result<double> float_of(const Value& number);
+Result<Value> negated(Machine& machine, const Value& value, UnaryOperator sign);
 
 Result<bool> equal(Machine& machine, const Value& left, const Value& right);
 /// `sign` is one of the four orders.
@@ -30,9 +32,6 @@ Result<Value> call(Machine& machine, const Value& callee, Arguments arguments);
 
 /// The error that using an undefined value raises. Precondition: value.is(Type::undefined).
 Error undefined_error(const Value& value);
-bool is_number(const Value& value); ///< bool, int or float
-double real_of(const Value& number);
-std::optional<int64_t> integer_of(const Value& value); ///< of an int or bool
 
 /// Over items of its own.
 class VectorCursor final : public Cursor {

@@ -163,11 +163,17 @@ Status Parser::statement(Block& out) {
     } else if (tag.text == "with") {
         ETNA_TRY(result->node, with_statement());
     } else if (tag.text == "generation") {
-        Scoped scope;
-        ETNA_TRY(scope.body, block_until("endgeneration"));
-        result->node = std::move(scope);
+        Generation generation;
+        ETNA_TRY(generation.body.body, block_until("endgeneration"));
+        result->node = std::move(generation);
+    } else if (tag.text == "autoescape") {
+        Autoescape autoescape;
+        ETNA_TRY(autoescape.wanted, expression());
+        ETNA_TRY(autoescape.body, block_until("endautoescape"));
+        result->node = std::move(autoescape);
     } else if (tag.text == "block") {
         ETNA_TRY(result->node, block_statement());
+        blocks_.push_back(&std::get<NamedBlock>(result->node));
     } else if (tag.text == "print") {
         ETNA_CHECK(print_statement(out));
         open_tags_.pop_back();
@@ -213,6 +219,7 @@ Error Parser::missing_end() const {
 Result<Tree> Parser::parse() {
     Tree tree;
     ETNA_TRY(tree.body, statements({}));
+    tree.blocks = std::move(blocks_);
     return tree;
 }
 

@@ -12,6 +12,8 @@ namespace etna::chat::jinja {
 
 enum class Conditions : uint8_t { allowed, left_alone }; ///< whether `a if b else c` is taken
 
+enum class Attributes : uint8_t { refused, allowed }; ///< whether `name.attribute` may be assigned
+
 /// Recursive descent over the tokens, with the precedences and messages of Jinja's own parser.
 class Parser {
 public:
@@ -68,11 +70,11 @@ private:
     Result<Macro> macro_statement();
     Result<CallBlock> call_statement();
     Result<With> with_statement();
-    Result<Scoped> block_statement();
+    Result<NamedBlock> block_statement();
     Status print_statement(Block& out);
     Result<std::vector<Parameter>> signature();
-    Result<Target> target();
-    Result<Target> target_part();
+    Result<Target> target(Attributes attributes);
+    Result<Target> target_part(Attributes attributes);
     Result<Load> load_statement();
 
     // expressions
@@ -107,6 +109,7 @@ private:
     const Limits& limits_; ///< borrowed
     std::size_t place_ = 0;
     std::size_t nesting_ = 0;
+    std::vector<const NamedBlock*> blocks_; ///< in the order of their ends
     std::vector<std::string> open_tags_;
     std::vector<std::vector<std::string>> awaited_; ///< end tags that the blocks under way wait for
 };

@@ -1,6 +1,9 @@
 // The part of the parser that reads what stands in {% %}.
 
 #include "core/chat/jinja/parser_private.hpp"
+#include "core/chat/jinja/text.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -24,7 +27,7 @@ Result<If> Parser::if_statement() {
 
 Result<For> Parser::for_statement() {
     For result;
-    ETNA_TRY(result.target, target());
+    ETNA_TRY(result.target, target(Attributes::refused));
     ETNA_CHECK(expect_name("in"));
     ETNA_TRY(result.iterable, tuple(Conditions::left_alone, "recursive", false));
     if (skip_name("if")) {
@@ -39,7 +42,7 @@ Result<For> Parser::for_statement() {
 }
 
 Status Parser::set_statement(Statement& out) {
-    ETNA_TRY(auto assigned, target());
+    ETNA_TRY(auto assigned, target(Attributes::allowed));
     if (skip_sign("=")) {
         Set set = {.target = std::move(assigned), .value = nullptr};
         ETNA_TRY(set.value, tuple(Conditions::allowed, {}, false));
@@ -55,12 +58,12 @@ Status Parser::set_statement(Statement& out) {
 }
 
 /// One name or namespace attribute, or a tuple in brackets.
-Result<Target> Parser::target_part() {
+Result<Target> Parser::target_part(Attributes attributes) {
     const Level level(*this);
     ETNA_CHECK(level.check());
     Target result = {.at = current().at};
     if (skip_sign("(")) {
-        ETNA_TRY(result, target());
+        ETNA_TRY(result, target(attributes));
         ETNA_CHECK(expect_sign(")"));
         return result;
     }
@@ -69,14 +72,14 @@ Result<Target> Parser::target_part() {
         if (result.name == constant)
             return syntax_error(result.at, "can't assign to 'const'");
     }
-    if (skip_sign(".")) {
+    if (attributes == Attributes::allowed && skip_sign(".")) {
         ETNA_TRY(result.attribute, expect_any_name());
     }
     return result;
 }
 
-Result<Target> Parser::target() {
-    ETNA_TRY(auto first, target_part());
+Result<Target> Parser::target(Attributes attributes) {
+    ETNA_TRY(auto first, target_part(attributes));
     if (!at_sign(","))
         return first;
     Target result = {.at = first.at, .is_tuple = true};
@@ -84,7 +87,7 @@ Result<Target> Parser::target() {
     while (skip_sign(",")) {
         if (at_sign(")") || current().type == TokenType::block_end)
             break;
-        ETNA_TRY(auto part, target_part());
+        ETNA_TRY(auto part, target_part(attributes));
         result.parts.push_back(std::move(part));
     }
     return result;
@@ -124,7 +127,6 @@ Result<Macro> Parser::macro_statement() {
 Result<CallBlock> Parser::call_statement() {
     const Position at = current().at;
     CallBlock result;
-    result.body.name = "caller";
     if (at_sign("(")) {
         ETNA_TRY(result.body.parameters, signature());
     }
@@ -140,7 +142,7 @@ Result<With> Parser::with_statement() {
     while (current().type != TokenType::block_end) {
         if (!result.targets.empty())
             ETNA_CHECK(expect_sign(","));
-        ETNA_TRY(auto assigned, target_part());
+        ETNA_TRY(auto assigned, target(Attributes::refused));
         ETNA_CHECK(expect_sign("="));
         ETNA_TRY(auto value, expression());
         result.targets.push_back(std::move(assigned));
@@ -150,13 +152,29 @@ Result<With> Parser::with_statement() {
     return result;
 }
 
-Result<Scoped> Parser::block_statement() {
-    ETNA_TRY(const auto name, expect_any_name());
-    skip_name("scoped");
-    skip_name("required");
-    Scoped result;
+Result<NamedBlock> Parser::block_statement() {
+    NamedBlock result;
+    ETNA_TRY(result.name, expect_any_name());
+    const Position at = current().at;
+    for (const NamedBlock* other : blocks_) {
+        if (other->name == result.name)
+            return syntax_error(at, fmt::format("block '{}' defined twice", result.name));
+    }
+    result.is_scoped = skip_name("scoped");
+    result.is_required = skip_name("required");
+    if (at_sign("-")) {
+        return syntax_error(current().at, "Block names in Jinja have to be valid Python identifiers and may "
+                                          "not contain hyphens, use an underscore instead.");
+    }
     ETNA_TRY(result.body, block_until("endblock"));
-    skip_name(name);
+    const bool is_blank = std::all_of(result.body.begin(), result.body.end(), [](const auto& statement) {
+        const auto* output = std::get_if<Output>(&statement->node);
+        return output != nullptr && output->expression == nullptr &&
+               stripped(output->text, {}, Side::both).empty();
+    });
+    if (result.is_required && !is_blank)
+        return syntax_error(at, "Required blocks can only contain comments or whitespace");
+    skip_name(result.name);
     return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/number_format.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -126,24 +127,35 @@ Result<std::string> PercentFormat::number(Place& place, const Value& value) {
         place.spec.fill.assign(1, '0');
         place.spec.align = '=';
     }
-    if (!is_integer)
-        return formatted(machine_, Value(real_of(value)), place.spec);
+    if (!is_integer) {
+        ETNA_TRY(const double real, float_of(value));
+        return formatted(machine_, Value(real), place.spec);
+    }
     if (value.is(Type::real) && (type == 'o' || type == 'x' || type == 'X'))
         return type_error(fmt::format("%{} format: an integer is required, not float", type));
-    if (value.is(Type::real) && !(std::fabs(value.real()) < 9e18))
-        return python_error("OverflowError", "cannot convert float to integer");
+    if (value.is(Type::real) && !std::isfinite(value.real())) {
+        return std::isnan(value.real())
+                   ? value_error("cannot convert float NaN to integer")
+                   : python_error("OverflowError", "cannot convert float infinity to integer");
+    }
     place.spec.type = type == 'i' || type == 'u' ? 'd' : type;
-    const Value integer =
-        value.is(Type::real) ? Value(static_cast<int64_t>(value.real())) : *integer_of(value);
+    const Value integer = value.is(Type::real) ? integer_value(whole_text(value.real())) : value;
     FormatSpec spec = place.spec;
     const int64_t digits_min = std::exchange(spec.precision, -1);
     if (digits_min <= 0)
         return formatted(machine_, integer, spec);
-    FormatSpec inner = {.fill = "0", .align = '=', .sign = spec.sign, .width = digits_min, .type = spec.type};
-    inner.width += integer.integer() < 0 || spec.sign != '-' ? 1 : 0;
+    FormatSpec inner = {.fill = "0",
+                        .align = '=',
+                        .sign = spec.sign,
+                        .alternate = spec.alternate,
+                        .width = digits_min,
+                        .type = spec.type};
+    inner.width += integer_text(integer)[0] == '-' || spec.sign != '-' ? 1 : 0;
+    inner.width += spec.alternate && spec.type != 'd' ? 2 : 0;
+    if (spec.align == '=')
+        inner.width = std::max(inner.width, spec.width);
     ETNA_TRY(const auto padded, formatted(machine_, integer, inner));
-    spec.fill.assign(1, ' ');
-    return aligned(machine_, padded, spec, spec.align == '=' ? '>' : spec.align);
+    return aligned(machine_, padded, spec, '>');
 }
 
 Result<std::string> PercentFormat::text(const Place& place, const Value& value) {
@@ -152,6 +164,7 @@ Result<std::string> PercentFormat::text(const Place& place, const Value& value) 
         ETNA_TRY(text, to_text(machine_, value));
     } else {
         ETNA_TRY(text, to_repr(machine_, value));
+        text = place.spec.type == 'a' ? ascii_only(text) : text;
     }
     if (is_markup_ && !value.is_markup())
         text = escaped(text);
@@ -185,7 +198,7 @@ Result<std::string> PercentFormat::conversion(Place& place) {
         return number(place, value);
     if (value.is(Type::string) && count_code_points(value.string()) == 1)
         return aligned(machine_, value.string(), place.spec, '>');
-    const auto code_point = integer_of(value);
+    const auto code_point = clamped_integer_of(value);
     if (!code_point)
         return type_error("%c requires int or char");
     if (*code_point < 0 || *code_point > 0x10FFFF)

@@ -1,6 +1,7 @@
 #include "core/chat/jinja/print.hpp"
 
 #include "core/chat/jinja/errors.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/unicode.hpp"
 
 #include <charconv>
@@ -36,6 +37,13 @@ Result<std::string> dict_repr(Machine& machine, const Dict& dict) {
     return text + "}";
 }
 
+void append_number_escape(std::string& out, char32_t code_point) {
+    const auto number = static_cast<uint32_t>(code_point);
+    out += number < 0x100     ? fmt::format("\\x{:02x}", number)
+           : number < 0x10000 ? fmt::format("\\u{:04x}", number)
+                              : fmt::format("\\U{:08x}", number);
+}
+
 void append_escaped_code_point(std::string& out, char32_t code_point) {
     switch (code_point) {
     case '\n':
@@ -55,12 +63,8 @@ void append_escaped_code_point(std::string& out, char32_t code_point) {
     }
     if (has(code_point, Property::printable)) {
         append_utf8(out, code_point);
-    } else if (code_point < 0x100) {
-        out += fmt::format("\\x{:02x}", static_cast<uint32_t>(code_point));
-    } else if (code_point < 0x10000) {
-        out += fmt::format("\\u{:04x}", static_cast<uint32_t>(code_point));
     } else {
-        out += fmt::format("\\U{:08x}", static_cast<uint32_t>(code_point));
+        append_number_escape(out, code_point);
     }
 }
 
@@ -78,6 +82,20 @@ std::string quoted(std::string_view text) {
         append_escaped_code_point(out, decoded.code_point);
     }
     return out + quote;
+}
+
+std::string ascii_only(std::string_view text) {
+    std::string out;
+    for (std::size_t position = 0; position < text.size();) {
+        const Decoded decoded = decode_at(text, position);
+        position += decoded.bytes;
+        if (decoded.code_point < 0x80) {
+            out += static_cast<char>(decoded.code_point);
+        } else {
+            append_number_escape(out, decoded.code_point);
+        }
+    }
+    return out;
 }
 
 std::string real_text(double number) {
@@ -147,7 +165,8 @@ Result<std::string> to_repr(Machine& machine, const Value& value) {
     case Type::boolean:
         return std::string(value.boolean() ? "True" : "False");
     case Type::integer:
-        return std::to_string(value.integer());
+    case Type::large:
+        return integer_text(value);
     case Type::real:
         return real_text(value.real());
     case Type::string: {

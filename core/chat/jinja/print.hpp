@@ -15,6 +15,9 @@ Result<std::string> to_repr(Machine& machine, const Value& value);
 /// repr() of a string: single quotes where they serve, escapes for what cannot be printed.
 std::string quoted(std::string_view text);
 
+/// With escapes for what is not ASCII, as ascii() makes it of a repr().
+std::string ascii_only(std::string_view text);
+
 /// repr() of a float: the shortest digits that read back as the same number.
 std::string real_text(double number);
 

@@ -20,13 +20,15 @@ public:
     }
 
     /// The variable here or in a scope around; null where there is none. An empty optional is one that this
-    /// template assigns later.
+    /// template assigns later; a block does not see such of the scopes around it.
     [[nodiscard]] const std::optional<Value>* find(std::string_view name) const {
+        bool is_around_block = false;
         for (const Scope* scope = this; scope != nullptr; scope = scope->parent_.get()) {
             for (const auto& [known, value] : scope->variables_) {
-                if (known == name)
+                if (known == name && (value || !is_around_block))
                     return &value;
             }
+            is_around_block = is_around_block || scope->is_block;
         }
         return nullptr;
     }
@@ -44,7 +46,8 @@ public:
 
     void clear() { variables_.clear(); }
 
-    bool is_kept = false; ///< a macro has it
+    bool is_kept = false;  ///< a macro has it
+    bool is_block = false; ///< of {% block %}
 
 private:
     std::shared_ptr<Scope> parent_;

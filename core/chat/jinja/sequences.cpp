@@ -1,7 +1,7 @@
 #include "core/chat/jinja/sequences.hpp"
 
 #include "core/chat/jinja/errors.hpp"
-#include "core/chat/jinja/native.hpp"
+#include "core/chat/jinja/methods.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
 
@@ -28,10 +28,14 @@ public:
     }
     Result<std::unique_ptr<Cursor>> iterate(Machine& /*machine*/) override;
     Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& /*machine*/) override;
-    Result<std::optional<Value>> attribute(Machine& /*machine*/, std::string_view name) override {
+    Result<std::optional<Value>> attribute(Machine& machine, std::string_view name) override {
         if (name == "start" || name == "stop" || name == "step")
             return std::optional<Value>(name == "start" ? start_ : (name == "stop" ? stop_ : step_));
-        return std::optional<Value>();
+        const Native* method = find_native(tuple_methods(), name);
+        if (method == nullptr)
+            return std::optional<Value>();
+        ETNA_TRY(auto bound, bound_method(machine, Value(shared_from_this()), *method));
+        return std::optional<Value>(std::move(bound));
     }
     [[nodiscard]] int64_t start() const { return start_; }
     [[nodiscard]] int64_t step() const { return step_; }

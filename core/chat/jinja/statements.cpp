@@ -46,7 +46,12 @@ Interpreter::~Interpreter() {
 
 Result<std::string> Interpreter::render(const Value& context) {
     context_ = context.dict();
-    scope_ = std::make_shared<Scope>(nullptr, tree_.hidden);
+    top_ = std::make_shared<Scope>(nullptr, tree_.hidden);
+    scope_ = top_;
+    if (tree_.uses_self) {
+        ETNA_TRY(auto self, self_value(nullptr));
+        scope_->set("self", std::move(self));
+    }
     Buffer buffer;
     buffer.charge.attach(machine_.memory(), 0);
     out_ = &buffer;
@@ -107,12 +112,16 @@ Result<Interpreter::Flow> Interpreter::run(const Output& output) {
         return Flow::onward;
     }
     ETNA_TRY(const auto value, evaluate(output.expression));
-    if (value.is(Type::string)) {
+    // What is constant the reference prints as it is where it cannot yet know whether to escape.
+    const bool is_constant = std::holds_alternative<Constant>(output.expression->node);
+    const bool is_plain =
+        !escapes() || value.is_markup() || (is_constant && escaping_ == Escaping::as_machine);
+    if (value.is(Type::string) && is_plain) {
         ETNA_CHECK(write(value.string()));
         return Flow::onward;
     }
     ETNA_TRY(const auto text, to_text(machine_, value));
-    ETNA_CHECK(write(text));
+    ETNA_CHECK(write(is_plain ? text : escaped(text)));
     return Flow::onward;
 }
 
@@ -190,7 +199,7 @@ Result<Value> Interpreter::call_loop(const For& loop, const std::shared_ptr<Scop
     out_ = outer;
     if (!flow)
         return flow.error();
-    return machine_.text(std::move(buffer.text));
+    return machine_.text(std::move(buffer.text), escapes());
 }
 
 Result<Interpreter::Flow> Interpreter::run(const For& loop) {
@@ -247,9 +256,13 @@ Result<Interpreter::Flow> Interpreter::run(const SetBlock& set) {
     ETNA_TRY(const auto flow, collect(set.body, set.hidden, scope, text));
     if (flow != Flow::onward)
         return flow;
-    ETNA_TRY(auto value, machine_.text(std::move(text)));
+    ETNA_TRY(auto value, machine_.text(std::move(text), escapes()));
     if (set.filter != nullptr) {
         ETNA_TRY(value, filtered_text(*set.filter, value));
+    }
+    if (machine_.escapes() && !value.is_markup()) {
+        ETNA_TRY(auto markup, to_text(machine_, value));
+        ETNA_TRY(value, machine_.text(std::move(markup), true));
     }
     ETNA_CHECK(assign(set.target, value, *scope_));
     return Flow::onward;
@@ -279,7 +292,7 @@ Result<Interpreter::Flow> Interpreter::run(const FilterBlock& block) {
     ETNA_TRY(const auto flow, collect(block.body, block.hidden, scope, text));
     if (flow != Flow::onward)
         return flow;
-    ETNA_TRY(auto value, machine_.text(std::move(text)));
+    ETNA_TRY(auto value, machine_.text(std::move(text), escapes()));
     ETNA_TRY(value, filtered_text(*block.filter, value));
     if (!value.is(Type::string))
         return type_error(fmt::format("expected str instance, {} found", type_name(value)));
@@ -296,8 +309,10 @@ Result<Interpreter::Flow> Interpreter::run(const With& with) {
     return execute_in(with.body, std::move(scope));
 }
 
-Result<Interpreter::Flow> Interpreter::run(const Scoped& scoped) {
-    return execute_in(scoped.body, std::make_shared<Scope>(scope_, scoped.hidden));
+Result<Interpreter::Flow> Interpreter::run(const Generation& generation) {
+    ETNA_TRY(const auto value, call_macro(generation.body, scope_, escaping_, {}));
+    ETNA_CHECK(write(value.string()));
+    return Flow::onward;
 }
 
 Result<Interpreter::Flow> Interpreter::run(const Break& /*statement*/) {

@@ -20,6 +20,11 @@ Result<Value> like(Machine& machine, const Value& self, std::string text) {
     return machine.text(std::move(text), self.is_markup());
 }
 
+/// A string that comes to stand in `self`: escaped where only that is markup.
+std::string within(const Value& self, const Value& added) {
+    return self.is_markup() && !added.is_markup() ? escaped(added.string()) : added.string();
+}
+
 template <std::u32string (*convert)(std::u32string_view)>
 Result<Value> converted(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_CHECK(machine.reserve(self.string().size() * 4));
@@ -96,7 +101,7 @@ Result<Value> replace(Machine& machine, const Value& self, const Bound& argument
         ETNA_TRY(count, integer_argument(*given));
     }
     const std::string& from = arguments.at(0)->string();
-    const std::string& to = arguments.at(1)->string();
+    const std::string to = within(self, *arguments.at(1));
     ETNA_CHECK(machine.reserve(replaced_bytes(self.string(), from, to, count)));
     return like(machine, self, replaced(self.string(), from, to, count));
 }
@@ -128,9 +133,10 @@ Result<Value> justified(Machine& machine, const Value& self, const Bound& argume
     ETNA_TRY(const int64_t width, integer_argument(*arguments.at(0)));
     std::string filler = " ";
     if (const Value* given = arguments.at(1)) {
-        if (!given->is(Type::string) || count_code_points(given->string()) != 1)
+        if (given->is(Type::string))
+            filler = within(self, *given);
+        if (!given->is(Type::string) || count_code_points(filler) != 1)
             return type_error("The fill character must be exactly one character long");
-        filler = given->string();
     }
     const auto length = static_cast<int64_t>(count_code_points(self.string()));
     if (width <= length)
@@ -244,31 +250,31 @@ Result<Value> format_map(Machine& machine, const Value& self, const Bound& argum
 }
 
 constexpr Native table[] = {
-    {"capitalize", "", 0, converted<capital_case>, true},
-    {"casefold", "", 0, converted<folded>, true},
-    {"center", "/width fillchar", 1, justified<Fill::both>, true},
-    {"expandtabs", "tabsize", 0, expandtabs, true},
+    {"capitalize", "", 0, converted<capital_case>},
+    {"casefold", "", 0, converted<folded>},
+    {"center", "/width fillchar", 1, justified<Fill::both>},
+    {"expandtabs", "tabsize", 0, expandtabs},
     {"format", "*", 0, format},
     {"format_map", "/mapping", 1, format_map},
     {"join", "/iterable", 1, join},
-    {"ljust", "/width fillchar", 1, justified<Fill::right>, true},
-    {"lower", "", 0, converted<lower_case>, true},
-    {"lstrip", "/chars", 0, strip<Side::left>, true},
-    {"partition", "/sep", 1, partition<From::start>, true},
-    {"removeprefix", "/prefix", 1, without<From::start>, true},
-    {"removesuffix", "/suffix", 1, without<From::end>, true},
-    {"replace", "/old new count", 2, replace, true},
-    {"rjust", "/width fillchar", 1, justified<Fill::left>, true},
-    {"rpartition", "/sep", 1, partition<From::end>, true},
+    {"ljust", "/width fillchar", 1, justified<Fill::right>},
+    {"lower", "", 0, converted<lower_case>},
+    {"lstrip", "/chars", 0, strip<Side::left>},
+    {"partition", "/sep", 1, partition<From::start>},
+    {"removeprefix", "/prefix", 1, without<From::start>},
+    {"removesuffix", "/suffix", 1, without<From::end>},
+    {"replace", "/old new count", 2, replace},
+    {"rjust", "/width fillchar", 1, justified<Fill::left>},
+    {"rpartition", "/sep", 1, partition<From::end>},
     {"rsplit", "sep maxsplit", 0, divided<split_from_right>},
-    {"rstrip", "/chars", 0, strip<Side::right>, true},
+    {"rstrip", "/chars", 0, strip<Side::right>},
     {"split", "sep maxsplit", 0, divided<split>},
     {"splitlines", "keepends", 0, splitlines},
-    {"strip", "/chars", 0, strip<Side::both>, true},
-    {"swapcase", "", 0, converted<swapped_case>, true},
-    {"title", "", 0, converted<title_case>, true},
-    {"upper", "", 0, converted<upper_case>, true},
-    {"zfill", "/width", 1, zfill, true},
+    {"strip", "/chars", 0, strip<Side::both>},
+    {"swapcase", "", 0, converted<swapped_case>},
+    {"title", "", 0, converted<title_case>},
+    {"upper", "", 0, converted<upper_case>},
+    {"zfill", "/width", 1, zfill},
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/methods.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/text.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -23,7 +24,7 @@ struct Range {
 Result<int64_t> bound_of(const Value* given, int64_t fallback, int64_t length) {
     if (given == nullptr || given->is(Type::none))
         return fallback;
-    const auto place = integer_of(*given);
+    const auto place = clamped_integer_of(*given);
     if (!place)
         return type_error("slice indices must be integers or None or have an __index__ method");
     return *place < 0 ? std::max<int64_t>(*place + length, 0) : *place;
@@ -127,10 +128,6 @@ Result<Value> all_are(Machine& machine, const Value& self, const Bound& /*argume
 template <Property property>
 bool with(char32_t code_point) {
     return has(code_point, property);
-}
-
-bool is_alphanumeric(char32_t code_point) {
-    return has(code_point, Property::alphabetic) || is_numeric(code_point);
 }
 
 Result<Value> isascii(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {

@@ -25,9 +25,10 @@ struct Input {
 /// A chat template in the Jinja language, as Hugging Face's transformers renders it: Jinja 3.1 in a sandbox
 /// with trim_blocks, lstrip_blocks, loop controls and the `generation` tag; `tojson` without escapes for what
 /// is not ASCII; raise_exception() and strftime_now(). Other than there, a template may by default change
-/// lists and dicts (`Input::mutation`), as some models' templates need; what the caller gave stays as it is.
-/// Left out: include, import and extends (there is nothing to load), autoescape, and the filters pprint,
-/// random, urlize and wordwrap. Integers have 64 bits. Immutable; thread-safe; copies are cheap.
+/// lists and dicts (`Input::mutation`), as some models' templates need (Kimi K2's keep a queue of tool
+/// calls); what the caller gave stays as it is. Left out: include, import and extends (there is nothing to
+/// load), the filter random, bytes and sets. Integers of more than 64 bits are printed and compared, not
+/// computed. Immutable; thread-safe; copies are cheap.
 class Template {
 public:
     /// Parses the text. Errors: corrupt (the message begins with "template: line L, column C"), unsupported

@@ -3,6 +3,7 @@
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
 #include "core/chat/jinja/native.hpp"
+#include "core/chat/jinja/numbers.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/print.hpp"
 #include "core/chat/jinja/unicode.hpp"
@@ -48,6 +49,10 @@ Result<Value> defined(Machine& /*machine*/, const Value& self, const Bound& /*ar
 template <bool wanted>
 Result<Value> truth(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
     return Value(self.is(Type::boolean) && self.boolean() == wanted);
+}
+
+Result<Value> integer(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
+    return Value(self.is(Type::integer) || self.is(Type::large));
 }
 
 Result<Value> number(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
@@ -118,7 +123,7 @@ constexpr Native table[] = {
     {"greaterthan", "other", 1, compares<Comparison::greater>},
     {"gt", "other", 1, compares<Comparison::greater>},
     {"in", "seq", 1, compares<Comparison::in>},
-    {"integer", "", 0, has_type<Type::integer>},
+    {"integer", "", 0, integer},
     {"iterable", "", 0, iterable},
     {"le", "other", 1, compares<Comparison::less_equal>},
     {"lessthan", "other", 1, compares<Comparison::less>},

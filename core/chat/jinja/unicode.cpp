@@ -110,6 +110,14 @@ bool is_numeric(char32_t code_point) {
     return (properties_of(code_point) & 3) != 0;
 }
 
+bool is_alphanumeric(char32_t code_point) {
+    return has(code_point, Property::alphabetic) || is_numeric(code_point);
+}
+
+bool is_word_letter(char32_t code_point) {
+    return code_point == '_' || is_alphanumeric(code_point);
+}
+
 Decoded decode_at(std::string_view text, std::size_t position) {
     const Utf8Step step = next_utf8(text.substr(position));
     if (step.kind != Utf8Kind::valid)

@@ -24,6 +24,8 @@ bool is_cased(char32_t code_point);
 bool is_decimal(char32_t code_point);
 bool is_digit(char32_t code_point);   ///< decimals and such as superscripts
 bool is_numeric(char32_t code_point); ///< digits and such as fractions
+bool is_alphanumeric(char32_t code_point);
+bool is_word_letter(char32_t code_point); ///< \w of Python's expressions: alphanumeric, or an underscore
 
 /// Bytes of the character at `position` (below the size) and its code point; an invalid byte is U+FFFD alone.
 struct Decoded {

@@ -30,10 +30,14 @@ Value Value::dict(std::vector<std::pair<std::string, Value>> entries) {
 }
 
 Type Value::type() const {
-    constexpr Type types[] = {Type::undefined, Type::none, Type::boolean, Type::integer, Type::real,
-                              Type::string,    Type::list, Type::dict,    Type::object};
+    constexpr Type types[] = {Type::undefined, Type::none,   Type::boolean, Type::integer, Type::large,
+                              Type::real,      Type::string, Type::list,    Type::dict,    Type::object};
     const Type type = types[content_.index()];
     return type == Type::list && sequence()->is_tuple ? Type::tuple : type;
+}
+
+const LargeInteger& Value::large() const {
+    return *std::get<std::shared_ptr<const LargeInteger>>(content_);
 }
 
 const std::string& Value::string() const {
@@ -72,6 +76,8 @@ bool Value::same_as(const Value& other) const {
                 return true;
             } else if constexpr (std::is_same_v<Mine, std::shared_ptr<const Text>>) {
                 return mine->bytes == theirs->bytes && mine->markup == theirs->markup;
+            } else if constexpr (std::is_same_v<Mine, std::shared_ptr<const LargeInteger>>) {
+                return mine->decimal == theirs->decimal;
             } else {
                 return mine == theirs;
             }
@@ -98,6 +104,7 @@ std::string_view type_name(const Value& value) {
     case Type::boolean:
         return "bool";
     case Type::integer:
+    case Type::large:
         return "int";
     case Type::real:
         return "float";

@@ -14,13 +14,27 @@ namespace etna::chat::jinja {
 class Object;
 class Value;
 struct Dict;
+struct LargeInteger;
 struct List;
 struct Missing;
 struct Text;
 
 struct None {};
 
-enum class Type : uint8_t { undefined, none, boolean, integer, real, string, list, tuple, dict, object };
+/// Python's int is `integer` where it has at most 64 bits, else `large`.
+enum class Type : uint8_t {
+    undefined,
+    none,
+    boolean,
+    integer,
+    large,
+    real,
+    string,
+    list,
+    tuple,
+    dict,
+    object
+};
 
 /// What a template computes with: Python's values as far as templates meet them. Copies are cheap: strings
 /// and containers are shared. A string never changes; lists and dicts do only where a rendering mutates its
@@ -37,6 +51,7 @@ public:
     Value(const char* text) : Value(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
     Value(int) = delete;                                              ///< say int64_t or bool
     explicit Value(std::shared_ptr<const Missing> missing) : content_(std::move(missing)) {}
+    explicit Value(std::shared_ptr<const LargeInteger> integer) : content_(std::move(integer)) {}
     explicit Value(std::shared_ptr<const Text> text) : content_(std::move(text)) {}
     explicit Value(std::shared_ptr<List> list) : content_(std::move(list)) {}
     explicit Value(std::shared_ptr<Dict> dict) : content_(std::move(dict)) {}
@@ -54,6 +69,7 @@ public:
     /// Precondition of each: the type that it names.
     [[nodiscard]] bool boolean() const { return std::get<bool>(content_); }
     [[nodiscard]] int64_t integer() const { return std::get<int64_t>(content_); }
+    [[nodiscard]] const LargeInteger& large() const;
     [[nodiscard]] double real() const { return std::get<double>(content_); }
     [[nodiscard]] const std::string& string() const;
     [[nodiscard]] bool is_markup() const; ///< a string that `safe` or `escape` made; false for other types
@@ -69,8 +85,9 @@ public:
     [[nodiscard]] std::size_t depth() const;
 
 private:
-    std::variant<std::shared_ptr<const Missing>, None, bool, int64_t, double, std::shared_ptr<const Text>,
-                 std::shared_ptr<List>, std::shared_ptr<Dict>, std::shared_ptr<Object>>
+    std::variant<std::shared_ptr<const Missing>, None, bool, int64_t, std::shared_ptr<const LargeInteger>,
+                 double, std::shared_ptr<const Text>, std::shared_ptr<List>, std::shared_ptr<Dict>,
+                 std::shared_ptr<Object>>
         content_;
 };
 

@@ -9,6 +9,7 @@ import json
 import sys
 
 import jinja2
+import jinja2.ext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 CONTEXT = {
@@ -50,6 +51,21 @@ missing is defined | missing is undefined | 'ab' is lower | 'AB' is upper | 1 is
 'even' is test | 1 is eq 1 | 1 is ne 2 | 1 is lt 2 | 1 is not none | 1 is nosuch | l is not string and d is mapping | html is escaped
 """.strip().replace("\n", " | ")  # fmt: skip
 
+LATER_EXPRESSIONS = r"""
+2 ** 62 | -9223372036854775808 | 9223372036854775808 | 123456789012345678901234567890 | -18446744073709551616 | 0xffffffffffffffffffff
+1_000_000_000_000_000_000_000 | 18446744073709551615 == 18446744073709551616.0 | 9007199254740993 > 9007199254740992.0
+[1e19, 18446744073709551615, 2]|sort | {18446744073709551615: 'a'} | '%d' % 18446744073709551615 | '{:,}'.format(18446744073709551615)
+'18446744073709551615'|int | 1e20|int | l[18446744073709551615] | s[:18446744073709551615] | l.pop() | l.clear() | l.extend([1]) | l.insert(0, 1)
+l.remove(1) | l.sort() | l.reverse() | d.pop('b') | d.popitem() | d.clear() | d.setdefault('b') | l['append'] is defined | l.add
+dict.fromkeys(['a', 'b']) | dict.fromkeys('ab', 0) | d.fromkeys([1]) | dict.fromkeys([[]]) | range(5).index(2) | range(5).count(7) | range(5).index(9)
+i.imag | f.imag | i.denominator | i.conjugate() | i.bit_count() | f.real | t.numerator | d.__class__ | {'__type__': 1}.__type__
+{'__class__': 1}.__class__ is defined | missing.__class__ is defined | 'abc'.translate({97: 'x', 98: none})
+'abc'.translate('abc'.maketrans('ab', 'xy', 'c')) | 'abc'.maketrans({'a': 'b', 98: none}) | 'a'.maketrans('a') | 'a'.translate(5)
+'a'.maketrans('ab', 'c') | 'abc'.translate({97: 98}) | 'abc'.translate({97: 'é'}) | 'abc'.translate({97: 1.5}) | '%a' % 'é😀' | '{!a}'.format('é')
+'%#g' % 1 | '%#.0f' % 1 | '{:#x}'.format(255) | '{:c}'.format(65) | 'a\N{DIGIT ONE' | '\u00e9\x41\101' | 'a\é' | '%s' % 1e400 | '%d' % 1e400
+'%d' % 1e20
+""".strip().replace("\n", " | ")  # fmt: skip
+
 FILTERS = r"""
 n|abs § s|attr('upper') is defined § l|batch(2)|list § l|batch(2, 0)|list § 'aBC d'|capitalize § 'x'|center(5) § l|count § missing|d('x') § ''|default('x')
 ''|default('x', true) § nil|default('x') § d|dictsort § {'b': 1, 'A': 2}|dictsort § {'b': 1, 'A': 2}|dictsort(true) § {'b': 2, 'a': 3}|dictsort(by='value', reverse=true)
@@ -67,6 +83,14 @@ users|sort(attribute='age,name')|map(attribute='name')|list § [1, 'a']|sort § 
 {1: 2, none: 3, true: 4}|tojson § missing|tojson § [missing]|tojson § []|tojson(indent=4) § {'a': [], 'b': {}}|tojson(indent=4) § '  x '|trim § 'xax'|trim('x') § 'foo bar baz qux'|truncate(9)
 'foo bar baz qux'|truncate(9, true) § 'foo bar baz qux'|truncate(11) § 'foo bar baz qux'|truncate(11, false, '!', 0) § ['a', 'A', 'b']|unique|list § ['a', 'A']|unique(true)|list
 'ß'|upper § 'a b/ü'|urlencode § {'a b': '1/2'}|urlencode § 'a b-c d'|wordcount § {'a': 1, 'b': none, 'c': '<'}|xmlattr § '{"a": [1, 2.5, null]}'|from_json § 1|nosuch § d|from_json § 'a'|join(1) § l|indent
+d|pprint § users|pprint § (users * 3)|pprint § u|pprint § nested|pprint § missing|pprint § {'b': 1, 'a': 2, none: 3, 4: 5}|pprint § range(50)|list|pprint § ('word ' * 30)|pprint § [{'x': 'y z' * 40}]|pprint
+{'a': ('word ' * 30, 'line\n' * 30)}|pprint § (1,)|pprint § {'k' * 60: [s * 3, {'x': 'y' * 90}]}|pprint § ('é' * 100)|pprint § ['a\'b"c' * 20]|pprint
+('foo bar baz qux ' * 10)|wordwrap § ('foo bar ' * 9)|wordwrap(20) § 'averyverylongword indeed'|wordwrap(10) § 'averyverylongword indeed'|wordwrap(10, false) § 'a-b-c well-known e-mail x--y -- z'|wordwrap(4)
+'well-known self-made'|wordwrap(7, break_on_hyphens=false) § 'well-known self-made'|wordwrap(7) § 'a b\nc d e\n\nf'|wordwrap(3) § 'a b c d'|wordwrap(3, wrapstring='<br>') § '  a   b   c'|wordwrap(4) § u|wordwrap(5) § ''|wordwrap
+5|wordwrap § 'a'|wordwrap(0) § 'one--two three---four.--five'|wordwrap(5) § 'long-hyphenated-word'|wordwrap(6) § '東京 大阪-京都 奈良'|wordwrap(3) § 'x-1 2-y ab-cd'|wordwrap(3)
+'http://a.com x https://b.org/p?q=1&r=2#f'|urlize § 'see www.example.org, (http://a.b/c_(d)) <http://x.yz>.'|urlize § 'mailto:x@y.zz foo@bar.com @a@b.c a@b'|urlize § 'http://example.com/very/long'|urlize(10)
+'http://a.com'|urlize(nofollow=true, target='_blank', rel='x a') § 'a.com b.org c.net d.info e.de http://x http://1.2.3.4:80/ http://[::1]/'|urlize § '<b> & http://a.com.'|urlize § html|urlize § 5|urlize
+'ftp://a.b ftp:'|urlize(extra_schemes=['ftp:']) § 'a'|urlize(extra_schemes=['f']) § 'HTTP://A.COM Http://xn--a1.de http://a.b.c http://a..b.com'|urlize § 'http://a.com\n\thttp://b.com'|urlize
 """.strip().replace("\n", " § ")  # fmt: skip
 
 TEMPLATES = [
@@ -99,7 +123,44 @@ TEMPLATES = [
     "{{ s | upper | replace('L', 'l') | length }}", "{{ {'a': 1}.a }}{{ {'items': 1}['items'] }}", "{{ (l|sort)[0] }}{{ l|sort|first }}", "{{ '' if nil is none else 'x' }}",
     "{% macro m(a, b=2) %}{% endmacro %}{{ m.arguments }}{{ m.name }}{{ m.catch_kwargs }}", "{% set x, = [1] %}{{ x }}", "{% for x, in [[1], [2]] %}{{ x }}{% endfor %}",
     "{% filter length %}abc{% endfilter %}", "{% filter length|string %}abc{% endfilter %}", "{% if false %}{% filter length %}abc{% endfilter %}{% endif %}ok",
+    "{% autoescape true %}{{ html }}{{ html|safe }}{{ '<' }}{{ html|e }}<raw>{{ l }}{{ d }}{{ missing }}{{ nil }}{% endautoescape %}{{ html }}",
+    "{% autoescape false %}{{ html }}{% endautoescape %}", "{% autoescape t %}{{ html }}{{ '<' ~ html|safe }}{% endautoescape %}", "{% autoescape z %}{{ html }}{% endautoescape %}",
+    "{% autoescape true %}{{ [html, '<b>'|safe]|join('<') }}{{ ['<', '>']|join }}{{ '<' ~ html }}{{ s ~ '<' ~ html|safe }}{% endautoescape %}",
+    "{% autoescape true %}{% set x %}<b>{{ html }}{% endset %}{{ x }}{{ x is escaped }}{% set y | upper %}<{% endset %}{{ y }}{% endautoescape %}{{ x }}",
+    "{% autoescape true %}{% macro m(a) %}<i>{{ a }}</i>{% endmacro %}{{ m('<') }}{{ m('<') is escaped }}{% endautoescape %}",
+    "{% macro m(a) %}<i>{{ a }}</i>{% endmacro %}{% autoescape true %}{{ m('<') }}{% endautoescape %}{{ m('<') }}",
+    "{% autoescape true %}{% filter upper %}<{{ html }}{% endfilter %}{% endautoescape %}", "{% autoescape true %}{{ html|tojson }}{{ html|upper }}{{ html|trim }}{% endautoescape %}",
+    "{% autoescape true %}{% macro m() %}[{{ caller('<') }}]{% endmacro %}{% call(x) m() %}<u>{{ x }}</u>{% endcall %}{% endautoescape %}",
+    "{% autoescape true %}{{ html|replace('<', '&') }}{{ '<b>'|safe|replace('<', '[') }}{{ '<'|replace('<', '<b>'|safe) }}{% endautoescape %}",
+    "{% autoescape true %}{% for x in [html] %}{{ x }}{% endfor %}{% autoescape false %}{{ html }}{% endautoescape %}{{ html }}{% endautoescape %}",
+    "{% autoescape true %}{{ {'a': '<'}|xmlattr }}{{ 'http://a.com?a=1&b=2'|urlize }}{{ '%s' % html }}{{ '%s'|safe % html }}{{ ('{}'|safe).format(html) }}{% endautoescape %}",
+    "{% autoescape true %}{% set y = 1 %}{% endautoescape %}{{ y }}", "{% for x in l %}{% autoescape true %}{% if x == 1 %}{% break %}{% endif %}{{ x }}<{% endautoescape %}{% endfor %}",
+    "{% autoescape true %}{% for x in ['<', ['>']] recursive %}{{ x if x is string else loop(x) }}{% endfor %}{% endautoescape %}", "{% autoescape %}x{% endautoescape %}", "{% autoescape true %}x",
+    "{% block a %}x{{ i }}{% endblock %}{{ self.a() }}{{ self['a']() }}{{ self.a.name }}{{ self.b }}", "{{ self.a() }}{% set q = 5 %}{% block a %}{{ q }}{% endblock %}", "{{ self }}", "{{ self.nosuch() }}",
+    "{% set v = 1 %}{% block a %}{{ v }}{% set v = 2 %}{{ v }}{% endblock %}{{ v }}", "{% for v in l %}{% block a %}[{{ v }}]{% endblock %}{% endfor %}", "{% for v in l %}{% block a scoped %}[{{ v }}]{% endblock %}{% endfor %}",
+    "{% block a %}{% block b %}y{{ self.c() }}{% endblock %}{% endblock %}{% block c %}z{% endblock %}{{ self.b() }}", "{% if false %}{% block a %}x{% endblock %}{% endif %}{{ self.a() }}", "{% set self = 1 %}{{ self }}",
+    "{% block a %}1{% endblock %}{% block a %}2{% endblock %}", "{% block a required %} {# c #} {% endblock %}", "{% block a required %}x{% endblock %}", "{% block a-b %}{% endblock %}", "{% block a %}{{ super() }}{% endblock %}",
+    "{% block a %}{{ super }}|{{ self.a.super }}{% endblock a %}", "{% block a %}x{% endblock b %}", "{% macro m(x) %}{% block a %}{{ x }}{% endblock %}{% endmacro %}{{ m(1) }}", "{{ self.a|length }}{% block a %}{% endblock %}",
+    "{% generation %}a{% set q = 4 %}{{ q }}{% endgeneration %}{{ q }}", "{% for x in l %}{% generation %}{{ x }}{{ loop.index }}{% endgeneration %}{% endfor %}", "  {% generation %}\n  a\n  {% endgeneration %}\nb",
+    "{% generation %}{{ varargs }}{{ kwargs }}{{ caller }}{% endgeneration %}", "{% set ns = namespace(a=1) %}{% generation %}{% set ns.a = 2 %}{% endgeneration %}{{ ns.a }}", "{% for x in l %}{% generation %}{% break %}{% endgeneration %}{% endfor %}",
+    "{% macro m(caller) %}{{ caller() }}{% endmacro %}", "{% macro m(caller=none) %}{{ caller() if caller else 'no' }}{% endmacro %}{{ m() }}{% call m() %}x{% endcall %}", "{% macro m(kwargs) %}{{ kwargs }}{% endmacro %}{{ m(1, x=2) }}",
+    "{% macro m() %}{{ caller.name }}{{ caller.arguments }}{{ caller }}{% endmacro %}{% call(a, b=1) m() %}x{% endcall %}", "{% macro m() %}{{ caller(1) }}{% endmacro %}{% call m() %}x{% endcall %}",
+    "{% for ns.x in l %}{% endfor %}", "{% with ns.x = 1 %}{% endwith %}", "{% with a, b = (1, 2), c = 3 %}{{ a }}{{ b }}{{ c }}{% endwith %}", "{{ \"\\ud83d\\ude00\" }}{{ '\\uD83D\\uDE00x' }}",
 ]  # fmt: skip
+
+
+class Generation(jinja2.ext.Extension):
+    """The tag of transformers' AssistantTracker."""
+
+    tags = {"generation"}
+
+    def parse(self, parser):
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(["name:endgeneration"], drop_needle=True)
+        return jinja2.nodes.CallBlock(self.call_method("text_of"), [], [], body).set_lineno(line)
+
+    def text_of(self, caller):
+        return caller()
 
 
 def environment():
@@ -109,7 +170,7 @@ def environment():
     def raise_exception(message):
         raise jinja2.exceptions.TemplateError(message)
 
-    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+    env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, "jinja2.ext.loopcontrols"])
     env.filters["tojson"] = tojson
     env.filters["from_json"] = json.loads
     env.globals["raise_exception"] = raise_exception
@@ -118,11 +179,13 @@ def environment():
 
 def main():
     env = environment()
-    templates = ["{{ " + text.strip() + " }}" for text in EXPRESSIONS.split(" | ") + FILTERS.split(" § ")] + TEMPLATES
+    templates = ["{{ " + text.strip() + " }}" for text in (EXPRESSIONS + " | " + LATER_EXPRESSIONS).split(" | ") + FILTERS.split(" § ")] + TEMPLATES
     lines = []
     for template in templates:
         try:
-            case = {"template": template, "output": env.from_string(template).render(**copy.deepcopy(CONTEXT))}
+            output = env.from_string(template).render(**copy.deepcopy(CONTEXT))
+            # "\\ud83d\\ude00" in a template is two halves of a character, which cannot be written as they are.
+            case = {"template": template, "output": output.encode("utf-16", "surrogatepass").decode("utf-16")}
         except Exception as error:
             case = {"template": template, "error": f"{type(error).__name__}: {error}"}
             if isinstance(error, jinja2.TemplateSyntaxError):
