@@ -8,6 +8,8 @@ std::string_view to_string(ErrorKind kind) {
     switch (kind) {
     case ErrorKind::invalid_argument:
         return "invalid_argument";
+    case ErrorKind::context_exceeded:
+        return "context_exceeded";
     case ErrorKind::not_found:
         return "not_found";
     case ErrorKind::io:

@@ -9,6 +9,7 @@ namespace etna {
 /// What kind of failure this is; callers branch on it (exit code, HTTP status), people read `message`.
 enum class ErrorKind {
     invalid_argument, ///< the caller's or user's input is wrong
+    context_exceeded, ///< a prompt is longer than the model's context
     not_found,        ///< a file, model, device or name does not exist
     io,               ///< the operating system refused a read, write or map
     corrupt,          ///< a file's content contradicts itself or its size

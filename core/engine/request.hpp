@@ -23,24 +23,31 @@ struct Request {
     std::vector<RowKind> kinds = {};
     sampling::Parameters sampling = {}; ///< the draw for the token at place i has the position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
-    sampling::Breakers dry_breakers = {};    ///< where DRY sees repetitions end
+    sampling::Breakers dry_breakers = {}; ///< where DRY sees repetitions end
+    /// Tell also how likely each token of the prompt was, but for the first: TokenEvents with
+    /// Origin::prompt, in order, before the first token. None of the prompt is then taken from the cache, and
+    /// every row of it costs the vocabulary head.
+    bool score_prompt = false;
     uint32_t top_candidates = 0;             ///< how many TokenEvent::top has; at most Limits::candidates_max
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
     uint32_t min_tokens = 0;                 ///< before so many, end tokens are impossible
     /// No token is begun for this request while so many wait in its stream to be read; the few that were
-    /// begun by then still come. 0: as many as there are.
+    /// begun by then still come, and those of the prompt count as well. 0: as many as there are.
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 
-/// One generated token. Its log-probability is logit - log_sum_exp, by the distribution that the model gave,
-/// before any penalty, bias or filter; that of `top` likewise.
+enum class Origin : uint8_t { generation, prompt };
+
+/// One generated token, or one of the prompt. Its log-probability is logit - log_sum_exp, by the distribution
+/// that the model gave, before any penalty, bias or filter; that of `top` likewise.
 struct TokenEvent {
     TokenId token = 0;
     float logit = 0;
     float log_sum_exp = 0;
     std::vector<sampling::Candidate> top = {}; ///< falling logit, smaller id first among equals
+    Origin origin = Origin::generation;
 };
 
 enum class FinishReason : uint8_t {
@@ -64,7 +71,7 @@ struct Finished {
     std::optional<TokenId>
         end_token; ///< which one, with FinishReason::stop; it is not delivered as a TokenEvent
     uint32_t prompt_tokens = 0;
-    uint32_t completion_tokens = 0; ///< TokenEvents; the end token is not counted
+    uint32_t completion_tokens = 0; ///< generated; the end token is not counted
     uint32_t cached_tokens =
         0; ///< leading prompt tokens that were not computed because their pages were cached
     Timings timings;

@@ -133,13 +133,22 @@ bool Scheduler::preempt_held() {
     return true;
 }
 
+/// How many rows for known tokens fit.
+uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const {
+    const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
+    const auto wishes = limits_.wanted_max - static_cast<uint32_t>(step.size());
+    uint32_t end = sequence.length();
+    if (wishes == 0 || (samples_on_device(sequence) && free_slots_.empty()))
+        --end; // the last row wants an output, and waits for a place for it
+    const uint32_t first_score = std::max(sequence.computed, sequence.unscored);
+    if (sequence.scores(first_score)) // half of the wishes, lest others wait for the whole prompt
+        end = std::min(end, first_score + divide_up(wishes, 2));
+    return std::min(room, end - sequence.computed);
+}
+
 /// Rows for known tokens, as many as fit. Their pages were taken on admission.
 void Scheduler::schedule_known(Sequence& sequence, Step& step) {
-    const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
-    uint32_t end = sequence.length();
-    if (samples_on_device(sequence) && free_slots_.empty())
-        --end; // the last row wants an output, and waits for a slot
-    append_rows(sequence, std::min(room, end - sequence.computed), step);
+    append_rows(sequence, known_rows(sequence, step), step);
     if (sequence.computed == sequence.length())
         sequence.state = SequenceState::decode;
 }
@@ -177,11 +186,12 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
 }
 
 /// Pages for all known tokens, as many of them as possible from the cache; one row at least is left to
-/// compute. Some pages stay spare for those who generate, lest a newcomer is sent back at once.
+/// compute, and all that have to be scored. Some pages stay spare for those who generate, lest a newcomer is
+/// sent back at once.
 bool Scheduler::take_pages(Sequence& sequence) {
     const uint32_t length = sequence.length();
     const auto spare = static_cast<uint32_t>(running_.size());
-    const uint32_t most = length - 1;
+    const uint32_t most = sequence.scores(sequence.unscored) ? sequence.unscored : length - 1;
     // The second try does without the page that would be copied only for the sake of a few rows.
     for (const bool copies : {true, false}) {
         const uint32_t places_max = copies ? most : most / limits_.page_tokens * limits_.page_tokens;
@@ -212,9 +222,19 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
         row.position.fill(index);
         row.input = index < sequence.length() ? RowInput::token : RowInput::slot;
         row.value = index < sequence.length() ? sequence.tokens[index] : *sequence.slot;
-        if (index + 1 == sequence.expected_length())
+        if (index + 1 == sequence.expected_length()) {
             want_output(sequence, row, step);
+        } else if (sequence.scores(index)) {
+            want_score(sequence, row, step);
+        }
     }
+}
+
+void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
+    row.want = Want::logits;
+    row.candidates = std::min(sequence.top_candidates, limits_.vocabulary);
+    sequence.unscored = row.index + 1;
+    step.push_back({.request = sequence.id, .index = row.index, .slot = std::nullopt});
 }
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
@@ -249,6 +269,10 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
             continue; // surplus: the request ended in between
         if (const auto& error = outputs.rows[i].error) {
             fail(found->second, *error, updates, now);
+            continue;
+        }
+        if (wanted.index + 1 < found->second.prompt_tokens) {
+            tell(updates, wanted.request, read_score(outputs.rows[i], found->second, wanted.index));
             continue;
         }
         auto token = read_token(outputs.rows[i], found->second, wanted.index, limits_, sampler_);

@@ -105,7 +105,9 @@ private:
     void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
     bool take_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
+    [[nodiscard]] uint32_t known_rows(const Sequence& sequence, const Step& step) const;
     void want_output(Sequence& sequence, Row& row, Step& step);
+    void want_score(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
     bool preempt_held();
     void accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);

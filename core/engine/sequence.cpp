@@ -50,6 +50,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
             sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }
     sequence.prompt_tokens = sequence.length();
+    sequence.unscored = request.score_prompt ? 0 : sequence.prompt_tokens - 1;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
     sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);
     sequence.submitted = now;

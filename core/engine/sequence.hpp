@@ -51,6 +51,7 @@ struct Sequence {
     uint32_t top_candidates = 0;
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;
+    uint32_t unscored = 0; ///< first place whose row is still to tell how likely the prompt's next token was
     uint32_t cached_tokens = 0;
     uint32_t min_tokens = 0;
     uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
@@ -65,6 +66,9 @@ struct Sequence {
     [[nodiscard]] RowKind kind(uint32_t index) const {
         return index < kinds.size() ? kinds[index] : RowKind::generation;
     }
+
+    /// Whether the row at place `index` has to tell how likely the next token of the prompt was.
+    [[nodiscard]] bool scores(uint32_t index) const { return index >= unscored && index + 1 < prompt_tokens; }
 
     /// What the logits of the row at place `index` are changed by.
     [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t index) const {

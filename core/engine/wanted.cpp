@@ -33,6 +33,16 @@ Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequenc
                            .dry_breakers = &sequence.dry_breakers});
 }
 
+std::vector<Candidate> top_of(const RowOutput& output, const Sequence& sequence) {
+    const std::size_t count = std::min<std::size_t>(sequence.top_candidates, output.candidates.size());
+    std::vector<Candidate> top;
+    for (const Candidate& candidate : std::span(output.candidates).first(count)) {
+        if (!std::isinf(candidate.logit))
+            top.push_back(candidate);
+    }
+    return top;
+}
+
 } // namespace
 
 Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
@@ -57,14 +67,19 @@ Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence,
         return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
                                                       choice.token, limits.vocabulary)};
     }
-    TokenEvent event{
-        .token = choice.token, .logit = choice.logit, .log_sum_exp = output.log_sum_exp, .top = {}};
-    const std::size_t top = std::min<std::size_t>(sequence.top_candidates, output.candidates.size());
-    for (const Candidate& candidate : std::span(output.candidates).first(top)) {
-        if (!std::isinf(candidate.logit))
-            event.top.push_back(candidate);
-    }
-    return event;
+    return TokenEvent{.token = choice.token,
+                      .logit = choice.logit,
+                      .log_sum_exp = output.log_sum_exp,
+                      .top = top_of(output, sequence)};
+}
+
+TokenEvent read_score(const RowOutput& output, const Sequence& sequence, uint32_t index) {
+    const TokenId next = sequence.tokens[index + 1];
+    return {.token = next,
+            .logit = output.logits[next],
+            .log_sum_exp = output.log_sum_exp,
+            .top = top_of(output, sequence),
+            .origin = Origin::prompt};
 }
 
 } // namespace etna::engine

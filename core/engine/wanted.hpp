@@ -28,4 +28,8 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits);
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler);
 
+/// How likely the row at place `index` found the token of the prompt that comes next. Precondition: the row
+/// wanted all logits.
+TokenEvent read_score(const RowOutput& output, const Sequence& sequence, uint32_t index);
+
 } // namespace etna::engine

@@ -8,10 +8,7 @@ namespace etna::generate {
 namespace {
 
 text::DetokenizeOptions detokenize_options(const Prompt& prompt, const Request& request) {
-    text::DetokenizeOptions options = {.control = request.control_tokens, .position = prompt.answer};
-    if (prompt.format != nullptr)
-        options.shown = prompt.format->marks;
-    return options;
+    return {.control = request.control_tokens, .position = prompt.answer, .shown = prompt.marks};
 }
 
 } // namespace
@@ -24,8 +21,39 @@ Result<Answer> Answer::create(const Model& model, const Prompt& prompt, const Re
 Answer::Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
                std::optional<chat::output::Parser> parser)
     : tokenizer_(&model.tokenizer()), prompt_(&prompt), request_(&request), sink_(std::move(sink)),
+      prompt_detokenizer_(*tokenizer_, {.control = text::ControlTokens::shown}),
       detokenizer_(*tokenizer_, detokenize_options(prompt, request)), stops_(request.stop),
       parser_(std::move(parser)) {}
+
+void Answer::begin() {
+    if (request_->prompt_logprobs && request_->logprobs) {
+        send(first_of_prompt());
+    }
+    parse(prompt_->opening);
+}
+
+bool Answer::score(const engine::TokenEvent& event) {
+    PromptTokenDelta delta = prompt_delta(event.token);
+    delta.likelihood = token_delta(event);
+    send(delta);
+    return stopped();
+}
+
+/// A begin token that the tokenizer has put before the prompt is none of its text.
+PromptTokenDelta Answer::first_of_prompt() {
+    const TokenId token = prompt_->content.tokens.front();
+    const bool is_added = tokenizer_->type(token) == text::TokenType::control && !prompt_->text.empty() &&
+                          !prompt_->text.starts_with(tokenizer_->bytes(token));
+    if (is_added)
+        return {.token = token, .bytes = std::string(tokenizer_->bytes(token)), .text = {}};
+    return prompt_delta(token);
+}
+
+PromptTokenDelta Answer::prompt_delta(TokenId token) {
+    return {.token = token,
+            .bytes = std::string(tokenizer_->bytes(token)),
+            .text = std::string(prompt_detokenizer_.push(token))};
+}
 
 bool Answer::push(const engine::TokenEvent& event) {
     tokens_.push_back(event.token);
@@ -53,10 +81,13 @@ void Answer::finish(std::optional<TokenId> end_token) {
     if (!parser_)
         return;
     // The end of the turn may be the end of a call as well.
-    if (end_token &&
-        std::binary_search(prompt_->format->marks.begin(), prompt_->format->marks.end(), *end_token))
+    if (end_token && std::binary_search(prompt_->marks.begin(), prompt_->marks.end(), *end_token))
         parse(tokenizer_->bytes(*end_token));
-    deliver(parser_->finish(is_complete ? chat::output::Ending::complete : chat::output::Ending::cut_off));
+    const auto last =
+        parser_->finish(is_complete ? chat::output::Ending::complete : chat::output::Ending::cut_off);
+    // A call that the model did not end itself was cut off, by a limit or a stop string: its syntax is no
+    // text.
+    deliver(last, end_token ? BrokenCalls::told : BrokenCalls::kept_back);
 }
 
 std::string Answer::matched(std::optional<TokenId> end_token) const {
@@ -82,12 +113,12 @@ void Answer::parse(std::string_view text) {
     }
 }
 
-void Answer::deliver(std::span<const chat::output::Event> events) {
+void Answer::deliver(std::span<const chat::output::Event> events, BrokenCalls broken) {
     collector_.add(events);
     for (const chat::output::Event& event : events) {
         if (event.kind == chat::output::EventKind::content) {
             send(TextDelta{event.text});
-        } else {
+        } else if (event.kind != chat::output::EventKind::call_broken || broken == BrokenCalls::told) {
             send(event);
         }
     }

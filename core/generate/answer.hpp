@@ -6,6 +6,7 @@
 #include "core/text/detokenizer.hpp"
 #include "core/text/stop_matcher.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,10 +22,13 @@ public:
     /// Borrows all of it but the sink. Errors: those of make_parser().
     static Result<Answer> create(const Model& model, const Prompt& prompt, const Request& request, Sink sink);
 
-    /// Delivers what the prompt has begun of the answer.
-    void begin() { parse(prompt_->opening); }
+    /// Delivers the first token of a prompt that is told, and what the prompt has begun of the answer.
+    void begin();
 
-    /// True when the generation shall end here.
+    /// A token of the prompt. True when the generation shall end here.
+    bool score(const engine::TokenEvent& event);
+
+    /// A token of the answer. True when the generation shall end here.
     bool push(const engine::TokenEvent& event);
 
     /// Delivers what was held back, after the last token. `end_token` is what the model ended with; empty
@@ -48,16 +52,22 @@ private:
     Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
            std::optional<chat::output::Parser> parser);
 
+    /// Whether the sink hears of calls that are none.
+    enum class BrokenCalls : uint8_t { told, kept_back };
+
     void push_text(std::string_view text);
     void parse(std::string_view text);
-    void deliver(std::span<const chat::output::Event> events);
+    void deliver(std::span<const chat::output::Event> events, BrokenCalls broken = BrokenCalls::told);
     void send(const Event& event);
+    PromptTokenDelta first_of_prompt();
+    PromptTokenDelta prompt_delta(TokenId token);
     [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const;
 
     const text::Tokenizer* tokenizer_;
     const Prompt* prompt_;
     const Request* request_;
     Sink sink_;
+    text::Detokenizer prompt_detokenizer_;
     text::Detokenizer detokenizer_;
     text::StopMatcher stops_;
     std::optional<chat::output::Parser> parser_;

@@ -22,10 +22,12 @@ bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
                      tokenizer.type(*token) == text::TokenType::user_defined);
 }
 
-std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, const text::Tokenizer& tokenizer) {
+std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, chat::output::Calls calls,
+                              const text::Tokenizer& tokenizer) {
     std::vector<TokenId> marks;
     for (TokenId token = 0; token < tokenizer.size(); ++token) {
-        if (tokenizer.type(token) == text::TokenType::control && syntax.is_marker(tokenizer.bytes(token)))
+        if (tokenizer.type(token) == text::TokenType::control &&
+            syntax.is_marker(tokenizer.bytes(token), calls))
             marks.push_back(token);
     }
     return marks;
@@ -37,8 +39,10 @@ Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tok
                                                .eos = bytes_of(tokenizer, tokenizer.eos())}));
     auto syntax = chat::output::choose_syntax(
         text, [&](std::string_view name) { return has_special(tokenizer, name); });
-    auto marks = marks_of(syntax, tokenizer);
-    return ChatFormat{std::move(chat_template), std::move(syntax), std::move(marks)};
+    auto marks = marks_of(syntax, chat::output::Calls::expected, tokenizer);
+    auto without_calls = marks_of(syntax, chat::output::Calls::none, tokenizer);
+    return ChatFormat{std::move(chat_template), std::move(syntax), std::move(marks),
+                      std::move(without_calls)};
 }
 
 Error unknown_name(const std::string& name, const chat::TemplateSet& templates) {

@@ -20,7 +20,10 @@ namespace etna::generate {
 struct ChatFormat {
     chat::ChatTemplate chat_template;
     chat::output::Syntax syntax;
-    std::vector<TokenId> marks; ///< ascending: control tokens that the syntax has to see as text
+    /// Ascending: control tokens that the syntax has to see as text where tools are offered, and where none
+    /// are.
+    std::vector<TokenId> marks;
+    std::vector<TokenId> marks_without_calls;
 };
 
 /// Which template a user wants instead of the model's own; both empty: none.

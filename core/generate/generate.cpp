@@ -14,8 +14,9 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
                              stop_requested);
 }
 
-Result<EncodedPrompt> encode(const Model& model, const Request& request) {
-    ETNA_TRY(Prompt prompt, encode_prompt(model, request));
+Result<EncodedPrompt> encode(const Model& model, const Request& request,
+                             const StopRequested& stop_requested) {
+    ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.stop_requested = &stop_requested}));
     return EncodedPrompt{.text = std::move(prompt.text), .tokens = std::move(prompt.content.tokens)};
 }
 

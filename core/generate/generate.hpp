@@ -41,7 +41,7 @@ struct Request {
     /// is kept. One request at a time.
     Transcript* transcript = nullptr;
     uint32_t choices = 1; ///< answers to give; the seed of each is one more than that of the one before
-    std::optional<uint32_t> max_tokens; ///< at least 1; empty: until the model ends or the context is full
+    std::optional<uint32_t> max_tokens; ///< empty: until the model ends or the context is full
     uint32_t min_tokens = 0;            ///< nothing ends an answer before so many
     EndTokens end_tokens = EndTokens::end;
     std::vector<TokenId> stop_tokens;                      ///< end an answer too, and are not part of it
@@ -60,6 +60,8 @@ struct Request {
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0;          ///< cached prompts are shared only among requests of the same salt
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
+    bool prompt_logprobs = false; ///< with `logprobs`: deliver PromptTokenDelta, too; nothing of the prompt
+                                  ///< is then taken from the cache
 };
 
 constexpr uint32_t logprobs_max = 20; ///< for Request::logprobs, as in OpenAI's API
@@ -77,6 +79,15 @@ struct TokenLogprob {
 struct TokenDelta {
     TokenLogprob chosen;
     std::vector<TokenLogprob> top; ///< the likeliest first, smaller id first among equals
+};
+
+/// A token of the prompt, as likely as the tokens before it made it; all of them in order, before the answer.
+/// Only with Request::prompt_logprobs.
+struct PromptTokenDelta {
+    TokenId token = 0;
+    std::string bytes;                         ///< see TokenLogprob
+    std::string text;                          ///< of the prompt, that it completes: whole UTF-8 characters
+    std::optional<TokenDelta> likelihood = {}; ///< of any but the first token, which has none before it
 };
 
 /// The conversation was changed so that the model's template writes all of it; comes first, and only then.
@@ -120,7 +131,7 @@ struct Finished {
 };
 
 /// Of chat::output::Event any kind but content, which is TextDelta.
-using Event = std::variant<Adapted, TextDelta, chat::output::Event, TokenDelta, Finished>;
+using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, chat::output::Event, TokenDelta, Finished>;
 
 enum class Flow : uint8_t { go_on, stop };
 
@@ -141,8 +152,10 @@ struct EncodedPrompt {
     std::vector<TokenId> tokens;
 };
 
-/// The request's prompt, rendered and tokenized, and nothing more. Errors: those of rendering and tokenizing.
-Result<EncodedPrompt> encode(const Model& model, const Request& request);
+/// The request's prompt, rendered and tokenized, and nothing more; however long it is. Errors: those of
+/// rendering and tokenizing, cancelled.
+Result<EncodedPrompt> encode(const Model& model, const Request& request,
+                             const StopRequested& stop_requested = {});
 
 /// How many tokens the request's prompt has. Errors: those of rendering and tokenizing.
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
 #include <iterator>
 #include <string_view>
@@ -43,6 +44,27 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     return tokens;
 }
 
+/// Refuses biases that ban every token, at the answer's beginning or further on: no answer could come of it.
+Status check_bans(const Model& model, const Request& request) {
+    std::vector<TokenId> banned;
+    for (const sampling::LogitBias& one : request.logit_bias) {
+        if (std::isinf(one.bias))
+            banned.push_back(one.token);
+    }
+    if (banned.empty())
+        return {};
+    if (request.min_tokens > 0) { // until then these are banned as well
+        const auto ends = end_tokens_of(model, request);
+        banned.insert(banned.end(), ends.begin(), ends.end());
+    }
+    std::sort(banned.begin(), banned.end());
+    banned.erase(std::unique(banned.begin(), banned.end()), banned.end());
+    if (banned.size() < model.engine().limits().vocabulary)
+        return {};
+    return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
+                 "leave at least one token without -infinity"};
+}
+
 /// The engine's requests for every choice of one request.
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
                                                      const PromptTokens& prompt, uint32_t seed) {
@@ -52,12 +74,15 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         .sampling =
             with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
         .logit_bias = request.logit_bias,
+        .score_prompt = request.prompt_logprobs && request.logprobs,
         .top_candidates = request.logprobs.value_or(0),
         .max_tokens = request.max_tokens,
         .end_tokens = end_tokens_of(model, request),
         .min_tokens = request.min_tokens,
         .unread_max = request.unread_max,
         .cache_salt = request.cache_salt};
+    if (one.max_tokens == 0U)
+        one.max_tokens = 1; // it comes with the prompt's last row anyway, and is not told
     if (one.sampling.dry_multiplier != 0) {
         ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
     }
@@ -101,6 +126,7 @@ struct Choice {
     engine::Stream* stream; ///< borrowed
     std::size_t request = 0;
     uint32_t seed = 0;
+    bool is_empty = false;     ///< no token is wanted
     bool is_cancelled = false; ///< what still comes is surplus
     bool is_reported = false;
 
@@ -114,10 +140,16 @@ struct Choice {
         while (auto event = stream->try_next()) {
             if (auto* finished = std::get_if<engine::Finished>(&*event))
                 return std::move(*finished);
-            if (!is_cancelled && answer.push(std::get<engine::TokenEvent>(*event)))
+            if (!is_cancelled && push(std::get<engine::TokenEvent>(*event)))
                 cancel();
         }
         return std::nullopt;
+    }
+
+    bool push(const engine::TokenEvent& event) {
+        if (event.origin == engine::Origin::prompt)
+            return answer.score(event);
+        return !is_empty && answer.push(event);
     }
 
     [[nodiscard]] FinishReason reason(const engine::Finished& last) const {
@@ -125,6 +157,8 @@ struct Choice {
             return answer.reason();
         if (is_cancelled)
             return FinishReason::cancelled;
+        if (is_empty)
+            return FinishReason::length;
         const FinishReason reason = reason_of(last.reason);
         const bool calls = reason == FinishReason::stop && !answer.output().calls.empty();
         return calls ? FinishReason::tool_calls : reason;
@@ -159,7 +193,8 @@ Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
             all.push_back({.answer = std::move(answer),
                            .stream = &streams[number],
                            .request = index,
-                           .seed = part.seed + choice});
+                           .seed = part.seed + choice,
+                           .is_empty = part.request.max_tokens == 0U});
             if (choice == 0 && !part.prompt.notes.empty())
                 sink(number, Adapted{part.prompt.notes});
         }
@@ -172,11 +207,12 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     choice.is_reported = true;
     if (last.error && !choice.is_cancelled)
         return *last.error;
-    choice.answer.finish(last.end_token);
+    const auto end_token = choice.is_empty ? std::nullopt : last.end_token;
+    choice.answer.finish(end_token);
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
-    finished.matched = choice.answer.matched(last.end_token);
+    finished.matched = choice.answer.matched(end_token);
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
     finished.seed = choice.seed;
@@ -192,22 +228,29 @@ Generation::Generation(Generation&&) noexcept = default;
 Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
-Result<Generation> Generation::begin(const Model& model, Request request) {
+Result<Generation> Generation::begin(const Model& model, Request request,
+                                     const StopRequested& stop_requested) {
     std::vector<Request> one;
     one.push_back(std::move(request));
-    return begin_all(model, std::move(one));
+    return begin_all(model, std::move(one), stop_requested);
 }
 
-Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests) {
+Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests,
+                                         const StopRequested& stop_requested) {
     auto state = std::make_unique<State>();
     state->model = &model;
     std::vector<engine::Request> wanted;
     const uint32_t drawn = random_seed(); // one, so that who is told of one can ask for the same again
     for (Request& request : requests) {
+        if (stop_requested && stop_requested())
+            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
         ETNA_CHECK(check(request));
+        ETNA_CHECK(check_bans(model, request));
         State::Part part;
         part.request = std::move(request);
-        ETNA_TRY(part.prompt, encode_prompt(model, part.request));
+        const EncodeBounds bounds = {.must_fit = !part.request.prompt_tokens_max,
+                                     .stop_requested = &stop_requested};
+        ETNA_TRY(part.prompt, encode_prompt(model, part.request, bounds));
         ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(part.prompt));
         part.seed = part.request.seed.value_or(drawn);

@@ -22,14 +22,17 @@ using ChoiceSink = std::function<Flow(uint32_t choice, const Event&)>;
 /// model.
 class Generation {
 public:
-    /// `model` is borrowed. Errors: invalid_argument (empty prompt, prompt longer than the context, a
-    /// conversation for a base model or one that its template refuses, tools that are no JSON, an empty stop
-    /// string, parameters out of range), corrupt and unsupported (a broken chat template, with the place),
-    /// busy, and what the engine failed with.
-    static Result<Generation> begin(const Model& model, Request request);
+    /// `model` is borrowed. `stop_requested` is asked now and then while the prompt is made. Errors:
+    /// invalid_argument (empty prompt, a conversation for a base model or one that its template refuses,
+    /// tools that are no JSON, an empty stop string, a bias that leaves no token, parameters out of range),
+    /// context_exceeded, corrupt and unsupported (a broken chat template, with the place), cancelled, busy,
+    /// and what the engine failed with.
+    static Result<Generation> begin(const Model& model, Request request,
+                                    const StopRequested& stop_requested = {});
 
     /// Several at once: all of them or none. Precondition: at least one.
-    static Result<Generation> begin_all(const Model& model, std::vector<Request> requests);
+    static Result<Generation> begin_all(const Model& model, std::vector<Request> requests,
+                                        const StopRequested& stop_requested = {});
 
     Generation(Generation&&) noexcept;
     Generation& operator=(Generation&&) noexcept;

@@ -3,6 +3,7 @@
 #include "core/base/log.hpp"
 #include "core/store/generation_config.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -22,6 +23,13 @@ uint64_t trained_context(const gguf::File& file) {
     if (!architecture)
         return 0;
     return file.unsigned_integer(fmt::format("{}.context_length", *architecture)).value_or(0);
+}
+
+std::size_t longest_token(const text::Tokenizer& tokenizer) {
+    std::size_t bytes = 0;
+    for (TokenId token = 0; token < tokenizer.size(); ++token)
+        bytes = std::max(bytes, tokenizer.bytes(token).size());
+    return bytes;
 }
 
 /// A file that somebody put beside the model is advice, and no reason not to load it.
@@ -53,6 +61,7 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_wishes({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
+    model.longest_token_bytes_ = longest_token(model.tokenizer_);
     model.device_name_ = std::move(loaded.device_name);
     model.on_cpu_ = loaded.on_cpu;
     model.memory_ = std::move(loaded.memory);

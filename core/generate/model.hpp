@@ -10,6 +10,7 @@
 #include "core/text/infill.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -84,6 +85,9 @@ public:
     [[nodiscard]] uint32_t context_tokens() const { return engine_->limits().context_tokens; }
     [[nodiscard]] uint64_t trained_context_tokens() const { return trained_context_tokens_; }
 
+    /// What the longest token stands for.
+    [[nodiscard]] std::size_t longest_token_bytes() const { return longest_token_bytes_; }
+
     [[nodiscard]] const std::string& device_name() const { return device_name_; }
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
     /// As the driver tells it now; empty where there is no device.
@@ -100,6 +104,7 @@ private:
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
     uint64_t trained_context_tokens_ = 0;
+    std::size_t longest_token_bytes_ = 0;
     std::string device_name_;
     bool on_cpu_ = false;
     double load_ms_ = 0;

@@ -12,8 +12,33 @@
 namespace etna::generate {
 namespace {
 
-Result<Prompt> encode_text(const Model& model, const std::string& text) {
-    ETNA_TRY(auto tokens, model.tokenizer().encode(text, {}));
+Error too_long(const Model& model, std::string_view length) {
+    const uint32_t context = model.context_tokens();
+    std::string hint = "shorten the prompt";
+    if (model.trained_context_tokens() > context) {
+        hint = fmt::format("raise --ctx-size (the model was trained for {} tokens) or shorten the prompt",
+                           model.trained_context_tokens());
+    } else {
+        hint += fmt::format(", or raise --ctx-size beyond the {} tokens that the model was trained for",
+                            model.trained_context_tokens());
+    }
+    return {ErrorKind::context_exceeded,
+            fmt::format("{}, but the context holds {} with the answer", length, context), hint};
+}
+
+/// Refuses a text by its length alone, so that cutting it costs nothing. No token stands for more bytes than
+/// the longest; bytes without a token are rare enough to be counted as if they had one.
+Status check_bytes(const Model& model, const EncodeBounds& bounds, std::size_t bytes) {
+    const std::size_t longest = std::max<std::size_t>(model.longest_token_bytes(), 1);
+    if (!bounds.must_fit || bytes / longest < model.context_tokens())
+        return {};
+    return too_long(
+        model, fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
+}
+
+Result<Prompt> encode_text(const Model& model, const std::string& text, const EncodeBounds& bounds) {
+    ETNA_CHECK(check_bytes(model, bounds, text.size()));
+    ETNA_TRY(auto tokens, model.tokenizer().encode(text, {.stop_requested = bounds.stop_requested}));
     Prompt prompt;
     prompt.text = text;
     prompt.content.kinds.assign(tokens.size(), engine::RowKind::prompt);
@@ -23,13 +48,17 @@ Result<Prompt> encode_text(const Model& model, const std::string& text) {
 }
 
 /// The texts around a gap, with the tokens that ask the model to fill it.
-Result<Prompt> encode_gap(const Model& model, const std::string& before, const std::string& after) {
+Result<Prompt> encode_gap(const Model& model, const std::string& before, const std::string& after,
+                          const EncodeBounds& bounds) {
     const auto& marks = model.infill_tokens();
     if (!marks) {
         return Error{ErrorKind::invalid_argument, "the model has no tokens for filling a gap",
                      "leave the suffix away, or take a model that was trained for it"};
     }
-    const text::EncodeOptions inside = {.special = text::SpecialTokens::literal, .bos = text::AddBos::never};
+    ETNA_CHECK(check_bytes(model, bounds, before.size() + after.size()));
+    const text::EncodeOptions inside = {.special = text::SpecialTokens::literal,
+                                        .bos = text::AddBos::never,
+                                        .stop_requested = bounds.stop_requested};
     ETNA_TRY(std::vector<TokenId> tokens, model.tokenizer().encode("", {}));
     ETNA_TRY(const auto head, model.tokenizer().encode(before, inside));
     ETNA_TRY(const auto tail, model.tokenizer().encode(after, inside));
@@ -47,26 +76,28 @@ Result<Prompt> encode_gap(const Model& model, const std::string& before, const s
 }
 
 Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
-                                   const Request& request) {
+                                   const Request& request, const EncodeBounds& bounds) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
     ETNA_TRY(auto rendered,
              chat::render_adapted(format->chat_template, request_json(conversation), request.now_unix_s));
     Prompt prompt;
     prompt.text = std::move(rendered.text);
     prompt.notes = std::move(rendered.notes);
-    prompt.format = format;
     const auto& syntax = rendered.tools_in_text ? syntax_of_told_tools() : format->syntax;
     if (conversation.demanded_tool && !conversation.tools.empty())
         prompt.opening = chat::output::call_opening(syntax, *conversation.demanded_tool);
     prompt.text += prompt.opening;
+    ETNA_CHECK(check_bytes(model, bounds, prompt.text.size()));
     // A template that writes the begin token has done what the tokenizer would do.
     const std::string& bos = format->chat_template.special().bos;
     const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
-    const text::EncodeOptions options = {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says};
+    const text::EncodeOptions options = {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says,
+                                         .stop_requested = bounds.stop_requested};
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
     prompt.syntax = &syntax;
+    prompt.marks = conversation.tools.empty() ? format->marks_without_calls : format->marks;
     prompt.tools = conversation.tools;
     return prompt;
 }
@@ -93,23 +124,23 @@ void shorten(PromptTokens& content, std::size_t tokens_max) {
     content.kinds.erase(content.kinds.begin(), content.kinds.begin() + surplus);
 }
 
-Result<Prompt> encode_whole(const Model& model, const Request& request) {
+Result<Prompt> encode_whole(const Model& model, const Request& request, const EncodeBounds& bounds) {
     const auto* text = std::get_if<std::string>(&request.prompt);
     if (request.suffix && text == nullptr)
         return Error{ErrorKind::invalid_argument, "a suffix needs a prompt that is text"};
     if (request.suffix)
-        return encode_gap(model, *text, *request.suffix);
+        return encode_gap(model, *text, *request.suffix, bounds);
     if (text != nullptr)
-        return encode_text(model, *text);
+        return encode_text(model, *text, bounds);
     if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.prompt))
         return take_tokens(model, *tokens);
-    return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request);
+    return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request, bounds);
 }
 
 } // namespace
 
-Result<Prompt> encode_prompt(const Model& model, const Request& request) {
-    ETNA_TRY(Prompt prompt, encode_whole(model, request));
+Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeBounds& bounds) {
+    ETNA_TRY(Prompt prompt, encode_whole(model, request, bounds));
     if (request.prompt_tokens_max)
         shorten(prompt.content, *request.prompt_tokens_max);
     return prompt;
@@ -128,21 +159,9 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
 Status check_length(const Model& model, std::size_t prompt_tokens) {
     if (prompt_tokens == 0)
         return Error{ErrorKind::invalid_argument, "the prompt is empty"};
-    const uint32_t context = model.context_tokens();
-    if (prompt_tokens < context)
+    if (prompt_tokens < model.context_tokens())
         return {};
-    std::string hint = "shorten the prompt";
-    if (model.trained_context_tokens() > context) {
-        hint = fmt::format("raise --ctx-size (the model was trained for {} tokens) or shorten the prompt",
-                           model.trained_context_tokens());
-    } else {
-        hint += fmt::format(", or raise --ctx-size beyond the {} tokens that the model was trained for",
-                            model.trained_context_tokens());
-    }
-    return Error{ErrorKind::invalid_argument,
-                 fmt::format("the prompt has {} tokens, but the context holds {} with the answer",
-                             prompt_tokens, context),
-                 hint};
+    return too_long(model, fmt::format("the prompt has {} tokens", prompt_tokens));
 }
 
 } // namespace etna::generate

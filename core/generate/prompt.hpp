@@ -6,6 +6,7 @@
 #include "core/text/detokenizer.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,19 +19,26 @@ struct Prompt {
     PromptTokens content;
     text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer goes on with the text
     std::vector<std::string> notes;                            ///< see Adapted
-    const ChatFormat* format = nullptr;                        ///< null: the answer is text
-    const chat::output::Syntax* syntax = nullptr;              ///< of the answer to a conversation
-    std::string tools;                                         ///< that were offered, as JSON
-    std::string opening; ///< the end of `text` that is already the answer's
+    const chat::output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: it is text
+    std::span<const TokenId> marks;               ///< of the model: control tokens that `syntax` has to see
+    std::string tools;                            ///< that were offered, as JSON
+    std::string opening;                          ///< the end of `text` that is already the answer's
 };
 
 /// A parser of an answer to the prompt; none where the answer is text. Errors: invalid_argument (the tools
 /// are no JSON).
 Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt);
 
-Result<Prompt> encode_prompt(const Model& model, const Request& request);
+/// What the making of a prompt keeps to.
+struct EncodeBounds {
+    bool must_fit = false; ///< a text that is longer than the context can hold is refused before it is cut
+    const StopRequested* stop_requested = nullptr; ///< borrowed; see text::EncodeOptions
+};
 
-/// Error: invalid_argument (nothing, or no room for an answer).
+/// Errors: those of rendering and tokenizing, context_exceeded, cancelled.
+Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeBounds& bounds = {});
+
+/// Errors: invalid_argument (nothing), context_exceeded (no room for an answer).
 Status check_length(const Model& model, std::size_t prompt_tokens);
 
 } // namespace etna::generate

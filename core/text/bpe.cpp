@@ -62,19 +62,22 @@ Status Bpe::read_merges(const gguf::File& file) {
     return {};
 }
 
-Status Bpe::encode(std::string_view text, std::vector<TokenId>& tokens) const {
-    ETNA_TRY(const auto words, pre_tokenizer_.split(text));
+Status Bpe::encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const {
+    ETNA_TRY(const auto words, pre_tokenizer_.split(text, patience));
     Scratch scratch;
     for (const std::string_view word : words)
-        encode_word(word, scratch, tokens);
+        ETNA_CHECK(encode_word(word, patience, scratch, tokens));
     return {};
 }
 
-void Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const {
+Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scratch,
+                        std::vector<TokenId>& tokens) const {
+    if (patience.is_over())
+        return Patience::error();
     if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
         if (const auto whole = vocabulary_->find_text(spell_bytes(word))) {
             tokens.push_back(*whole);
-            return;
+            return {};
         }
     }
     const auto has_token = [&](char byte) {
@@ -86,7 +89,7 @@ void Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Token
         word = scratch.word;
     }
     if (word.empty())
-        return;
+        return {};
     auto& symbols = scratch.symbols;
     symbols.clear();
     for (std::size_t i = 0; i < word.size(); ++i) {
@@ -95,11 +98,12 @@ void Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Token
                            .length = 1});
     }
     link_symbols(symbols);
-    merge_symbols(symbols, scratch.heap,
-                  [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
-                      const auto found = merges_.find(pair_key(left.id, right.id));
-                      return found == merges_.end() ? std::nullopt : std::optional(found->second);
-                  });
+    const auto find = [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
+        const auto found = merges_.find(pair_key(left.id, right.id));
+        return found == merges_.end() ? std::nullopt : std::optional(found->second);
+    };
+    if (!merge_symbols(symbols, scratch.heap, patience, find))
+        return Patience::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         if (symbols[i].id < vocabulary_->names.size()) {
             tokens.push_back(symbols[i].id);
@@ -108,6 +112,7 @@ void Bpe::encode_word(std::string_view word, Scratch& scratch, std::vector<Token
                 tokens.push_back(piece_of_byte_[static_cast<uint8_t>(byte)]);
         }
     }
+    return {};
 }
 
 } // namespace etna::text

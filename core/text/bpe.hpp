@@ -22,8 +22,8 @@ public:
 
     /// Appends the tokens of `text`, which holds no special tokens. A byte that has no token is left out
     /// before its neighbours are merged, as Hugging Face's tokenizers do (models/bpe, merge_word). Error:
-    /// invalid_argument (what the pre-tokenizer cannot split).
-    Status encode(std::string_view text, std::vector<TokenId>& tokens) const;
+    /// invalid_argument (what the pre-tokenizer cannot split), cancelled (`patience` is over).
+    Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
 
@@ -42,7 +42,8 @@ private:
 
     Piece piece_named(std::string_view spelling);
     Status read_merges(const gguf::File& file);
-    void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& tokens) const;
+    Status encode_word(std::string_view word, Patience& patience, Scratch& scratch,
+                       std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
     PreTokenizer pre_tokenizer_;

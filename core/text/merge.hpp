@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/text/patience.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -42,9 +44,10 @@ inline void link_symbols(std::vector<Symbol>& symbols) {
 
 /// Merges linked symbols until no two neighbours can be: O(n log n) with a heap over the possible merges.
 /// `find(left, right)` gives optional<Merge> for two neighbouring symbols. `heap` is scratch space.
-/// Afterwards the list from symbols[0] along `next` is the result.
+/// Afterwards the list from symbols[0] along `next` is the result. False when `patience` was over before.
 template <class Find>
-void merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, Find find) {
+bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, Patience& patience,
+                   Find find) {
     const auto later = [](const MergeCandidate& a, const MergeCandidate& b) {
         return a.merge.order > b.merge.order || (a.merge.order == b.merge.order && a.left > b.left);
     };
@@ -66,11 +69,15 @@ void merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& he
 
     heap.clear();
     for (uint32_t i = 0; i + 1 < symbols.size(); ++i) {
+        if (patience.is_over())
+            return false;
         if (const auto found = candidate(i))
             heap.push_back(*found);
     }
     std::make_heap(heap.begin(), heap.end(), later);
     while (!heap.empty()) {
+        if (patience.is_over())
+            return false;
         std::pop_heap(heap.begin(), heap.end(), later);
         const MergeCandidate best = heap.back();
         heap.pop_back();
@@ -89,6 +96,7 @@ void merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& he
         push(left.previous);
         push(best.left);
     }
+    return true;
 }
 
 } // namespace etna::text

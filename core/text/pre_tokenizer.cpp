@@ -28,13 +28,16 @@ std::string known_names() {
 }
 
 /// Cuts `text` at both ends of every match; empty pieces are left out.
-Status cut(std::string_view text, Regex::Search& search, std::vector<std::string_view>& pieces) {
+Status cut(std::string_view text, Regex::Search& search, Patience& patience,
+           std::vector<std::string_view>& pieces) {
     const auto add = [&](std::size_t begin, std::size_t end) {
         if (begin < end)
             pieces.push_back(text.substr(begin, end - begin));
     };
     std::size_t done = 0;
     while (done < text.size()) {
+        if (patience.is_over())
+            return Patience::error();
         ETNA_TRY(const std::optional<RegexMatch> match, search.next(text, done));
         if (!match || match->begin == match->end)
             break; // an expression that matches nothing would not get on
@@ -74,7 +77,7 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     return PreTokenizer(*row, std::move(expressions));
 }
 
-Result<std::vector<std::string_view>> PreTokenizer::split(std::string_view text) const {
+Result<std::vector<std::string_view>> PreTokenizer::split(std::string_view text, Patience& patience) const {
     std::vector<std::string_view> pieces;
     std::vector<std::string_view> invalid; // in order; they are `pieces` that no expression is applied to
     while (!text.empty()) {
@@ -94,7 +97,7 @@ Result<std::vector<std::string_view>> PreTokenizer::split(std::string_view text)
                 ++skipped;
                 continue;
             }
-            ETNA_CHECK(cut(piece, search, smaller));
+            ETNA_CHECK(cut(piece, search, patience, smaller));
         }
         pieces = std::move(smaller);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/text/patience.hpp"
 #include "core/text/regex.hpp"
 
 #include <span>
@@ -35,8 +36,9 @@ public:
     [[nodiscard]] const PreTokenizerRow& row() const { return *row_; }
 
     /// The words of `text` in order; joined they are `text`. Views into `text`. Bytes that are not UTF-8 come
-    /// as words of their own. Error: invalid_argument (see Regex::Search).
-    [[nodiscard]] Result<std::vector<std::string_view>> split(std::string_view text) const;
+    /// as words of their own. Errors: invalid_argument (see Regex::Search), cancelled (`patience` is over).
+    [[nodiscard]] Result<std::vector<std::string_view>> split(std::string_view text,
+                                                              Patience& patience) const;
 
 private:
     PreTokenizer(const PreTokenizerRow& row, std::vector<Regex> expressions)

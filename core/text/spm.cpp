@@ -24,7 +24,7 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
     return spm;
 }
 
-Status Spm::encode(std::string_view text, std::vector<TokenId>& tokens) const {
+Status Spm::encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const {
     std::vector<Symbol> symbols;
     for (std::size_t position = 0; position < text.size(); position += symbols.back().length) {
         symbols.push_back({.begin = static_cast<uint32_t>(position),
@@ -34,7 +34,7 @@ Status Spm::encode(std::string_view text, std::vector<TokenId>& tokens) const {
         return {};
     link_symbols(symbols);
     std::vector<MergeCandidate> heap;
-    merge_symbols(symbols, heap, [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
+    const auto find = [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
         const std::size_t bytes = std::size_t{left.length} + right.length;
         if (bytes > longest_name_bytes_)
             return std::nullopt;
@@ -42,7 +42,9 @@ Status Spm::encode(std::string_view text, std::vector<TokenId>& tokens) const {
         if (!token)
             return std::nullopt;
         return Merge{.order = -static_cast<double>(vocabulary_->scores[*token]), .id = *token};
-    });
+    };
+    if (!merge_symbols(symbols, heap, patience, find))
+        return Patience::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);
         if (symbols[i].id != Symbol::none) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/text/patience.hpp"
 #include "core/text/vocabulary.hpp"
 
 #include <array>
@@ -17,8 +18,9 @@ public:
     static Result<Spm> create(const gguf::File& file, const Vocabulary& vocabulary);
 
     /// Appends the tokens of `text`, in which spaces are already "\u2581" and which holds no special tokens.
-    /// Error: invalid_argument (a byte that has no token, and no unknown token either).
-    Status encode(std::string_view text, std::vector<TokenId>& tokens) const;
+    /// Errors: invalid_argument (a byte that has no token, and no unknown token either), cancelled
+    /// (`patience` is over).
+    Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
 
 private:
     explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}

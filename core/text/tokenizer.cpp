@@ -91,7 +91,7 @@ struct Tokenizer::Content {
     Status read(const gguf::File& file);
     Status read_additions(const gguf::File& file);
     void index_tokens();
-    Status encode_stretch(std::string_view text, std::vector<TokenId>& tokens) const;
+    Status encode_stretch(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
 };
 
 Status Tokenizer::Content::read(const gguf::File& file) {
@@ -145,12 +145,13 @@ void Tokenizer::Content::index_tokens() {
 }
 
 /// `text` holds no special tokens and follows one, or is the beginning.
-Status Tokenizer::Content::encode_stretch(std::string_view text, std::vector<TokenId>& tokens) const {
+Status Tokenizer::Content::encode_stretch(std::string_view text, Patience& patience,
+                                          std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
-        return bpe->encode(text, tokens);
+        return bpe->encode(text, patience, tokens);
     std::string marked = adds_space_prefix ? std::string(space_mark) : std::string();
     marked += replace_all(text, " ", space_mark);
-    return std::get<Spm>(algorithm).encode(marked, tokens);
+    return std::get<Spm>(algorithm).encode(marked, patience, tokens);
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<const Content> content) : content_(std::move(content)) {}
@@ -173,14 +174,17 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
         options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
+    Patience patience(options.stop_requested);
     std::vector<TokenId> tokens;
     if (may_add && content_->adds_bos)
         tokens.push_back(*content_->vocabulary.special.bos);
     for (std::size_t position = 0; position < text.size();) {
+        if (patience.is_over())
+            return Patience::error();
         const auto special = matcher.find(text, position);
         const std::size_t end = special ? special->begin : text.size();
         if (end > position)
-            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), tokens));
+            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), patience, tokens));
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();

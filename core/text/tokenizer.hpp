@@ -4,6 +4,7 @@
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,8 @@ enum class AddBos { as_model_says, never };
 struct EncodeOptions {
     SpecialTokens special = SpecialTokens::parse;
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
+    /// Borrowed, for the call: asked now and then while the tokens are made; true ends it.
+    const std::function<bool()>* stop_requested = nullptr;
 };
 
 /// Text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or SentencePiece
@@ -48,8 +51,8 @@ public:
     ~Tokenizer();
 
     /// Token ids of `text`. Any bytes are accepted; what is not valid UTF-8 is carried through byte tokens.
-    /// Byte-level BPE leaves out bytes that the vocabulary lacks. Error: invalid_argument when SentencePiece
-    /// has no way to spell a part of the text.
+    /// Byte-level BPE leaves out bytes that the vocabulary lacks. Errors: invalid_argument when SentencePiece
+    /// has no way to spell a part of the text, cancelled when `options.stop_requested` says so.
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       const EncodeOptions& options) const;
 

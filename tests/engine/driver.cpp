@@ -80,7 +80,10 @@ void Driver::take_updates() {
         if (told.finished)
             throw std::runtime_error("an event came after the end");
         if (const auto* token = std::get_if<engine::TokenEvent>(&update.event)) {
-            told.tokens.push_back(*token);
+            const bool is_score = token->origin == engine::Origin::prompt;
+            if (is_score && !told.tokens.empty())
+                throw std::runtime_error("a token of the prompt was told after the first of the answer");
+            (is_score ? told.scores : told.tokens).push_back(*token);
         } else {
             told.finished = std::get<engine::Finished>(std::move(update.event));
         }

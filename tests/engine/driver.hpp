@@ -14,6 +14,7 @@ namespace etna::test {
 
 /// What one request was told so far.
 struct Told {
+    std::vector<engine::TokenEvent> scores; ///< of the prompt's tokens
     std::vector<engine::TokenEvent> tokens;
     std::optional<engine::Finished> finished;
 

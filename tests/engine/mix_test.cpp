@@ -104,6 +104,7 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     if (dice.one_in(8))
         request.logit_bias = {{dice.roll(0, limits.vocabulary - 1), 3}};
     request.top_candidates = dice.one_in(3) ? dice.roll(0, limits.candidates_max) : 0;
+    request.score_prompt = dice.one_in(5);
     return request;
 }
 
@@ -118,12 +119,13 @@ std::string describe(const Asked& asked) {
     const sampling::Parameters& parameters = request.sampling;
     return fmt::format(
         "request {}: prompt {}, min {}, max {}, end {}, temperature {}, top_k {}, seed {}, typical_p {}, "
-        "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}",
+        "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}{}",
         asked.id, request.prompt, request.min_tokens, request.max_tokens.value_or(0), request.end_tokens,
         parameters.temperature, parameters.top_k, parameters.seed, parameters.typical_p,
         parameters.top_n_sigma, parameters.min_keep, parameters.repetition_penalty,
         parameters.repetition_window_tokens, parameters.dry_multiplier, request.logit_bias.size(),
-        request.top_candidates, request.cache_salt, asked.is_cancelled ? ", cancelled" : "");
+        request.top_candidates, request.cache_salt, request.score_prompt ? ", scores" : "",
+        asked.is_cancelled ? ", cancelled" : "");
 }
 
 std::string describe(const engine::Limits& limits) {
@@ -137,10 +139,32 @@ std::string describe(const engine::Limits& limits) {
     return text;
 }
 
+/// The scores that were told are the first of those expected, and after a token all of them.
+void check_scores(const Told& told, const Expected& expected) {
+    REQUIRE(told.scores.size() <= expected.scores.size());
+    if (!told.tokens.empty())
+        CHECK(told.scores.size() == expected.scores.size());
+    for (std::size_t i = 0; i < told.scores.size(); ++i) {
+        const engine::TokenEvent& score = told.scores[i];
+        const engine::TokenEvent& wanted = expected.scores[i];
+        CHECK(score.token == wanted.token);
+        CHECK(score.logit == wanted.logit);
+        CHECK(score.log_sum_exp == Approx(wanted.log_sum_exp).epsilon(1e-5));
+        REQUIRE(score.top.size() == wanted.top.size());
+        for (std::size_t rank = 0; rank < score.top.size(); ++rank) {
+            CHECK(score.top[rank].token == wanted.top[rank].token);
+            CHECK(score.top[rank].logit == wanted.top[rank].logit);
+        }
+    }
+}
+
 void check_answer(const Asked& asked, const Told& told, const FakeOptions& options) {
     INFO(describe(asked));
     const Expected expected = simulate(options, asked.request);
     REQUIRE(told.finished.has_value());
+    check_scores(told, expected);
+    if (asked.request.score_prompt)
+        CHECK(told.finished->cached_tokens == 0);
     const std::vector<TokenId> ids = told.ids();
     if (told.finished->reason == engine::FinishReason::cancelled) {
         CHECK(asked.is_cancelled);
@@ -195,6 +219,7 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
     uint32_t copies = 0;
     uint32_t recomputed = 0; // rows of tokens that were generated, computed again after a preemption
     uint32_t exhausted = 0;
+    uint32_t scores = 0;
     for (uint32_t seed = 0; seed < mixes; ++seed) {
         Dice dice(seed);
         FakeOptions options = random_executor(dice);
@@ -211,6 +236,7 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
         for (const Asked& one : asked) {
             const Told& told = driver.told(one.id);
             check_answer(one, told, options);
+            scores += static_cast<uint32_t>(told.scores.size());
             reused += told.finished->cached_tokens;
             const auto length = told.finished->prompt_tokens + told.finished->completion_tokens;
             exhausted += told.finished->reason == engine::FinishReason::length &&
@@ -227,6 +253,7 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
     CHECK(copies > 100);
     CHECK(recomputed > 100);
     CHECK(exhausted > 20);
+    CHECK(scores > 1000);
 }
 
 } // namespace

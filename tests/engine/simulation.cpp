@@ -3,6 +3,7 @@
 #include "core/sampling/sampler.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 
@@ -31,6 +32,21 @@ std::vector<float> logits_after(const FakeOptions& options, const std::vector<Fa
     return model.logits(visible);
 }
 
+/// What a model that gives `logits` says of a token, by the definition of the softmax.
+engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top) {
+    engine::TokenEvent event{.token = token, .logit = logits[token], .origin = engine::Origin::prompt};
+    double sum = 0;
+    for (const float logit : logits)
+        sum += std::exp(double{logit});
+    event.log_sum_exp = static_cast<float>(std::log(sum));
+    for (std::size_t i = 0; i < std::min<std::size_t>(top, logits.size()); ++i) {
+        const auto largest = std::max_element(logits.begin(), logits.end());
+        event.top.push_back({static_cast<TokenId>(largest - logits.begin()), *largest});
+        *largest = -std::numeric_limits<float>::infinity();
+    }
+    return event;
+}
+
 } // namespace
 
 Expected simulate(const FakeOptions& options, const engine::Request& request) {
@@ -39,9 +55,14 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
         places.push_back(
             {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
     };
-    for (std::size_t i = 0; i < request.prompt.size(); ++i)
-        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prompt : request.kinds[i]);
     Expected expected;
+    for (std::size_t i = 0; i < request.prompt.size(); ++i) {
+        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prompt : request.kinds[i]);
+        if (request.score_prompt && i + 1 < request.prompt.size()) {
+            expected.scores.push_back(
+                score(logits_after(options, places), request.prompt[i + 1], request.top_candidates));
+        }
+    }
     while (true) {
         const std::vector<float> logits = logits_after(options, places);
         const auto position = static_cast<uint32_t>(places.size() - 1);

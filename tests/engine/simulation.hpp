@@ -10,6 +10,7 @@ namespace etna::test {
 
 /// What a request must give.
 struct Expected {
+    std::vector<engine::TokenEvent> scores; ///< of the prompt, where they are wanted
     std::vector<TokenId> tokens;
     engine::FinishReason reason = engine::FinishReason::length;
 };

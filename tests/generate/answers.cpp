@@ -49,6 +49,8 @@ generate::Sink Events::sink() {
             finished.push_back(*last);
         } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
             tokens.push_back(*token);
+        } else if (const auto* of_prompt = std::get_if<generate::PromptTokenDelta>(&event)) {
+            prompt.push_back(*of_prompt);
         } else {
             if (const auto* delta = std::get_if<generate::TextDelta>(&event))
                 deltas.push_back(delta->text);

@@ -21,6 +21,7 @@ generate::Request raw(std::string prompt);
 /// What a sink was told.
 struct Events {
     std::vector<std::string> deltas = {};
+    std::vector<generate::PromptTokenDelta> prompt = {};
     std::vector<generate::TokenDelta> tokens = {};
     std::vector<generate::Finished> finished = {};
     std::size_t stop_after = std::numeric_limits<std::size_t>::max(); ///< deltas, or tokens

@@ -78,7 +78,7 @@ TEST_CASE("prompts that cannot be served are refused before anything is generate
     for (int i = 0; i < 300; ++i)
         longer += "dog ";
     const Error error = generate::generate(model, raw(longer), events.sink()).error();
-    REQUIRE(error.kind == ErrorKind::invalid_argument);
+    REQUIRE(error.kind == ErrorKind::context_exceeded);
     REQUIRE(error.message.find("the context holds 256") != std::string::npos);
     REQUIRE(events.finished.empty());
     REQUIRE(events.deltas.empty());

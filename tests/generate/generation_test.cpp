@@ -4,6 +4,8 @@
 #include "tests/generate/answers.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <map>
 
 using namespace etna;
@@ -122,6 +124,64 @@ TEST_CASE("a prompt may be tokens, and may be shortened to its end") {
     CHECK(generation->prompt_tokens().size() == 2);
 }
 
+TEST_CASE("every token of a prompt is told with what made it likely") {
+    const Model model = test::model_that_says("dog");
+    Request request = greedy("");
+    const std::vector<TokenId> prompt = {1, 403, 407, 261};
+    request.prompt = prompt;
+    request.logprobs = 2;
+    request.prompt_logprobs = true;
+    Events events;
+    REQUIRE(generate::generate(model, request, events.sink()).has_value());
+    REQUIRE(events.prompt.size() == prompt.size());
+    for (std::size_t i = 0; i < prompt.size(); ++i) {
+        CHECK(events.prompt[i].token == prompt[i]);
+        CHECK(events.prompt[i].bytes == model.tokenizer().bytes(prompt[i]));
+        REQUIRE(events.prompt[i].likelihood.has_value() == (i > 0));
+        if (i > 0) {
+            CHECK(events.prompt[i].likelihood->chosen.token == prompt[i]);
+            CHECK(events.prompt[i].likelihood->chosen.logprob <= 0);
+            CHECK(events.prompt[i].likelihood->top.size() == 2);
+        }
+    }
+    CHECK(events.text() == " dog");
+    CHECK(events.prompt[0].text == "<s>");
+
+    SECTION("and a begin token that was added is none of its text") {
+        request.prompt = "Once";
+        Events text;
+        REQUIRE(generate::generate(model, request, text.sink()).has_value());
+        REQUIRE(text.prompt.size() > 1);
+        CHECK(text.prompt[0].bytes == "<s>");
+        std::string whole;
+        for (const PromptTokenDelta& token : text.prompt)
+            whole += token.text;
+        CHECK(whole == "Once");
+    }
+    SECTION("and nothing of it comes from the cache, in which it stands by now") {
+        Events again;
+        REQUIRE(generate::generate(model, request, again.sink()).has_value());
+        CHECK(again.finished.at(0).cached_tokens == 0);
+        CHECK(again.prompt.at(3).likelihood->chosen.logprob == events.prompt[3].likelihood->chosen.logprob);
+    }
+    SECTION("and no token need be generated") {
+        request.max_tokens = 0;
+        Events none;
+        REQUIRE(generate::generate(model, request, none.sink()).has_value());
+        CHECK(none.prompt.size() == prompt.size());
+        CHECK(none.tokens.empty());
+        CHECK(none.text().empty());
+        CHECK(none.finished.at(0).tokens.empty());
+        CHECK(none.finished.at(0).finish_reason == FinishReason::length);
+    }
+    SECTION("unless nobody asked") {
+        request.prompt_logprobs = false;
+        Events quiet;
+        REQUIRE(generate::generate(model, request, quiet.sink()).has_value());
+        CHECK(quiet.prompt.empty());
+    }
+}
+
 TEST_CASE("a demanded call is begun for the model, and told as its own") {
     const Model model = test::model_that_says(R"( {"city": "Oslo"}}
 </tool_call>)",
@@ -178,4 +238,90 @@ TEST_CASE("several requests begin together, and their choices are numbered throu
 
     requests[1].stop = {""};
     CHECK(!Generation::begin_all(model, requests).has_value()); // all or none
+}
+
+TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text") {
+    const Model model = test::model_that_says(R"(get_weather", "arguments": {"city": "Oslo"}}
+</tool_call>)",
+                                              "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}{% "
+                                              "for m in messages %}{{ m.content }}{% endfor %}");
+    Request request;
+    request.prompt = chat::Conversation{
+        .messages = {{.role = chat::Role::user, .content = "Weather?"}},
+        .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
+        .demanded_tool = ""};
+    request.sampling.temperature = 0.0F;
+    const auto text_of_events = [&](const Request& asked) {
+        std::string text;
+        REQUIRE(generate::generate(model, asked, [&](const Event& event) {
+                    if (const auto* delta = std::get_if<TextDelta>(&event))
+                        text += delta->text;
+                    if (const auto* output = std::get_if<chat::output::Event>(&event))
+                        CHECK(output->kind != chat::output::EventKind::call_broken);
+                    return Flow::go_on;
+                }).has_value());
+        return text;
+    };
+    for (uint32_t tokens = 1; tokens < 12; ++tokens) {
+        request.max_tokens = tokens;
+        CHECK(text_of_events(request).empty());
+    }
+    request.max_tokens.reset();
+    request.stop = {"weather"}; // ends the call as well, before its name is whole
+    CHECK(text_of_events(request).empty());
+}
+
+TEST_CASE("a text that the context cannot hold is refused by its length, before it is cut") {
+    const Model model = test::model_that_says("dog");
+    REQUIRE(model.longest_token_bytes() > 1);
+    const std::string text(10'000'000, 'a');
+    int questions = 0;
+    const auto stop = [&] { return ++questions, false; };
+    const Error error = Generation::begin(model, greedy(text), stop).error();
+    CHECK(error.kind == ErrorKind::context_exceeded);
+    CHECK(error.message.find("10000000 bytes") != std::string::npos);
+    CHECK(error.message.find("the context holds 256") != std::string::npos);
+    CHECK(questions == 1); // cutting asks again and again
+
+    const std::size_t most = model.longest_token_bytes() * model.context_tokens();
+    const Error counted = Generation::begin(model, greedy(std::string(most - 1, 'a'))).error();
+    CHECK(counted.message.find("tokens, but") != std::string::npos);
+    Request shortened = greedy(std::string(most * 2, 'a'));
+    shortened.prompt_tokens_max = 10;
+    CHECK(Generation::begin(model, shortened).has_value());
+    CHECK(encode(model, greedy(text)).has_value()); // who only wants the tokens may have more
+}
+
+TEST_CASE("a prompt is not made to its end for somebody who has left") {
+    const Model model = test::model_that_says("dog");
+    Request request = greedy(std::string(10'000'000, 'a'));
+    request.prompt_tokens_max = 10;
+    int questions = 0;
+    const auto stop = [&] { return ++questions == 5; };
+    CHECK(Generation::begin(model, request, stop).error().kind == ErrorKind::cancelled);
+    CHECK(questions == 5);
+    questions = 4;
+    CHECK(encode(model, request, stop).error().kind == ErrorKind::cancelled);
+}
+
+TEST_CASE("bans that leave no token are refused before anything is generated") {
+    const Model model = test::model_that_says("dog");
+    const auto ends = model.tokenizer().end_tokens();
+    Request request = greedy("Once");
+    request.max_tokens = 2;
+    for (TokenId token = 0; token < model.tokenizer().size(); ++token) {
+        if (std::find(ends.begin(), ends.end(), token) == ends.end())
+            request.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+    }
+    CHECK(Generation::begin(model, request).has_value()); // it may end
+    request.min_tokens = 1;
+    const auto refused = Generation::begin(model, request);
+    REQUIRE(!refused.has_value()); // but not at once
+    CHECK(refused.error().kind == ErrorKind::invalid_argument);
+    request.min_tokens = 0;
+    for (const TokenId token : ends)
+        request.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
+    CHECK(!Generation::begin(model, request).has_value());
+    request.logit_bias.back().bias = -99;
+    CHECK(Generation::begin(model, request).has_value());
 }

@@ -3,6 +3,7 @@
 #include "tests/text/small_vocabularies.hpp"
 #include "tests/text/vocabularies.hpp"
 
+#include <functional>
 #include <random>
 
 #include <fmt/format.h>
@@ -191,6 +192,28 @@ TEST_CASE("a byte that a byte-level vocabulary lacks is left out") {
     CHECK(encode(tokens, "tbhbe") == Ids{tokens.find("the").value()}); // what stands beside it merges
     vocabulary.ids.emplace_back("unknown", 7); // often the name of a token that means something else
     CHECK(encode(require(vocabulary), "abc") == Ids{'a', 'c'});
+}
+
+TEST_CASE("tokens that nobody wants any more are not made to the end") {
+    const std::string word(1'000'000, 'a');
+    std::string words;
+    while (words.size() < word.size())
+        words += "the a";
+    for (const SmallVocabulary& vocabulary : {small_bpe(), small_sentencepiece()}) {
+        const auto tokenizer = require(vocabulary);
+        for (const std::string& text : {word, words}) {
+            int questions = 0;
+            const std::function<bool()> stop = [&] { return ++questions == 3; };
+            const auto stopped = tokenizer.encode(text, {.stop_requested = &stop});
+            REQUIRE(!stopped.has_value());
+            CHECK(stopped.error().kind == ErrorKind::cancelled);
+            CHECK(questions == 3);
+            const std::function<bool()> never = [&] { return ++questions, false; };
+            CHECK(encode(tokenizer, text, {.stop_requested = &never}) == encode(tokenizer, text));
+            CHECK(questions > 6);    // it is asked all along
+            CHECK(questions < 2000); // and not at every step
+        }
+    }
 }
 
 TEST_CASE("real byte-level vocabularies carry any bytes there and back") {

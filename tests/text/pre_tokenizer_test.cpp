@@ -15,7 +15,8 @@ Words split(std::string_view name, std::string_view text) {
     const auto pre_tokenizer = PreTokenizer::create(name);
     if (!pre_tokenizer)
         FAIL(pre_tokenizer.error().message);
-    auto words = pre_tokenizer->split(text);
+    Patience patience(nullptr);
+    auto words = pre_tokenizer->split(text, patience);
     if (!words)
         FAIL(words.error().message);
     return std::move(words).value();
