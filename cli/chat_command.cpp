@@ -13,6 +13,7 @@
 #include "cli/option_values.hpp"
 #include "core/store/embedded.hpp"
 
+#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -41,10 +42,11 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
 }
 
 /// An editor at a terminal, else lines as they come.
-Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, const Environment& environment) {
-    if (!environment.input_is_terminal || !(environment.error_is_terminal || environment.output_is_terminal))
-        return std::unique_ptr<LineReader>(std::make_unique<PlainReader>(environment.input));
-    EditOptions edit = {.complete = complete_chat_command};
+Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, const Environment& environment,
+                                                const EndSignal& end_signal) {
+    if (!environment.is_interactive())
+        return std::unique_ptr<LineReader>(std::make_unique<PlainReader>(environment.input, end_signal));
+    EditOptions edit = {.complete = complete_chat_command, .end_signal = end_signal};
     if (options.history == History::kept)
         edit.history_file = history_file(environment.variables);
     const int screen = environment.error_is_terminal ? environment.error : environment.output;
@@ -53,14 +55,14 @@ Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, cons
 }
 
 /// One message or command. Errors are told; the chat goes on.
-ChatStep take(ChatState& state, const std::string& message, Verbosity verbosity) {
-    if (is_chat_command(message)) {
-        const auto step = run_chat_command(state, message);
+ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
+    if (message.kind == TypedMessage::Kind::line && is_chat_command(message.text)) {
+        const auto step = run_chat_command(state, message.text);
         if (!step)
             state.diagnostics.error(step.error());
         return step ? *step : ChatStep::go_on;
     }
-    if (const Status status = state.session.say(message); !status) {
+    if (const Status status = state.session.say(message.text); !status) {
         if (status.error().kind == ErrorKind::cancelled) {
             state.diagnostics.note(status.error().message);
         } else {
@@ -72,20 +74,25 @@ ChatStep take(ChatState& state, const std::string& message, Verbosity verbosity)
     return ChatStep::go_on;
 }
 
-ExitCode converse(LineReader& reader, ChatState& state, Verbosity verbosity) {
-    std::string message;
-    while (true) {
+ExitCode exit_code(const ChatState& state, int end_signal) {
+    if (end_signal != 0)
+        return end_signal == SIGHUP ? ExitCode::hung_up : ExitCode::terminated;
+    if (state.session.output_state() == OutputState::closed)
+        return ExitCode::done;
+    // Whoever talks through a pipe sees no message on a screen.
+    const bool has_failed = !state.environment.input_is_terminal && state.session.failed_turns() > 0;
+    return has_failed || state.session.output_state() == OutputState::failed ? ExitCode::failed
+                                                                             : ExitCode::done;
+}
+
+void converse(LineReader& reader, ChatState& state, const EndSignal& end_signal, Verbosity verbosity) {
+    TypedMessage message;
+    while (end_signal() == 0 && state.session.output_state() == OutputState::open) {
         const LineReader::Outcome outcome = read_message(reader, message);
-        if (outcome == LineReader::Outcome::end)
-            return ExitCode::done;
-        if (outcome == LineReader::Outcome::interrupted)
-            continue;
-        if (take(state, message, verbosity) == ChatStep::leave)
-            return ExitCode::done;
-        if (state.session.output_state() == OutputState::closed)
-            return ExitCode::done;
-        if (state.session.output_state() == OutputState::failed)
-            return ExitCode::failed;
+        if (outcome == LineReader::Outcome::end || end_signal() != 0)
+            return;
+        if (outcome == LineReader::Outcome::line && take(state, message, verbosity) == ChatStep::leave)
+            return;
     }
 }
 
@@ -112,7 +119,11 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     const auto session = open_session(options, environment, diagnostics);
     if (!session)
         return fail(session.error());
-    const auto reader = open_reader(options, environment);
+    const EndSignal end_signal = environment.watch_end_signals();
+    generate::StopRequested keeps_chat; // Ctrl-C between two answers is not the end of a conversation
+    if (environment.is_interactive())
+        keeps_chat = environment.watch_interrupts(SecondInterrupt::is_told);
+    const auto reader = open_reader(options, environment, end_signal);
     if (!reader)
         return fail(reader.error());
     if (environment.input_is_terminal) {
@@ -124,7 +135,8 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
                        .model = options.model,
                        .environment = environment,
                        .diagnostics = diagnostics};
-    return converse(**reader, state, options.verbosity);
+    converse(**reader, state, end_signal, options.verbosity);
+    return exit_code(state, end_signal());
 }
 
 } // namespace etna::cli

@@ -1,5 +1,6 @@
 #include "cli/connection_options.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ Status read_connection(const OptionValues& values, server::ServerOptions& option
     server::ConnectionOptions& connection = options.connection;
     ETNA_CHECK(read_tls(values, connection));
     ETNA_CHECK(read_size(values, "body-max", options.service.body_bytes_max));
+    ETNA_CHECK(read_size(values, "bodies-max", connection.bodies_bytes_max));
+    connection.bodies_bytes_max = std::max(connection.bodies_bytes_max, options.service.body_bytes_max);
     ETNA_CHECK(read_size(values, "header-max", connection.header_bytes_max));
     ETNA_CHECK(read_count(values, "connections-max", connection.connections_max));
     ETNA_CHECK(read_count(values, "requests-max", connection.handlers_max));

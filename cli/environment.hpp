@@ -4,15 +4,32 @@
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 
 namespace etna::cli {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// What a user said when asked.
+struct TerminalAnswer {
+    enum class Kind : uint8_t {
+        line,
+        nobody,  ///< there is no terminal
+        stopped, ///< before a line was typed
+    };
+    Kind kind = Kind::nobody;
+    std::string line = {};
+};
+
+/// The number of the signal that wants the program to end; 0 as long as none has come.
+using EndSignal = std::function<int()>;
+
+/// What a second Ctrl-C does while the first is watched for.
+enum class SecondInterrupt : uint8_t { ends_program, is_told };
 
 /// Everything that a command touches outside itself, so that tests can put something else in its place.
 struct Environment {
@@ -22,18 +39,34 @@ struct Environment {
     bool input_is_terminal = false;
     bool output_is_terminal = false;
     bool error_is_terminal = false;
+    /// Somebody sits there and types.
+    [[nodiscard]] bool is_interactive() const {
+        return input_is_terminal && (output_is_terminal || error_is_terminal);
+    }
     Variables variables;
     generate::ExecutorFactory executor_factory;
     generate::DeviceLister device_lister;
-    /// From the call on, Ctrl-C and SIGTERM no longer end the program but are told by the returned function;
-    /// a second one ends it. Every call begins anew.
-    std::function<generate::StopRequested()> watch_interrupts;
-    /// Writes a question to the user's terminal and reads a line; empty where there is no terminal. May be
-    /// absent.
-    std::function<std::optional<std::string>(const std::string& question)> ask_at_terminal;
+    /// As long as the returned function or a copy of it lives, Ctrl-C and SIGTERM do not end the program but
+    /// are told by it. Every call begins anew.
+    std::function<generate::StopRequested(SecondInterrupt second)> watch_interrupts;
+    /// Likewise of SIGTERM and SIGHUP, for a command that has something to bring to an end. What
+    /// watch_interrupts() returns tells of them too. A second one ends the program.
+    std::function<EndSignal()> watch_end_signals;
+    /// Writes a question to the user's terminal and reads a line. Blocking, until `stop_requested` says so.
+    /// May be absent.
+    std::function<TerminalAnswer(const std::string& question, const generate::StopRequested& stop_requested)>
+        ask_at_terminal;
 };
 
-enum class ExitCode : int { done = 0, failed = 1, usage = 2, interrupted = 130 };
+/// From 129 on they are 128 and the number of the signal that ended the command, as shells count.
+enum class ExitCode : int {
+    done = 0,
+    failed = 1,
+    usage = 2,
+    hung_up = 129,
+    interrupted = 130,
+    terminated = 143
+};
 
 /// `etna` with these arguments (without the program's name). Blocking.
 ExitCode run(std::span<const std::string> arguments, const Environment& environment);

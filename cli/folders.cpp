@@ -33,6 +33,12 @@ std::filesystem::path config_file(const Variables& variables) {
     return config.empty() ? config : config / "etna" / "config.toml";
 }
 
+std::string expand_home(const std::string& path, const Variables& variables) {
+    const auto home = variables.find("HOME");
+    const bool is_at_home = path == "~" || path.starts_with("~/");
+    return is_at_home && home != variables.end() ? home->second + path.substr(1) : path;
+}
+
 std::filesystem::path history_file(const Variables& variables) {
     const auto state = base(variables, "XDG_STATE_HOME", ".local/state");
     return state.empty() ? state : state / "etna" / "history";

@@ -3,6 +3,7 @@
 #include "cli/environment.hpp"
 
 #include <filesystem>
+#include <string>
 
 namespace etna::cli {
 
@@ -12,6 +13,9 @@ namespace etna::cli {
 std::filesystem::path models_folder(const Variables& variables);
 std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);
+
+/// What a shell makes of a path that begins with `~/`, or is `~`: one below $HOME, where there is that.
+std::string expand_home(const std::string& path, const Variables& variables);
 
 /// $XDG_STATE_HOME/etna/history; empty where it cannot be found.
 std::filesystem::path history_file(const Variables& variables);

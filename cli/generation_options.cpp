@@ -77,6 +77,9 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     options.tools_file = values.text("tools").value_or("");
     ETNA_TRY(const bool agrees, values.flag("yes"));
     options.tools_consent = agrees ? Consent::given : Consent::ask;
+    constexpr uint32_t default_tool_time_s = 60;
+    ETNA_TRY(const auto tool_time_s, values.integer("tool-timeout"));
+    options.tool_time_limit = std::chrono::seconds(tool_time_s.value_or(default_tool_time_s));
     return options;
 }
 

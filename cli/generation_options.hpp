@@ -6,6 +6,7 @@
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -36,6 +37,7 @@ struct GenerationOptions {
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;
+    std::chrono::seconds tool_time_limit{0}; ///< of one call; 0: none
 };
 
 /// Options of the tables that commands with a model share. Preconditions: the command has them. Errors:

@@ -74,14 +74,18 @@ constexpr std::array all_commands = {
             "one message. Through a pipe every line is a message and standard output has the answers "
             "alone.\n\n"
             "A message of several lines begins and ends with three double quotes. A line that begins "
-            "with a slash is a command of the chat: /help lists them. Ctrl-C stops an answer and keeps "
-            "the chat, Ctrl-D leaves.\n\n"
+            "with a slash is a command of the chat: /help lists them. Ctrl-C stops an answer or a tool "
+            "and keeps the chat, Ctrl-D leaves. Through a pipe a turn that fails is told, the next line "
+            "is read, and the exit code is 1 in the end. SIGTERM and SIGHUP stop an answer and end the "
+            "chat.\n\n"
             "What the model has read stays in its cache, so that each turn computes only what is new. "
             "When the context is full, the oldest turns are forgotten first; the system message "
             "stays.\n\n"
             "A tool of --tools that has a `command` is run by /bin/sh when the model calls it and you "
             "agree: the arguments come as JSON on standard input and as $arg_NAME, and what it writes "
-            "to standard output goes back to the model.",
+            "to standard output goes back to the model; where it fails, its exit code and its standard "
+            "error too. Ctrl-C or --tool-timeout ends the command and its children with SIGTERM, and "
+            "with SIGKILL a second later.",
         .positionals = chat_positionals,
         .options = chat_options,
         .examples = chat_examples,
@@ -165,9 +169,11 @@ constexpr std::array all_commands = {
 
 constexpr std::array codes = {
     ExitCodeText{0, "done, also when the reader of a pipe went away"},
-    ExitCodeText{1, "failed: the model, the device or the output"},
+    ExitCodeText{1, "failed: the model, the device or the output, or a turn of a chat through a pipe"},
     ExitCodeText{2, "usage: the command line, the environment or the configuration file is wrong"},
+    ExitCodeText{129, "a chat was ended by SIGHUP"},
     ExitCodeText{130, "interrupted with Ctrl-C"},
+    ExitCodeText{143, "a chat was ended by SIGTERM"},
 };
 
 /// A bound in the largest unit that it is a multiple of.

@@ -4,8 +4,10 @@
 #include "core/generate/device.hpp"
 
 #include <csignal>
+#include <memory>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -14,35 +16,88 @@ namespace etna::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t end_signal = 0;
+bool end_is_watched = false;
 
 extern "C" void note_interrupt(int) {
     interrupted = 1;
 }
 
-generate::StopRequested watch_interrupts() {
-    interrupted = 0;
-    struct sigaction action{};
-    action.sa_handler = note_interrupt;
-    action.sa_flags = SA_RESETHAND | SA_RESTART; // the second Ctrl-C finds the default action: the end
-    struct sigaction inherited{};
-    sigaction(SIGINT, nullptr, &inherited);
-    if (inherited.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
-        sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    return [] { return interrupted != 0; };
+extern "C" void note_end(int number) {
+    interrupted = 1;
+    end_signal = number;
 }
 
-std::optional<std::string> ask_at_terminal(const std::string& question) {
+/// What a signal did before, again when the scope ends.
+class Handler {
+public:
+    Handler(int number, void (*handle)(int), int flags) : number_(number) {
+        struct sigaction action{};
+        action.sa_handler = handle;
+        action.sa_flags = flags;
+        sigaction(number_, nullptr, &before_);
+        if (before_.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
+            sigaction(number_, &action, nullptr);
+    }
+    Handler(const Handler&) = delete;
+    Handler& operator=(const Handler&) = delete;
+    ~Handler() { sigaction(number_, &before_, nullptr); }
+
+private:
+    int number_;
+    struct sigaction before_{};
+};
+
+generate::StopRequested watch_interrupts(SecondInterrupt second) {
+    interrupted = 0;
+    // A handler that is reset leaves the default action to the second one: the end.
+    const int flags = SA_RESTART | (second == SecondInterrupt::ends_program ? SA_RESETHAND : 0);
+    const auto interrupt = std::make_shared<Handler>(SIGINT, note_interrupt, flags);
+    if (end_is_watched)
+        return [interrupt] { return interrupted != 0 || end_signal != 0; };
+    const auto termination = std::make_shared<Handler>(SIGTERM, note_interrupt, flags);
+    return [interrupt, termination] { return interrupted != 0; };
+}
+
+struct EndWatch {
+    static constexpr int flags = SA_RESETHAND | SA_RESTART;
+    Handler termination{SIGTERM, note_end, flags};
+    Handler hang_up{SIGHUP, note_end, flags};
+    EndWatch() { end_is_watched = true; }
+    EndWatch(const EndWatch&) = delete;
+    EndWatch& operator=(const EndWatch&) = delete;
+    ~EndWatch() { end_is_watched = false; }
+};
+
+EndSignal watch_end_signals() {
+    end_signal = 0;
+    return [watch = std::make_shared<EndWatch>()] { return static_cast<int>(end_signal); };
+}
+
+TerminalAnswer ask_at_terminal(const std::string& question, const generate::StopRequested& stop_requested) {
+    constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
     const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
-        return std::nullopt;
-    Output(terminal).write(question);
-    std::string line;
-    char letter = 0;
-    while (::read(terminal, &letter, 1) == 1 && letter != '\n')
-        line += letter;
+        return {.kind = TerminalAnswer::Kind::nobody};
+    Output output(terminal);
+    output.write(question);
+    TerminalAnswer answer = {.kind = TerminalAnswer::Kind::line};
+    for (char letter = 0; letter != '\n';) {
+        if (stop_requested && stop_requested()) {
+            answer.kind = TerminalAnswer::Kind::stopped;
+            output.write("\n");
+            break;
+        }
+        pollfd typed{terminal, POLLIN, 0};
+        if (::poll(&typed, 1, poll_ms) <= 0)
+            continue;
+        if (::read(terminal, &letter, 1) != 1)
+            break;
+        if (letter != '\n')
+            answer.line += letter;
+    }
     ::close(terminal);
-    return line;
+    return answer;
 }
 
 void open_standard_streams() {
@@ -77,6 +132,7 @@ Environment process_environment() {
     environment.executor_factory = generate::device_executor;
     environment.device_lister = generate::list_devices;
     environment.watch_interrupts = watch_interrupts;
+    environment.watch_end_signals = watch_end_signals;
     environment.ask_at_terminal = ask_at_terminal;
     return environment;
 }

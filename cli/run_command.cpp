@@ -87,13 +87,16 @@ public:
         return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
     }
 
-    bool agrees(const chat::output::Call& call, std::string_view command) override {
+    Leave ask(const chat::output::Call& call, std::string_view command,
+              const generate::StopRequested& stop_requested) override {
         screen_.end_line();
         diagnostics_->note(fmt::format("the model calls {}", describe(call)));
-        return consent_.agrees(command, *diagnostics_);
+        return consent_.ask(command, stop_requested, *diagnostics_);
     }
 
-    void tool_answered(const chat::output::Call& /*call*/, const std::string& /*result*/) override {}
+    void tool_answered(const chat::output::Call& call, const ToolResult& result) override {
+        show_tool_text(*diagnostics_, call.name, result.error_output);
+    }
 
     /// The newline that makes whole lines of the text; also after an error, before its message.
     void finish_line() { screen_.end_line(); }
@@ -205,7 +208,9 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
         return fail(request.error(), ExitCode::failed);
     request->now_unix_s = now_unix_s(environment.variables);
     Receiver receiver(options, environment, diagnostics);
-    const auto turn = take_turn(*model, std::move(*request), tools, receiver, environment.watch_interrupts());
+    const auto turn = take_turn(*model, std::move(*request),
+                                {.tools = tools, .time_limit = options.generation.tool_time_limit}, receiver,
+                                environment.watch_interrupts(SecondInterrupt::ends_program));
     receiver.finish_line();
     if (!turn)
         return fail(turn.error(), ExitCode::failed);

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <mutex>
 #include <utility>
 
@@ -182,7 +183,10 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(options.shows_routes, values.flag("routes"));
     options.models = arguments.positionals;
     options.aliases = texts_of(values, "alias");
-    options.models_folder = values.text("models-dir").value_or("");
+    const auto folder = values.text("models-dir");
+    if (folder && folder->empty())
+        return Error{ErrorKind::invalid_argument, "--models-dir is empty", "name a folder with .gguf files"};
+    options.models_folder = folder.value_or("");
     ETNA_TRY(const auto models_max, values.integer("models-max"));
     options.models_max = models_max.value_or(0);
     options.api_key_file = values.text("api-key-file").value_or("");
@@ -217,6 +221,9 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     server::Models models(std::move(*listed), [&](const store::ModelSource& source) {
         return load(source, options.model, environment);
     });
+    if (models.list().empty())
+        diagnostics.warning(fmt::format("{} has no .gguf file: there is no model to ask until one appears",
+                                        options.models_folder.string()));
     RequestLog log(diagnostics);
     const auto server =
         server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
@@ -227,13 +234,14 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         diagnostics.warning(fmt::format("listening on {}: other machines can reach this server{}",
                                         access.host,
                                         access.api_keys.empty() ? ", and no --api-key is set" : ""));
-    const auto is_interrupted = environment.watch_interrupts();
+    const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     Output output(environment.output);
     output.write(fmt::format(
         "{}://{}:{}\n", server_options.connection.tls_certificate.empty() ? "http" : "https",
         access.host.find(':') == std::string::npos ? access.host : fmt::format("[{}]", access.host),
         (*server)->port()));
-    (*server)->run(is_interrupted);
+    if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
+        std::_Exit(static_cast<int>(ExitCode::done)); // what runs on would be waited for, perhaps for ever
     return ExitCode::done;
 }
 

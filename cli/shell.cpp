@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -22,7 +23,10 @@ extern char** environ;
 namespace etna::cli {
 namespace {
 
-constexpr int poll_ms = 100;
+using Clock = std::chrono::steady_clock;
+
+constexpr int poll_ms = 100;      ///< how often the end and the caller are looked after
+constexpr int quick_poll_ms = 10; ///< once the output is closed: the end is near
 constexpr std::size_t block_bytes = 16384;
 
 Error failed(std::string_view what) {
@@ -87,18 +91,26 @@ std::vector<std::string> variables_of(const std::string& arguments) {
     return variables;
 }
 
+struct ChildStreams {
+    int input;
+    int output;
+    int error;
+};
+
 /// The child in a process group of its own, so that its children end with it.
-Result<pid_t> spawn(const std::string& command, std::vector<std::string> variables, int input, int output) {
+Result<pid_t> spawn(const std::string& command, std::vector<std::string> variables,
+                    const ChildStreams& streams) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, streams.input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, streams.error, STDERR_FILENO);
     sigset_t usual;
     sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    sigaddset(&usual, SIGINT);
+    for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP})
+        sigaddset(&usual, number);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 
@@ -122,84 +134,120 @@ Result<pid_t> spawn(const std::string& command, std::vector<std::string> variabl
     return child;
 }
 
-/// Feeds and reads a child until it closes its output.
-class Exchange {
+/// Appends what has come, up to `bytes_max` in all. False when more was there.
+bool read_some(Descriptor& from, std::string& text, std::size_t bytes_max) {
+    std::array<char, block_bytes> block;
+    const ssize_t count = ::read(from.number(), block.data(), block.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN))
+        return true;
+    if (count <= 0) {
+        from.close();
+        return true;
+    }
+    const std::size_t fits = std::min(static_cast<std::size_t>(count), bytes_max - text.size());
+    text.append(block.data(), fits);
+    return fits == static_cast<std::size_t>(count);
+}
+
+/// A child between its start and its end: feeds it, reads it and, where it has to be, ends it.
+class Child {
 public:
-    Exchange(Descriptor input, Descriptor output, std::string_view text)
-        : input_(std::move(input)), output_(std::move(output)), text_(text) {
+    Child(pid_t id, Descriptor input, Descriptor output, Descriptor error, std::string_view text)
+        : id_(id), input_(std::move(input)), output_(std::move(output)), error_(std::move(error)),
+          text_(text) {
         ::fcntl(input_.number(), F_SETFL, O_NONBLOCK);
     }
 
-    /// False when `stop_requested` said so.
-    bool run(const generate::StopRequested& stop_requested, ShellOutcome& outcome) {
-        while (output_.number() >= 0) {
-            if (stop_requested && stop_requested())
-                return false;
-            std::array<pollfd, 2> watched = {{{output_.number(), POLLIN, 0}, {input_.number(), POLLOUT, 0}}};
-            if (::poll(watched.data(), watched.size(), poll_ms) <= 0)
-                continue;
-            if (watched[1].revents != 0)
-                feed();
-            if (watched[0].revents != 0)
-                read(outcome);
+    ShellOutcome run(ShellLimits limits, const generate::StopRequested& stop_requested) {
+        const auto begin = Clock::now();
+        while (!has_ended()) {
+            const auto now = Clock::now();
+            if (end_asked_ == Clock::time_point()) {
+                if (stop_requested && stop_requested())
+                    ask_to_end(ShellEnd::stopped);
+                else if (limits.time.count() > 0 && now - begin >= limits.time)
+                    ask_to_end(ShellEnd::out_of_time);
+            } else if (now - end_asked_ >= limits.grace) {
+                ::kill(-id_, SIGKILL);
+                break; // whoever left the group may still hold the output
+            }
+            exchange();
         }
-        return true;
+        outcome_.exit_code = wait();
+        return std::move(outcome_);
     }
 
 private:
+    [[nodiscard]] bool is_silent() const { return output_.number() < 0 && error_.number() < 0; }
+
+    /// Leaves the child as it is, so that its number stays its own until wait().
+    [[nodiscard]] bool has_ended() const {
+        siginfo_t information{};
+        return is_silent() &&
+               ::waitid(P_PID, static_cast<id_t>(id_), &information, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+               information.si_pid == id_;
+    }
+
+    void ask_to_end(ShellEnd why) {
+        outcome_.end = why;
+        end_asked_ = Clock::now();
+        ::kill(-id_, SIGTERM);
+        ::kill(-id_, SIGCONT); // it may wait for the terminal
+    }
+
+    void exchange() {
+        std::array<pollfd, 3> watched = {{{output_.number(), POLLIN, 0},
+                                          {error_.number(), POLLIN, 0},
+                                          {input_.number(), POLLOUT, 0}}}; // -1 is passed over
+        if (::poll(watched.data(), watched.size(), is_silent() ? quick_poll_ms : poll_ms) <= 0)
+            return;
+        if (watched[2].revents != 0)
+            feed();
+        if (watched[0].revents != 0 && !read_some(output_, outcome_.output, shell_output_bytes_max))
+            outcome_.is_cut = true;
+        if (watched[1].revents != 0)
+            read_some(error_, outcome_.error_output, shell_error_bytes_max);
+    }
+
     void feed() {
         const ssize_t count = ::write(input_.number(), text_.data(), text_.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN))
             return;
         text_.remove_prefix(count < 0 ? text_.size() : static_cast<std::size_t>(count));
         if (text_.empty())
-            input_.close(); // poll() passes over a descriptor of -1
+            input_.close();
     }
 
-    void read(ShellOutcome& outcome) {
-        std::array<char, block_bytes> block;
-        const ssize_t count = ::read(output_.number(), block.data(), block.size());
-        if (count < 0 && errno == EINTR)
-            return;
-        if (count <= 0) {
-            output_.close();
-            return;
+    [[nodiscard]] int wait() const {
+        int status = 0;
+        while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
         }
-        const std::size_t room = shell_output_bytes_max - outcome.output.size();
-        outcome.is_cut = outcome.is_cut || static_cast<std::size_t>(count) > room;
-        outcome.output.append(block.data(), std::min(static_cast<std::size_t>(count), room));
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
 
+    pid_t id_; ///< of the process and of its group
     Descriptor input_;
     Descriptor output_;
-    std::string_view text_;
+    Descriptor error_;
+    std::string_view text_; ///< that it has not read yet
+    Clock::time_point end_asked_;
+    ShellOutcome outcome_;
 };
-
-int wait_for(pid_t child) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
 
 } // namespace
 
-Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments,
+Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
                                const generate::StopRequested& stop_requested) {
     ETNA_TRY(Pipe input, make_pipe());
     ETNA_TRY(Pipe output, make_pipe());
-    ETNA_TRY(const pid_t child,
-             spawn(command, variables_of(arguments), input.read.number(), output.write.number()));
+    ETNA_TRY(Pipe error, make_pipe());
+    ETNA_TRY(const pid_t id, spawn(command, variables_of(arguments),
+                                   {input.read.number(), output.write.number(), error.write.number()}));
     input.read.close();
     output.write.close();
-    ShellOutcome outcome;
-    Exchange exchange(std::move(input.write), std::move(output.read), arguments);
-    if (!exchange.run(stop_requested, outcome)) {
-        outcome.is_stopped = true;
-        ::kill(-child, SIGKILL);
-    }
-    outcome.exit_code = wait_for(child);
-    return outcome;
+    error.write.close();
+    Child child(id, std::move(input.write), std::move(output.read), std::move(error.read), arguments);
+    return child.run(limits, stop_requested);
 }
 
 } // namespace etna::cli

@@ -4,6 +4,7 @@
 #include "core/base/bytes.hpp"
 
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,7 +59,10 @@ Json arguments_of(const chat::output::Call& call) {
 
 Result<Tools> Tools::read(const std::filesystem::path& path) {
     ETNA_TRY(const std::string json, read_text_file(path, file_bytes_max));
-    return parse(json, path.string());
+    ETNA_TRY(Tools tools, parse(json, path.string()));
+    std::error_code failure;
+    tools.file_ = std::filesystem::absolute(path, failure);
+    return tools;
 }
 
 Result<Tools> Tools::parse(const std::string& json, const std::string& name) {

@@ -20,6 +20,8 @@ public:
     static Result<Tools> read(const std::filesystem::path& path);
     static Result<Tools> parse(const std::string& json, const std::string& name);
 
+    /// Where they were read from, absolute; empty where it was no file.
+    [[nodiscard]] const std::filesystem::path& file() const { return file_; }
     [[nodiscard]] bool is_empty() const { return commands_.empty(); }
     /// What the model is told: JSON text, without the commands; empty where there are no tools.
     [[nodiscard]] const std::string& definitions() const { return definitions_; }
@@ -32,6 +34,7 @@ public:
     }
 
 private:
+    std::filesystem::path file_;
     std::string definitions_;
     std::map<std::string, std::string, std::less<>> commands_;
 };

@@ -1,6 +1,8 @@
 #include "cli/chat/commands.hpp"
 
+#include "cli/chat/saved.hpp"
 #include "cli/chat/show.hpp"
+#include "cli/folders.hpp"
 #include "cli/load_model.hpp"
 #include "cli/quote.hpp"
 #include "cli/text_file.hpp"
@@ -11,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -33,8 +36,8 @@ Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
 
 Result<ChatStep> set(ChatState& state, const std::string& argument) {
     if (argument.empty()) {
-        for (const std::string& line : state.settings.shown())
-            state.diagnostics.line(line);
+        for (const Setting& setting : state.settings.entries())
+            state.diagnostics.line(fmt::format("{} {}", setting.name, setting.value));
         return ChatStep::go_on;
     }
     const std::size_t space = argument.find(' ');
@@ -77,33 +80,61 @@ Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
 }
 
 Result<ChatStep> save(ChatState& state, const std::string& argument) {
-    ETNA_CHECK(write_text_file(argument, chat::request_json(state.session.conversation()) + "\n"));
-    state.diagnostics.note(fmt::format("saved to {}", argument));
+    const std::string path = expand_home(argument, state.environment.variables);
+    ETNA_CHECK(write_text_file(path, saved_json(state.session, state.settings)));
+    state.diagnostics.note(fmt::format("saved to {}", path));
     return ChatStep::go_on;
 }
 
+/// With their commands, where their own file is still there.
+Result<Tools> saved_tools(const Saved& saved, const std::string& path, Diagnostics& diagnostics) {
+    if (!saved.tools_file.empty()) {
+        auto tools = Tools::read(saved.tools_file);
+        if (tools)
+            return tools;
+        diagnostics.note(fmt::format("{}: the tools are offered without commands", tools.error().message));
+    }
+    return Tools::parse(saved.conversation.tools, path);
+}
+
+Status take_saved(ChatState& state, const std::string& text, const std::string& path) {
+    ETNA_TRY(Saved saved, parse_saved(text));
+    std::optional<Tools> tools; // those of now stay where the file has none
+    if (!saved.conversation.tools.empty()) {
+        ETNA_TRY(tools, saved_tools(saved, path, state.diagnostics));
+    }
+    ETNA_CHECK(state.settings.restore(saved.settings));
+    if (tools)
+        state.session.set_tools(std::move(*tools));
+    state.session.set_conversation(std::move(saved.conversation));
+    return {};
+}
+
 Result<ChatStep> load(ChatState& state, const std::string& argument) {
-    ETNA_TRY(const std::string text, read_text_file(argument, file_bytes_max));
-    auto conversation = chat::parse_conversation(text);
-    if (!conversation)
-        return conversation.error().while_doing(fmt::format("loading {}", argument));
-    state.session.set_messages(std::move(conversation->messages));
-    state.diagnostics.note(fmt::format("{} has {} messages of yours", argument, state.session.turns()));
+    const std::string path = expand_home(argument, state.environment.variables);
+    ETNA_TRY(const std::string text, read_text_file(path, file_bytes_max));
+    if (const Status status = take_saved(state, text, path); !status)
+        return status.error().while_doing(fmt::format("loading {}", path));
+    state.diagnostics.note(fmt::format("{} has {} messages of yours", path, state.session.turns()));
     return ChatStep::go_on;
 }
 
 Result<ChatStep> file(ChatState& state, const std::string& argument) {
-    ETNA_TRY(const std::string content, read_text_file(argument, file_bytes_max));
+    const std::string path = expand_home(argument, state.environment.variables);
+    ETNA_TRY(const std::string content, read_text_file(path, file_bytes_max));
     const std::string text = repaired_utf8(content);
-    const std::string name = std::filesystem::path(argument).filename().string();
-    state.session.attach(fmt::format("{}:\n```\n{}{}```\n\n", name, text, text.ends_with('\n') ? "" : "\n"));
+    const std::string name = std::filesystem::path(path).filename().string();
+    const Status status = state.session.attach(
+        fmt::format("{}:\n```\n{}{}```\n\n", name, text, text.ends_with('\n') ? "" : "\n"));
+    if (!status)
+        return status.error().while_doing(fmt::format("attaching {}", name));
     state.diagnostics.note(fmt::format("{} ({} bytes) goes with your next message", name, content.size()));
     return ChatStep::go_on;
 }
 
 Result<ChatStep> model(ChatState& state, const std::string& argument) {
     ModelOptions options = state.model;
-    options.model = argument;
+    options.model = expand_home(argument, state.environment.variables);
     ETNA_TRY(auto loaded, load_model(options, state.environment, state.diagnostics));
     if (const auto format = loaded.chat().find({}); !format)
         return format.error();
@@ -114,7 +145,7 @@ Result<ChatStep> model(ChatState& state, const std::string& argument) {
 }
 
 Result<ChatStep> tools(ChatState& state, const std::string& argument) {
-    ETNA_TRY(auto read, Tools::read(argument));
+    ETNA_TRY(auto read, Tools::read(expand_home(argument, state.environment.variables)));
     state.diagnostics.note(fmt::format("{} tools are offered", read.commands().size()));
     state.session.set_tools(std::move(read));
     return ChatStep::go_on;
@@ -139,7 +170,8 @@ constexpr std::array all = {
     ChatCommand{"/clear", "", "forget the conversation, but not the system message", clear},
     ChatCommand{"/undo", "", "take the last message and its answer back", undo},
     ChatCommand{"/retry", "", "answer the last message again", retry},
-    ChatCommand{"/save", "PATH", "write the conversation to a file, as JSON", save},
+    ChatCommand{"/save", "PATH",
+                "write the conversation, its settings and the name of its tools' file, as JSON", save},
     ChatCommand{"/load", "PATH", "go on with a conversation from a file", load},
     ChatCommand{"/file", "PATH", "send a text file along with the next message", file},
     ChatCommand{"/model", "NAME", "go on with another model", model},

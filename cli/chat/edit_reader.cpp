@@ -1,5 +1,6 @@
 #include "cli/chat/edit_reader.hpp"
 
+#include "cli/chat/key_source.hpp"
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
@@ -23,6 +24,8 @@ constexpr int history_lines_max = 1000;
 constexpr std::wstring_view paste_end = L"\x1b[201~";
 constexpr std::string_view paste_on = "\x1b[?2004h"; // xterm's bracketed paste mode
 constexpr std::string_view paste_off = "\x1b[?2004l";
+constexpr std::string_view clear_rest = "\r\x1b[J"; // ECMA-48's ED
+constexpr wchar_t ctrl_c = L'\x03';
 
 /// wchar_t holds a code point here, as everywhere but on Windows.
 std::string narrow(std::wstring_view text) {
@@ -69,12 +72,16 @@ struct HistoryCloser {
 
 struct EditReader::Content {
     EditOptions options;
+    KeySource keys;
     std::unique_ptr<std::FILE, FileCloser> output; ///< outlives `edit`, as does `history`
     std::unique_ptr<HistoryW, HistoryCloser> history;
     std::unique_ptr<EditLine, EditCloser> edit;
     std::wstring prompt;
     bool is_interrupted = false;
-    bool pastes = false; ///< the terminal is told to mark what is pasted
+    bool pastes = false; ///< the terminal knows sequences: it is told to mark what is pasted
+
+    explicit Content(EditOptions wanted)
+        : options(std::move(wanted)), keys(STDIN_FILENO, options.end_signal) {}
 
     static Content& of(EditLine* edit) {
         void* content = nullptr;
@@ -96,9 +103,39 @@ struct EditReader::Content {
 
     static unsigned char suspend(EditLine* edit, wint_t /*letter*/) {
         el_wset(edit, EL_PREP_TERM, 0);
-        ::raise(SIGTSTP);
-        el_wset(edit, EL_PREP_TERM, 1);
+        ::kill(0, SIGTSTP); // as the terminal does: whoever is in the pipe stops too
         return CC_REDISPLAY;
+    }
+
+    /// In place of libedit's own, whose signal handlers free and allocate what they interrupt the use of.
+    static int next_letter(EditLine* edit, wchar_t* letter) {
+        Content& content = of(edit);
+        while (true) {
+            switch (content.keys.next(*letter)) {
+            case KeySource::Event::letter:
+                return 1;
+            case KeySource::Event::interrupted:
+                *letter = ctrl_c;
+                return 1;
+            case KeySource::Event::resumed:
+                el_wset(edit, EL_PREP_TERM, 0); // it forgets that the terminal had been prepared
+                el_wset(edit, EL_PREP_TERM, 1);
+                content.redraw();
+                break;
+            case KeySource::Event::resized:
+                content.redraw();
+                break;
+            case KeySource::Event::end:
+                return 0;
+            }
+        }
+    }
+
+    /// The whole line anew, on a screen that may have another size or other text.
+    void redraw() const {
+        el_resize(edit.get());
+        write(pastes ? clear_rest : "\n");
+        el_wset(edit.get(), EL_REFRESH);
     }
 
     /// Everything up to the mark is text, newlines too.
@@ -145,7 +182,7 @@ struct EditReader::Content {
         el_wset(line, EL_CLIENTDATA, this);
         el_wset(line, EL_PROMPT, &Content::prompt_of);
         el_wset(line, EL_EDITOR, L"emacs");
-        el_wset(line, EL_SIGNAL, 1);
+        el_wset(line, EL_GETCFN, &Content::next_letter);
         el_wset(line, EL_HIST, history_w, history.get());
         el_wset(line, EL_ADDFN, L"etna-interrupt", L"throw the line away", &Content::interrupt);
         el_wset(line, EL_ADDFN, L"etna-suspend", L"stop the program", &Content::suspend);
@@ -163,8 +200,7 @@ struct EditReader::Content {
 
 Result<std::unique_ptr<EditReader>> EditReader::create(int descriptor, EditOptions options) {
     use_utf8_locale();
-    auto content = std::make_unique<Content>();
-    content->options = std::move(options);
+    auto content = std::make_unique<Content>(std::move(options));
     const int screen = ::dup(descriptor); // closed with the stream
     if (screen >= 0)
         content->output.reset(::fdopen(screen, "w"));
@@ -192,6 +228,7 @@ LineReader::Outcome EditReader::read(std::string_view prompt, std::string& line)
     content_->is_interrupted = false;
     if (content_->pastes)
         content_->write(paste_on);
+    const KeySource::Watch watch;
     int count = 0;
     const wchar_t* text = el_wgets(content_->edit.get(), &count);
     if (content_->pastes)

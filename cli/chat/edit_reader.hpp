@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/chat/line_reader.hpp"
+#include "cli/environment.hpp"
 #include "core/base/result.hpp"
 
 #include <filesystem>
@@ -16,6 +17,7 @@ struct EditOptions {
     std::filesystem::path history_file = {}; ///< empty: nothing is kept
     /// Words that may stand where the line's first word is half typed.
     std::function<std::vector<std::string>(std::string_view word)> complete;
+    EndSignal end_signal; ///< a signal that it tells of ends the lines
 };
 
 /// Lines that are typed at the terminal: editing, history, completion and bracketed paste, through libedit.

@@ -32,21 +32,29 @@ LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
     }
 }
 
+/// As it can be typed again, on one line or several.
+std::string typed_form(const TypedMessage& message) {
+    const bool needs_quotes = message.kind == TypedMessage::Kind::block && message.text.starts_with('/');
+    return needs_quotes ? std::string(quotes) + message.text + std::string(quotes) : message.text;
+}
+
 } // namespace
 
-LineReader::Outcome read_message(LineReader& reader, std::string& message) {
+LineReader::Outcome read_message(LineReader& reader, TypedMessage& message) {
     while (true) {
-        const LineReader::Outcome outcome = reader.read(">>> ", message);
+        message.kind = TypedMessage::Kind::line;
+        const LineReader::Outcome outcome = reader.read(">>> ", message.text);
         if (outcome != LineReader::Outcome::line)
             return outcome;
-        if (message.starts_with(quotes)) {
-            message.erase(0, quotes.size());
-            const LineReader::Outcome rest = read_rest(reader, message);
+        if (message.text.starts_with(quotes)) {
+            message.kind = TypedMessage::Kind::block;
+            message.text.erase(0, quotes.size());
+            const LineReader::Outcome rest = read_rest(reader, message.text);
             if (rest != LineReader::Outcome::line)
                 return rest;
         }
-        if (!is_blank(message)) {
-            reader.remember(message);
+        if (!is_blank(message.text)) {
+            reader.remember(typed_form(message));
             return LineReader::Outcome::line;
         }
     }

@@ -5,12 +5,14 @@
 #include <array>
 #include <cerrno>
 
+#include <poll.h>
 #include <unistd.h>
 
 namespace etna::cli {
 
 LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& line) {
     constexpr std::size_t block_bytes = 4096;
+    constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
     std::size_t searched = 0;
     while (true) {
         const std::size_t newline = waiting_.find('\n', searched);
@@ -23,6 +25,11 @@ LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& 
                 line.pop_back();
             return Outcome::line;
         }
+        if (end_signal_() != 0)
+            return Outcome::end;
+        pollfd typed{descriptor_, POLLIN, 0};
+        if (::poll(&typed, 1, poll_ms) <= 0)
+            continue;
         searched = waiting_.size();
         std::array<char, block_bytes> block;
         const ssize_t count = ::read(descriptor_, block.data(), block.size());

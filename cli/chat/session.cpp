@@ -1,5 +1,6 @@
 #include "cli/chat/session.hpp"
 
+#include "cli/chat/room.hpp"
 #include "cli/load_model.hpp"
 
 #include <algorithm>
@@ -45,12 +46,19 @@ Status ChatSession::say(const std::string& text) {
     const std::vector<chat::Message> before = messages_;
     messages_.push_back({.role = chat::Role::user, .content = attached_ + text});
     const Status status = answer();
-    if (!status) {
+    if (!status)
         messages_ = before;
-    } else {
+    if (status) {
         attached_.clear();
+    } else if (status.error().kind != ErrorKind::cancelled) {
+        drop_attached();
     }
     return status;
+}
+
+void ChatSession::drop_attached() {
+    if (!std::exchange(attached_, {}).empty())
+        diagnostics_->note("the file that went with the message is dropped; /file attaches one");
 }
 
 Status ChatSession::retry() {
@@ -76,6 +84,7 @@ std::optional<std::string> ChatSession::undo() {
 
 void ChatSession::clear() {
     messages_.erase(messages_.begin() + (has_system(messages_) ? 1 : 0), messages_.end());
+    template_arguments_.clear();
     attached_.clear();
     has_told_of_full_context_ = false;
 }
@@ -93,15 +102,31 @@ void ChatSession::set_model(generate::Model model) {
     has_told_of_full_context_ = false;
 }
 
-void ChatSession::set_messages(std::vector<chat::Message> messages) {
-    messages_ = std::move(messages);
+void ChatSession::set_conversation(chat::Conversation conversation) {
+    messages_ = std::move(conversation.messages);
+    template_arguments_ = std::move(conversation.template_arguments);
     attached_.clear();
     has_told_of_full_context_ = false;
 }
 
+Status ChatSession::attach(const std::string& text) {
+    const std::string whole = attached_ + text;
+    ETNA_TRY(const auto tokens, model_.tokenizer().encode(whole, {.special = text::SpecialTokens::literal}));
+    if (tokens.size() >= model_.context_tokens()) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("the message would have {} tokens, but the context holds {} with the answer",
+                                 tokens.size(), model_.context_tokens()),
+                     "attach less, or raise --ctx-size"};
+    }
+    attached_ = whole;
+    return {};
+}
+
 chat::Conversation ChatSession::conversation() const {
-    return {
-        .messages = messages_, .tools = tools_.definitions(), .thinking = settings_->generation().thinking};
+    return {.messages = messages_,
+            .tools = tools_.definitions(),
+            .thinking = settings_->generation().thinking,
+            .template_arguments = template_arguments_};
 }
 
 std::size_t ChatSession::turns() const {
@@ -121,9 +146,17 @@ generate::Request ChatSession::request() {
 }
 
 Status ChatSession::answer() {
+    const Status status = take();
+    failed_turns_ += !status && status.error().kind != ErrorKind::cancelled ? 1 : 0;
+    return status;
+}
+
+Status ChatSession::take() {
     screen_.set_reasoning(settings_->generation().reasoning);
-    ETNA_CHECK(make_room());
-    auto turn = take_turn(model_, request(), tools_, *this, environment_->watch_interrupts());
+    const ToolUse tools = {.tools = tools_, .time_limit = settings_->generation().tool_time_limit};
+    const SecondInterrupt second =
+        environment_->is_interactive() ? SecondInterrupt::is_told : SecondInterrupt::ends_program;
+    auto turn = take_turn(model_, request(), tools, *this, environment_->watch_interrupts(second));
     screen_.end_line();
     if (!turn)
         return turn.error();
@@ -139,33 +172,21 @@ Status ChatSession::answer() {
 }
 
 /// Forgets the oldest turns until the prompt leaves room for an answer.
-Status ChatSession::make_room() {
+Status ChatSession::prepare(generate::Request& request) {
     const uint32_t context = model_.context_tokens();
     const uint32_t reserve =
         std::min(context / answer_share, settings_->generation().max_tokens.value_or(context));
-    while (true) {
-        ETNA_TRY(const uint32_t tokens, count_prompt_tokens(model_, request()));
-        if (tokens + reserve <= context || !forget_oldest_turn())
-            return {};
-        if (!std::exchange(has_told_of_full_context_, true)) {
-            diagnostics_->note(
-                fmt::format("the context of {} tokens is full: the oldest turns are forgotten, the "
-                            "system message stays",
-                            context));
-        }
+    ETNA_TRY(const std::size_t forgotten, make_room(model_, request, reserve));
+    const auto first = messages_.begin() + (has_system(messages_) ? 1 : 0);
+    messages_.erase(first, first + static_cast<std::ptrdiff_t>(forgotten));
+    if (forgotten > 0 && !std::exchange(has_told_of_full_context_, true)) {
+        screen_.end_line();
+        diagnostics_->note(
+            fmt::format("the context of {} tokens is full: the oldest turns are forgotten, the "
+                        "system message stays",
+                        context));
     }
-}
-
-/// False when only one turn is left.
-bool ChatSession::forget_oldest_turn() {
-    const auto oldest = std::find_if(messages_.begin(), messages_.end(), is_user);
-    if (oldest == messages_.end())
-        return false;
-    const auto next = std::find_if(std::next(oldest), messages_.end(), is_user);
-    if (next == messages_.end())
-        return false;
-    messages_.erase(messages_.begin() + (has_system(messages_) ? 1 : 0), next);
-    return true;
+    return {};
 }
 
 void ChatSession::tell_end(const Turn& turn) {
@@ -176,6 +197,9 @@ void ChatSession::tell_end(const Turn& turn) {
     statistics_.cached_tokens += finished.cached_tokens;
     for (const chat::output::Call& call : turn.open)
         diagnostics_->note(fmt::format("the model calls {}, which has no command here", describe(call)));
+    if (turn.has_too_many_rounds)
+        diagnostics_->note(
+            fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max));
     for (const std::string& broken : finished.output.broken)
         diagnostics_->warning(fmt::format("the model wrote a tool call that is none: {}", broken));
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
@@ -188,14 +212,17 @@ generate::Flow ChatSession::receive(const generate::Event& event) {
     return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
 }
 
-bool ChatSession::agrees(const chat::output::Call& call, std::string_view command) {
+Leave ChatSession::ask(const chat::output::Call& call, std::string_view command,
+                       const generate::StopRequested& stop_requested) {
     screen_.end_line();
     diagnostics_->note(fmt::format("the model calls {}", describe(call)));
-    return consent_.agrees(command, *diagnostics_);
+    return consent_.ask(command, stop_requested, *diagnostics_);
 }
 
-void ChatSession::tool_answered(const chat::output::Call& call, const std::string& result) {
-    diagnostics_->note(fmt::format("{}: {}", call.name, result));
+void ChatSession::tool_answered(const chat::output::Call& call, const ToolResult& result) {
+    show_tool_text(*diagnostics_, call.name, result.told);
+    if (!result.has_failed)
+        show_tool_text(*diagnostics_, call.name + " (standard error)", result.error_output);
 }
 
 } // namespace etna::cli

@@ -33,8 +33,8 @@ public:
                 const Environment& environment, Diagnostics& diagnostics);
 
     /// Sends a user's message and shows the answer. Ctrl-C stops it; what has come stays. When the context is
-    /// full, the oldest turns are forgotten first. Errors: those of take_turn(); the message is taken back
-    /// then.
+    /// full, the oldest turns are forgotten first, also while tools fill it. Errors: those of take_turn();
+    /// the message is taken back then, and what was attached is dropped, unless it was only stopped.
     Status say(const std::string& text);
 
     /// Answers the last message once more. Error: invalid_argument (there is none).
@@ -47,9 +47,11 @@ public:
     void set_system(std::string text); ///< empty: none
     void set_tools(Tools tools) { tools_ = std::move(tools); }
     void set_model(generate::Model model);
-    void set_messages(std::vector<chat::Message> messages);
-    /// Goes in front of the next message.
-    void attach(std::string text) { attached_ += text; }
+    /// Goes on with the messages of another conversation and what its template is given; tools and thinking
+    /// stay as they are.
+    void set_conversation(chat::Conversation conversation);
+    /// Goes in front of the next message. Error: invalid_argument (the context cannot hold it).
+    Status attach(const std::string& text);
 
     [[nodiscard]] const generate::Model& model() const { return model_; }
     [[nodiscard]] const Tools& tools() const { return tools_; }
@@ -58,15 +60,19 @@ public:
     [[nodiscard]] std::size_t turns() const; ///< messages of the user
     [[nodiscard]] std::string_view system() const;
     [[nodiscard]] OutputState output_state() const { return screen_.output().state(); }
+    /// Turns that ended in an error, not counting those that were stopped.
+    [[nodiscard]] std::size_t failed_turns() const { return failed_turns_; }
 
 private:
+    Status prepare(generate::Request& request) override;
     generate::Flow receive(const generate::Event& event) override;
-    bool agrees(const chat::output::Call& call, std::string_view command) override;
-    void tool_answered(const chat::output::Call& call, const std::string& result) override;
+    Leave ask(const chat::output::Call& call, std::string_view command,
+              const generate::StopRequested& stop_requested) override;
+    void tool_answered(const chat::output::Call& call, const ToolResult& result) override;
 
     Status answer();
-    Status make_room();
-    bool forget_oldest_turn();
+    Status take();
+    void drop_attached();
     void tell_end(const Turn& turn);
     [[nodiscard]] generate::Request request();
 
@@ -78,9 +84,11 @@ private:
     ConversationScreen screen_;
     ToolConsent consent_;
     std::vector<chat::Message> messages_; ///< a system message only at the front
+    std::string template_arguments_;      ///< of a conversation that was loaded
     generate::Transcript transcript_;
     std::string attached_;
     ChatStatistics statistics_;
+    std::size_t failed_turns_ = 0;
     bool has_told_of_full_context_ = false;
 };
 

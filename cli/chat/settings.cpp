@@ -3,6 +3,8 @@
 #include "cli/quote.hpp"
 #include "core/store/similar.hpp"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +21,12 @@ bool can_be_set(const Option& option) {
         return false;
     return option.category != Category::device && option.category != Category::help &&
            option.name != "verbose";
+}
+
+constexpr std::array thinking_names = {"think", "no-think"}; // the two exclude each other
+
+bool is_about_thinking(const std::string& name) {
+    return std::find(thinking_names.begin(), thinking_names.end(), name) != thinking_names.end();
 }
 
 Error no_such_setting(const Command& command, const std::string& name) {
@@ -49,8 +57,10 @@ Status ChatSettings::set(const std::string& name, const std::string& value) {
     if (option->kind == Kind::flag) {
         if (!value.empty() && value != "on" && value != "off")
             return Error{ErrorKind::invalid_argument, fmt::format("/set {} takes on or off", name)};
-        changed.options.erase("think"); // the two exclude each other
-        changed.options.erase("no-think");
+        if (is_about_thinking(name)) {
+            for (const char* each : thinking_names)
+                changed.options.erase(each);
+        }
         changed.options[name] = {{value == "off" ? "false" : "true", "/set " + name}};
     } else if (value.empty()) {
         return Error{ErrorKind::invalid_argument, fmt::format("/set {} needs a value", name),
@@ -65,16 +75,35 @@ Status ChatSettings::set(const std::string& name, const std::string& value) {
     return {};
 }
 
-std::vector<std::string> ChatSettings::shown() const {
-    std::vector<std::string> lines;
+Status ChatSettings::restore(const std::vector<Setting>& settings) {
+    TypedArguments changed = arguments_;
+    for (const Setting& setting : settings) {
+        const Option* option = find_option(*command_, setting.name);
+        if (option == nullptr || !can_be_set(*option))
+            return no_such_setting(*command_, setting.name);
+        changed.options.erase(setting.name);
+        if (is_about_thinking(setting.name)) {
+            for (const char* name : thinking_names)
+                changed.options.erase(name);
+        }
+    }
+    for (const Setting& setting : settings)
+        changed.options[setting.name].push_back({setting.value, setting.name});
+    ETNA_TRY(generation_, read_generation(OptionValues(*command_, changed)));
+    arguments_ = std::move(changed);
+    return {};
+}
+
+std::vector<Setting> ChatSettings::entries() const {
+    std::vector<Setting> entries;
     for (const auto& [name, values] : arguments_.options) {
         const Option* option = find_option(*command_, name);
         if (option == nullptr || !can_be_set(*option))
             continue;
         for (const TypedValue& value : values)
-            lines.push_back(fmt::format("{} {}", name, value.text));
+            entries.push_back({name, value.text});
     }
-    return lines;
+    return entries;
 }
 
 } // namespace etna::cli

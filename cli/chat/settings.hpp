@@ -8,6 +8,12 @@
 
 namespace etna::cli {
 
+/// The value of an option, as it would be typed.
+struct Setting {
+    std::string name;
+    std::string value;
+};
+
 /// `etna chat`'s options of generation, which /set changes while it runs.
 class ChatSettings {
 public:
@@ -18,10 +24,14 @@ public:
     /// is changed then.
     Status set(const std::string& name, const std::string& value);
 
+    /// What entries() of another chat gave: these settings take the place of those of the same names, the
+    /// others stay. Errors: invalid_argument; nothing is changed then.
+    Status restore(const std::vector<Setting>& settings);
+
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
 
-    /// "temp 0.7" for each option that was given or set and can be set.
-    [[nodiscard]] std::vector<std::string> shown() const;
+    /// Every option that was given or set and can be set; those that may be given several times as often.
+    [[nodiscard]] std::vector<Setting> entries() const;
 
 private:
     ChatSettings(const Command& command, TypedArguments arguments)

@@ -37,8 +37,8 @@ std::vector<std::string> state_lines(const ChatState& state) {
         fmt::format("messages    {} of yours", session.turns()),
         fmt::format("system      {}", session.system().empty() ? "none" : backquoted(session.system())),
         fmt::format("tools       {}", session.tools().commands().size())};
-    for (const std::string& setting : state.settings.shown())
-        lines.push_back(fmt::format("set         {}", setting));
+    for (const Setting& setting : state.settings.entries())
+        lines.push_back(fmt::format("set         {} {}", setting.name, setting.value));
     return lines;
 }
 

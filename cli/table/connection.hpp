@@ -14,6 +14,7 @@ inline constexpr double timeout_max_s = 86'400;
 inline constexpr double kibibyte = 1024;
 inline constexpr double mebibyte = 1024 * kibibyte;
 inline constexpr double gibibyte = 1024 * mebibyte;
+inline constexpr double tebibyte = 1024 * gibibyte;
 
 inline constexpr std::array connection_options = {
     Option{.name = "tls-cert",
@@ -36,13 +37,23 @@ inline constexpr std::array connection_options = {
            .default_text = "32M",
            .description = "the longest body of a request in bytes, or with K, M or G",
            .category = Category::server},
+    Option{.name = "bodies-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {mebibyte, tebibyte},
+           .default_text = "1G",
+           .description =
+               "what the bodies of all requests may hold together, on their way and until they are answered, "
+               "at least --body-max; more are turned away with 503, but never those of 64K and less",
+           .category = Category::server},
     Option{.name = "header-max",
            .value = "SIZE",
            .kind = Kind::size,
            .range = {kibibyte, mebibyte},
            .default_text = "64K",
            .description =
-               "all headers of a request together in bytes, or with K or M; one of them has 8K at most",
+               "all headers of a request together in bytes, or with K or M; one of them has 8K at most, and "
+               "there are 100 at most",
            .category = Category::server},
     Option{.name = "connections-max",
            .value = "N",
@@ -58,7 +69,7 @@ inline constexpr std::array connection_options = {
            .default_text = "512",
            .description =
                "requests that may be answered at a time, a thread each, those too that wait for their "
-               "model; more are turned away with 503",
+               "model; more are turned away with 503, but for /health, /ready and /live",
            .category = Category::server},
     Option{.name = "header-timeout",
            .value = "SECONDS",
@@ -73,7 +84,9 @@ inline constexpr std::array connection_options = {
            .kind = Kind::integer,
            .range = {1, timeout_max_s},
            .default_text = "30",
-           .description = "how long a client may pause while it sends a body",
+           .description =
+               "how long a client may take for the body of a request, and a second more for every 16K "
+               "that have come",
            .category = Category::server},
     Option{.name = "write-timeout",
            .value = "SECONDS",
@@ -87,7 +100,9 @@ inline constexpr std::array connection_options = {
            .kind = Kind::integer,
            .range = {1, timeout_max_s},
            .default_text = "75",
-           .description = "how long a connection stays open without a request",
+           .description =
+               "how long a connection stays open without a request, which the Keep-Alive header of "
+               "answers tells",
            .category = Category::server},
 };
 

@@ -57,6 +57,7 @@ inline constexpr Option chat_template_option = {
                    "variant that the model's file has, or chatml, llama2, llama3, gemma, mistral, phi3, "
                    "zephyr or vicuna"};
 
+constexpr double tool_timeout_max_s = 86400;
 inline constexpr std::array<std::string_view, 3> reasoning_choices = {"show", "hide", "auto"};
 
 inline constexpr std::array conversation_options = {
@@ -84,6 +85,13 @@ inline constexpr std::array conversation_options = {
                "offer the model the tools in this JSON file, a list as in OpenAI's API; a tool that "
                "has a `command` is run through the shell when the model calls it and you agree"},
     Option{.name = "yes", .description = "run the tools' commands without asking"},
+    Option{.name = "tool-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, tool_timeout_max_s},
+           .default_text = "60",
+           .description = "stop a tool's command that takes longer, and tell the model; 0 lets it take its "
+                          "time"},
 };
 
 inline constexpr std::array sampling_options = {

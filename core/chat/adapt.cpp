@@ -34,6 +34,8 @@ struct Remedy {
 };
 constexpr std::array remedies = {
     Remedy{&join_neighbours, "the chat template wants turns to alternate: neighbours of one role are joined"},
+    Remedy{&complete_turns,
+           "the chat template wants every call and every message answered: what is missing is told in words"},
     Remedy{&shorten_ids,
            "the chat template wants ids of nine letters and digits: those of calls are replaced"},
     Remedy{&split_calls,

@@ -35,7 +35,7 @@ void change_arguments(Json& function, ArgumentsForm form) {
 }
 
 void rename_reasoning(Json& message, const std::string& key) {
-    for (const char* other : {"reasoning_content", "reasoning", "thinking"}) {
+    for (const char* other : reasoning_keys) {
         const auto found = message.find(other);
         if (other == key || found == message.end() || !found->is_string() || message.contains(key))
             continue;

@@ -30,6 +30,9 @@ bool gather_systems(nlohmann::ordered_json& request);
 bool shorten_ids(nlohmann::ordered_json& request);
 /// A message with several calls becomes one for each, followed by its result.
 bool split_calls(nlohmann::ordered_json& request);
+/// A call without a result gets one that says so; so does an assistant's message without content, and one is
+/// put in where the user goes on after results.
+bool complete_turns(nlohmann::ordered_json& request);
 /// An assistant's message that has calls loses its reasoning where it has content too.
 bool drop_reasoning(nlohmann::ordered_json& request);
 /// Tools without a description or parameters get empty ones.

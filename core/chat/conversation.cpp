@@ -86,7 +86,10 @@ Result<Message> parse_message(const Json& json) {
     Message message;
     ETNA_TRY(message.role, role_named(text_at(json, "role")));
     ETNA_TRY(message.content, content_text(json));
-    message.reasoning = text_at(json, "reasoning_content");
+    for (const char* key : reasoning_keys) {
+        if (message.reasoning.empty())
+            message.reasoning = text_at(json, key);
+    }
     message.tool_call_id = text_at(json, "tool_call_id");
     message.tool_name = text_at(json, "name");
     const auto calls = json.find("tool_calls");

@@ -30,7 +30,8 @@ struct Conversation {
 /// stands in `reasoning_content`. Arguments and tools that are no JSON are written as strings, as they are.
 std::string request_json(const Conversation& conversation);
 
-/// The way back, all but `thinking` and `demanded_tool`: content parts become text. Errors: invalid_argument,
+/// The way back, all but `thinking` and `demanded_tool`: content parts become text, and reasoning is read
+/// from `reasoning` and `thinking` too. Errors: invalid_argument,
 /// naming the member.
 Result<Conversation> parse_conversation(std::string_view request_json);
 

@@ -83,6 +83,32 @@ void append_one_by_one(const Json& message, std::vector<Json> results, Json& mes
         messages.push_back(std::move(result));
 }
 
+constexpr const char* no_result = "(not run)";
+constexpr const char* no_answer = "(no answer)";
+
+/// Appends a result for each call of `message` that none of `results`, the messages after it, is for.
+bool append_missing_results(const Json& message, const std::vector<Json>& results, Json& messages) {
+    const std::size_t before = messages.size();
+    const Json& calls = message["tool_calls"];
+    for (const Json& call : calls) {
+        const Json id = call.is_object() ? call.value("id", Json()) : Json();
+        const bool is_answered = std::any_of(results.begin(), results.end(), [&](const Json& result) {
+            return result.value("tool_call_id", Json()) == id;
+        });
+        const bool are_enough = results.size() + messages.size() - before >= calls.size();
+        if (is_answered || are_enough)
+            continue;
+        Json result = {{"role", "tool"}, {"content", no_result}};
+        if (!id.is_null())
+            result["tool_call_id"] = id;
+        if (call.is_object() && call.contains("function") && call["function"].is_object() &&
+            call["function"].contains("name"))
+            result["name"] = call["function"]["name"];
+        messages.push_back(std::move(result));
+    }
+    return messages.size() > before;
+}
+
 /// A description for each property.
 bool complete_properties(Json& parameters) {
     if (!parameters.is_object() || !parameters.contains("properties") ||
@@ -182,12 +208,44 @@ bool split_calls(Json& request) {
     return has_changed;
 }
 
+bool complete_turns(Json& request) {
+    Json messages = Json::array();
+    bool has_changed = false;
+    const Json& old = request["messages"];
+    for (std::size_t i = 0; i < old.size(); ++i) {
+        const bool follows_results = !messages.empty() && has_role(messages.back(), "tool");
+        if (has_role(old[i], "user") && follows_results) {
+            messages.push_back({{"role", "assistant"}, {"content", no_answer}});
+            has_changed = true;
+        }
+        messages.push_back(old[i]);
+        if (!has_role(old[i], "assistant"))
+            continue;
+        if (!calls_tools(old[i])) {
+            const bool is_empty = content_of(messages.back()).empty();
+            if (is_empty)
+                messages.back()["content"] = no_answer;
+            has_changed = is_empty || has_changed;
+            continue;
+        }
+        std::vector<Json> results;
+        const Json& message = old[i];
+        for (; i + 1 < old.size() && has_role(old[i + 1], "tool"); ++i)
+            results.push_back(old[i + 1]);
+        for (const Json& result : results)
+            messages.push_back(result);
+        has_changed = append_missing_results(message, results, messages) || has_changed;
+    }
+    request["messages"] = std::move(messages);
+    return has_changed;
+}
+
 bool drop_reasoning(Json& request) {
     bool has_changed = false;
     for (Json& message : request["messages"]) {
         if (!calls_tools(message) || content_of(message).empty())
             continue;
-        for (const char* key : {"reasoning_content", "reasoning", "thinking"})
+        for (const char* key : reasoning_keys)
             has_changed = message.erase(key) > 0 || has_changed;
     }
     return has_changed;

@@ -31,6 +31,33 @@ Status check_messages(const Json& request) {
     return {};
 }
 
+Status check_tools(const Json& request) {
+    const auto tools = request.find("tools");
+    if (tools == request.end() || tools->is_null() || tools->is_array())
+        return {};
+    return wrong("`tools` is no list",
+                 R"(it looks like [{"type": "function", "function": {"name": "now"}}])");
+}
+
+/// Whether brackets are nested too deep, wherever no string holds them. Asked before the parser: by its own
+/// callback, the library would look through a list again after each of its objects.
+bool is_too_deep(std::string_view json) {
+    int depth = 0;
+    bool is_in_string = false;
+    for (std::size_t i = 0; i < json.size() && depth <= request_nesting_max; ++i) {
+        if (is_in_string && json[i] == '\\') {
+            ++i; // whatever is escaped
+        } else if (json[i] == '"') {
+            is_in_string = !is_in_string;
+        } else if (!is_in_string && (json[i] == '[' || json[i] == '{')) {
+            ++depth;
+        } else if (!is_in_string && (json[i] == ']' || json[i] == '}')) {
+            --depth;
+        }
+    }
+    return depth > request_nesting_max;
+}
+
 bool is_part_of_text(const Json& part) {
     return part.is_object() && part.contains("text") && part["text"].is_string();
 }
@@ -38,19 +65,15 @@ bool is_part_of_text(const Json& part) {
 } // namespace
 
 Result<Json> parse_request(std::string_view json) {
-    bool is_too_deep = false;
-    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-        is_too_deep = is_too_deep || depth > request_nesting_max;
-        return !is_too_deep;
-    };
-    Json request = Json::parse(json.begin(), json.end(), watch, /*allow_exceptions=*/false);
-    if (is_too_deep)
+    if (is_too_deep(json))
         return wrong(fmt::format("the request is nested more than {} levels deep", request_nesting_max));
+    Json request = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
     if (request.is_discarded())
         return wrong("the request is no JSON", std::string(example));
     if (!request.is_object())
         return wrong("the request is no JSON object", std::string(example));
     ETNA_CHECK(check_messages(request));
+    ETNA_CHECK(check_tools(request));
     return request;
 }
 

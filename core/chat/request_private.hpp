@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -12,9 +13,12 @@ namespace etna::chat {
 
 constexpr int request_nesting_max = 200;
 
-/// A request whose `messages` is a list of objects with a text `role`. Errors: invalid_argument, naming the
-/// member.
+/// A request whose `messages` is a list of objects with a text `role`, and whose `tools` is a list, null or
+/// absent. Errors: invalid_argument, naming the member.
 Result<nlohmann::ordered_json> parse_request(std::string_view json);
+
+/// Where a message of the assistant may have what it thought.
+inline constexpr std::array reasoning_keys = {"reasoning_content", "reasoning", "thinking"};
 
 /// JSON text; what is no UTF-8 in it is replaced by U+FFFD.
 std::string text_of(const nlohmann::ordered_json& json);

@@ -228,7 +228,7 @@ TEST_CASE("the table of families is sound", "[output]") {
         CHECK(names.insert(syntax.name).second);
         CHECK(find_syntax(syntax.name) == &syntax);
         CHECK((!syntax.sections.empty() || !syntax.messages.calls.empty()));
-        const auto markers = syntax.markers();
+        const auto markers = syntax.markers(Calls::expected);
         CHECK(std::none_of(markers.begin(), markers.end(), [](auto text) { return text.empty(); }));
         for (const auto& marks : syntax.reasoning)
             CHECK((!marks.open.empty() && !marks.close.empty()));
@@ -243,8 +243,11 @@ TEST_CASE("the table of families is sound", "[output]") {
     CHECK(syntaxes().back().name == "generic");
     CHECK(find_syntax("no such family") == nullptr);
     const Syntax& deepseek = *find_syntax("deepseek_v3");
-    CHECK(deepseek.is_marker("<｜tool▁sep｜>")); // a part of a longer text
-    CHECK(deepseek.is_marker("</think>"));
-    CHECK_FALSE(deepseek.is_marker("<｜User｜>"));
-    CHECK_FALSE(deepseek.is_marker(""));
+    CHECK(deepseek.is_marker("<｜tool▁sep｜>", Calls::expected)); // a part of a longer text
+    CHECK_FALSE(deepseek.is_marker("<｜tool▁sep｜>", Calls::none));
+    for (const Calls calls : {Calls::none, Calls::expected}) {
+        CHECK(deepseek.is_marker("</think>", calls));
+        CHECK_FALSE(deepseek.is_marker("<｜User｜>", calls));
+        CHECK_FALSE(deepseek.is_marker("", calls));
+    }
 }

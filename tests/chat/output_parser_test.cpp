@@ -2,6 +2,7 @@
 // output_cases_test.cpp.
 
 #include "core/chat/output/json_scanner.hpp"
+#include "core/chat/output/marks.hpp"
 #include "core/chat/output/notation.hpp"
 #include "core/chat/output/parser.hpp"
 #include "core/chat/output/tools.hpp"
@@ -9,6 +10,7 @@
 #include "tests/chat/output_properties.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -96,6 +98,30 @@ TEST_CASE("any text keeps the rules, with any family", "[output]") {
             CHECK_FALSE(failure);
         }
     }
+}
+
+TEST_CASE("an end of calls that nothing began is not shown where tools are offered", "[output]") {
+    std::size_t tags = 0;
+    for (const auto& syntax : syntaxes()) {
+        for (const auto& section : syntax.sections) {
+            const std::string close(trim(section.close));
+            if (close.size() < 2 || close.back() != '>')
+                continue;
+            ++tags;
+            const std::string text = "It is sunny." + close + " Bye.";
+            INFO(syntax.name << ": " << text);
+            const auto offered =
+                test::feed(syntax, {.tools = one_tool}, text, test::every_byte(text)).output.content;
+            CHECK(offered.find(close) == std::string::npos);
+            CHECK(offered.starts_with("It is sunny."));
+            CHECK(offered.ends_with("Bye."));
+            const auto plain = test::feed(syntax, {}, text, test::every_byte(text)).output.content;
+            const bool is_always_hidden =
+                std::find(syntax.hidden.begin(), syntax.hidden.end(), close) != syntax.hidden.end();
+            CHECK((plain == text) != is_always_hidden);
+        }
+    }
+    CHECK(tags > 15);
 }
 
 TEST_CASE("bytes that are no UTF-8 become U+FFFD", "[output]") {

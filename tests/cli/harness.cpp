@@ -1,12 +1,14 @@
 #include "tests/cli/harness.hpp"
 
 #include "core/gguf/file.hpp"
+#include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <fstream>
 #include <memory>
 
@@ -74,6 +76,7 @@ void add_value(GgufWriter& writer, const std::string& key, const Item& item) {
 } // namespace
 
 Harness::Harness() {
+    (void)std::signal(SIGPIPE, SIG_IGN); // as in the program
     static std::atomic<int> count = 0;
     home_ = std::filesystem::temp_directory_path() /
             ("etna-cli-" + std::to_string(::getpid()) + "-" + std::to_string(++count));
@@ -131,13 +134,15 @@ Result<std::vector<FakeScript>> Harness::scripts(const text::Tokenizer& tokenize
     return scripts;
 }
 
-std::optional<std::string> Harness::agree(const std::string& question) {
+cli::TerminalAnswer Harness::agree(const std::string& question) {
+    using Kind = cli::TerminalAnswer::Kind;
     questions.push_back(question);
     if (agreements.empty())
-        return std::nullopt;
+        return {.kind = Kind::nobody};
     std::string said = agreements.front();
     agreements.erase(agreements.begin());
-    return said;
+    return said == ctrl_c ? cli::TerminalAnswer{.kind = Kind::stopped}
+                          : cli::TerminalAnswer{.kind = Kind::line, .line = std::move(said)};
 }
 
 Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
@@ -165,6 +170,17 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                                     .on_cpu = on_cpu};
 }
 
+generate::Model Harness::load(const std::string& name) {
+    const auto source = store::resolve(name, models_folder());
+    REQUIRE(source.has_value());
+    auto model = generate::Model::load(
+        *source, {}, [this](const gguf::File& file, const generate::ExecutorOptions& options) {
+            return make_executor(file, options);
+        });
+    REQUIRE(model.has_value());
+    return std::move(*model);
+}
+
 Outcome Harness::run(const std::vector<std::string>& arguments) {
     const MemoryFile output;
     Outcome outcome = run_into(output.descriptor, arguments);
@@ -189,8 +205,14 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {
         return make_executor(file, options);
     };
-    environment.ask_at_terminal = [this](const std::string& question) { return agree(question); };
-    environment.watch_interrupts = [this] { return [this] { return interrupted.load(); }; };
+    environment.ask_at_terminal = [this](const std::string& question,
+                                         const generate::StopRequested& /*stop_requested*/) {
+        return agree(question);
+    };
+    environment.watch_end_signals = [this] { return [this] { return end_signal.load(); }; };
+    environment.watch_interrupts = [this](cli::SecondInterrupt /*second*/) {
+        return [this] { return interrupted.load(); };
+    };
     const cli::ExitCode code = cli::run(arguments, environment);
     ::close(environment.input);
 

@@ -15,6 +15,9 @@
 
 namespace etna::test {
 
+/// Of Harness::agreements: the user stops the turn instead of answering.
+constexpr const char* ctrl_c = "\x03";
+
 enum class InputKind { none, pipe, file };
 
 /// What a command left behind.
@@ -39,6 +42,9 @@ public:
     /// Runs with `output` as standard output; Outcome::output stays empty.
     Outcome run_into(int output, const std::vector<std::string>& arguments);
 
+    /// An installed model on the fake executor, as a command has it. Borrows this.
+    generate::Model load(const std::string& name);
+
     /// Writes a file below the home folder.
     std::filesystem::path write(const std::string& path, const std::string& content) const;
 
@@ -52,7 +58,7 @@ public:
         " there was a dog.";          ///< what the model says to everything; none: it rambles
     std::vector<std::string> answers; ///< of a conversation, one after another, instead of `answer`
     std::vector<std::string>
-        agreements; ///< what the user says when asked, one after another; then there is none
+        agreements; ///< what the user says when asked, one after another, or ctrl_c; then there is nobody
     std::vector<std::string> questions; ///< that the user was asked
     cli::Variables variables;
     bool error_is_terminal = false;
@@ -61,6 +67,7 @@ public:
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
+    std::atomic<int> end_signal{0};
     Result<generate::DeviceReports> devices = generate::DeviceReports{}; ///< what `etna devices` finds
     std::string wished_device;                                           ///< of the last `etna devices`
     std::filesystem::path devices_cache_folder;                          ///< likewise
@@ -70,7 +77,7 @@ public:
 
 private:
     [[nodiscard]] Result<std::vector<FakeScript>> scripts(const text::Tokenizer& tokenizer) const;
-    std::optional<std::string> agree(const std::string& question);
+    cli::TerminalAnswer agree(const std::string& question);
     Result<generate::LoadedExecutor> make_executor(const gguf::File& file,
                                                    const generate::ExecutorOptions& options);
 

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""`etna chat` as a person meets it, in a terminal, and as a script does, through a pipe. Usage: chat_test.py ETNA"""
+"""`etna chat` as a person meets it, in a terminal, and as a script does, through a pipe. Usage: chat_test.py ETNA
+
+ETNA_TEST_ROUNDS is how often a terminal is resized, typed into, interrupted and left; 3 where it is unset."""
 
 import json
 import os
 import pathlib
+import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,6 +17,7 @@ from terminal import Terminal
 
 ETNA = ""
 LIMIT_S = 120
+ROUNDS = int(os.environ.get("ETNA_TEST_ROUNDS", "3"))
 STORIES = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf")
 GREEDY = (STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "12")
 
@@ -178,7 +183,8 @@ class Commands(Chat):
             terminal.wait_for(lambda screen, number=number: screen.count(">>>") == number)
         self.assertIn("note: taken back: `And then?`", terminal.screen())
         self.assertEqual(json.loads(saved.read_text()), {"messages": [{"role": "user", "content": "Hello"},
-                                                                      {"role": "assistant", "content": first}]})
+                                                                      {"role": "assistant", "content": first}],
+                                                         "etna": {"settings": {"max-tokens": ["12"], "temp": ["0"]}}})
         terminal.type("/bye")
         terminal.keys("Enter")
         terminal.wait_for("exit code 0")
@@ -198,6 +204,167 @@ class Commands(Chat):
         terminal.keys("Enter")
         terminal.wait_for("touch $HOME/was-run")
         self.assertFalse((self.home / "was-run").exists())
+
+
+    def test_paths_may_begin_at_home(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("/save ~/saved.json")
+        terminal.keys("Enter")
+        terminal.wait_for("saved.json\n>>>")
+        self.assertTrue((self.home / "saved.json").exists())
+
+
+class Tools(Chat):
+    """The embedded model calls tools."""
+
+    def asked(self, command, *arguments):
+        """The terminal after a message that makes the model call a tool with this command."""
+        tools = self.home / "tools.json"
+        parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+        tools.write_text(json.dumps([{"type": "function", "command": command, "function": {
+            "name": "get_weather", "description": "Get the current weather of a city", "parameters": parameters}}]))
+        terminal = self.terminal("--tools", str(tools), *arguments)
+        terminal.type("What is the weather in Lisbon?")
+        terminal.keys("Enter")
+        return terminal
+
+    def goes_on(self, terminal):
+        """The chat answers, and can be left."""
+        terminal.wait_for(lambda screen: screen.endswith(">>>"))
+        terminal.type("What is 34 + 58?")
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.endswith(">>>") and "92" in screen)
+        terminal.keys("C-d")
+        terminal.wait_for("exit code 0")
+
+    def test_ctrl_c_at_the_question_is_no_and_keeps_the_chat(self):
+        terminal = self.asked("touch $HOME/was-run")
+        terminal.wait_for("[a]lways:")
+        terminal.keys("C-c")
+        self.goes_on(terminal)
+        self.assertFalse((self.home / "was-run").exists())
+
+    def test_ctrl_c_ends_a_tool_that_hangs_and_keeps_the_chat(self):
+        terminal = self.asked("trap '' TERM; exec >&- 2>&-; touch $HOME/begun; while :; do sleep 1; done", "--yes")
+        terminal.wait_for(lambda _: (self.home / "begun").exists())
+        terminal.keys("C-c")
+        terminal.keys("C-c")  # as impatient people do
+        terminal.wait_for("get_weather: (the user stopped it)")
+        self.goes_on(terminal)
+
+    def test_a_tool_that_hangs_is_stopped_when_its_time_is_over(self):
+        terminal = self.asked("exec >&- 2>&-; sleep 1000", "--yes", "--tool-timeout", "1")
+        terminal.wait_for("get_weather: (it was stopped after 1 s)")
+        terminal.wait_for(lambda screen: screen.endswith(">>>"))
+
+
+class Signals(Chat):
+    def test_they_end_a_pipe_between_answers(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            with subprocess.Popen([ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
+                chat.stdin.write(b"Hello\n")
+                chat.stdin.flush()
+                chat.stdout.readline()  # the answer has come, and more lines may come
+                chat.send_signal(number)
+                self.assertEqual(chat.wait(LIMIT_S), code)
+
+    def test_they_end_a_pipe_within_an_answer(self):
+        endless = (STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf", "-c", "100000")
+        with subprocess.Popen([ETNA, "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
+            chat.stdin.write(b"Hello\nnever answered\n")
+            chat.stdin.flush()
+            chat.stdout.read(20)
+            chat.send_signal(signal.SIGTERM)
+            self.assertEqual(chat.wait(LIMIT_S), 143)
+
+    def test_ctrl_c_ends_a_pipe_that_waits_for_a_line(self):
+        with subprocess.Popen([ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, env=variables(self.home)) as chat:
+            chat.stdin.write(b"Hello\n/show nothing\n")
+            chat.stdin.flush()
+            while b"to show" not in chat.stderr.readline():  # the answer is over
+                pass
+            chat.send_signal(signal.SIGINT)
+            self.assertEqual(chat.wait(LIMIT_S), -signal.SIGINT)
+
+    def test_they_end_a_terminal_and_leave_it_as_it_was(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            terminal = self.terminal(*GREEDY)
+            terminal.type("half a line")
+            terminal.wait_for("half a line")
+            os.kill(terminal.process(), number)
+            terminal.wait_for(f"exit code {code}")
+            terminal.type("echoed")  # by the terminal itself, to cat
+            terminal.keys("Enter")
+            terminal.wait_for("echoed\nechoed")
+
+    def test_a_stopped_program_goes_on_where_it_was(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("half a line")
+        terminal.wait_for("half a line")
+        process = terminal.process()
+        os.kill(process, signal.SIGSTOP)
+        os.kill(process, signal.SIGCONT)
+        terminal.type(" and the rest")
+        terminal.wait_for(">>> half a line and the rest")
+
+
+class Resizing(Chat):
+    def test_a_line_follows_the_size_of_the_terminal(self):
+        terminal = self.terminal(*GREEDY)
+        text = "a line that is long enough to need two rows of a narrow terminal"
+        terminal.type(text)
+        terminal.wait_for(text)
+        terminal.resize(40, 10)
+        terminal.type("!")
+        terminal.wait_for(lambda screen: screen.replace("\n", "").endswith(text + "!"))
+        terminal.resize(100, 30)
+        terminal.keys("Home", "A")
+        terminal.wait_for(f">>> A{text}!")
+        terminal.keys("C-c")
+        terminal.wait_for(lambda screen: screen.endswith(">>>"))
+        terminal.keys("C-d")
+        terminal.wait_for("exit code 0")
+
+    def test_a_flood_of_sizes_while_a_line_is_edited_never_crashes(self):
+        chance = random.Random(1)
+        for _ in range(ROUNDS):
+            terminal = self.terminal(*GREEDY)
+            process = terminal.process()
+            terminal.type("wörds and more wörds " * 6)
+            for _ in range(20):
+                terminal.resize(chance.randint(10, 200), chance.randint(2, 50))
+                terminal.keys("Home", "x", "End", "BSpace", "Up", "Down")
+                for _ in range(200):
+                    os.kill(process, signal.SIGWINCH)
+            terminal.resize(80, 24)
+            terminal.keys("C-c")
+            terminal.wait_for(lambda screen: screen.endswith(">>>"))
+            terminal.keys("C-d")
+            terminal.wait_for("exit code 0")
+
+    def test_resizing_typing_stopping_and_leaving_never_crash(self):
+        chance = random.Random(5)
+        for _ in range(ROUNDS):
+            terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--logit-bias", f"{end_token()}=-inf")
+            for _ in range(3):
+                for _ in range(8):
+                    terminal.resize(chance.randint(10, 200), chance.randint(2, 50))
+                    terminal.type("wörds " * chance.randint(1, 6))
+                    terminal.keys(*chance.choices(("Home", "End", "Left", "BSpace", "Up", "Down", "C-k", "C-y", "C-r"), k=4))
+                terminal.resize(80, 24)
+                terminal.keys("C-g", "C-c")
+                terminal.type("go on")
+                terminal.keys("Enter")
+                terminal.resize(chance.randint(10, 200), chance.randint(2, 50))
+                terminal.keys("C-c")
+            terminal.resize(80, 24)
+            terminal.keys("C-c")
+            terminal.wait_for(lambda screen: screen.endswith(">>>"))
+            terminal.keys("C-d")
+            terminal.wait_for("exit code 0")
 
 
 class Pipes(Chat):

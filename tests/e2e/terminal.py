@@ -1,5 +1,6 @@
 """A real terminal for tests: tmux holds the screen, the test types and reads."""
 
+import pathlib
 import shlex
 import subprocess
 import time
@@ -45,6 +46,14 @@ class Terminal:
         """As a person pastes: bracketed where the program asked for it."""
         self.tmux("load-buffer", "-", text=text)
         self.tmux("paste-buffer", "-p")
+
+    def resize(self, columns, lines):
+        self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+
+    def process(self):
+        """The id of the program, which is the shell's only child."""
+        shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
+        return int(pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
 
     def lines(self):
         """The screen without empty lines at its end; a line that the terminal broke is joined again."""

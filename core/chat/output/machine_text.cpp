@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace etna::chat::output {
+namespace {
+
+/// Whether an end of calls can only be one: "</tool_call>", but not "}" or "```", which content has as well.
+/// A model that closes what it did not open then shows nothing of it.
+bool is_tag(std::string_view close) {
+    close = trim(close);
+    return close.find('<') != std::string_view::npos && close.back() == '>';
+}
+
+} // namespace
 
 void Parser::Machine::collect_marks() {
     const auto add = [this](std::string_view mark, Meaning meaning) {
@@ -16,6 +26,16 @@ void Parser::Machine::collect_marks() {
             add(open, {Kind::section, i});
         if (syntax_.sections[i].open.empty())
             bare_ = &syntax_.sections[i];
+    }
+    for (const auto& section : syntax_.sections) {
+        if (tools_.empty())
+            break;
+        for (const auto& call : section.calls) {
+            if (is_tag(call.back().text))
+                add(call.back().text, {Kind::hidden});
+        }
+        if (is_tag(section.close))
+            add(section.close, {Kind::hidden});
     }
     for (const auto mark : syntax_.hidden)
         add(mark, {Kind::hidden});

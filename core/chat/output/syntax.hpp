@@ -128,6 +128,9 @@ struct Signs {
     std::vector<std::string_view> tokens = {};
 };
 
+/// Whether tools were offered, so that calls may come.
+enum class Calls : uint8_t { none, expected };
+
 /// One model family's way to write.
 struct Syntax {
     std::string_view name = {}; ///< "hermes", "kimi_k2", ...
@@ -146,12 +149,14 @@ struct Syntax {
     Messages messages = {};
     std::vector<std::string_view> hidden = {}; ///< protocol without meaning here, never shown
 
-    /// Every text of the protocol once, without the white space at its ends.
-    [[nodiscard]] std::vector<std::string_view> markers() const;
+    /// Every text of the protocol once, without the white space at its ends. Without `Calls::expected` those
+    /// that a parser looks for where no tools were offered.
+    [[nodiscard]] std::vector<std::string_view> markers(Calls calls) const;
 
     /// Whether a token's text is one of markers(), or a part of one. Such a control token has to be decoded
-    /// as text for the parser, which otherwise would not see it.
-    [[nodiscard]] bool is_marker(std::string_view token) const;
+    /// as text for the parser, which otherwise would not see it; any other must not, for a parser that looks
+    /// for no calls would let their marks through.
+    [[nodiscard]] bool is_marker(std::string_view token, Calls calls) const;
 };
 
 /// All families, in the order in which their signs are looked for. The last one, "generic", fits every

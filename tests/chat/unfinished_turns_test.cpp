@@ -1,0 +1,164 @@
+// Conversations in which calls or messages were left without an answer, as a user who stops a turn leaves
+// them.
+
+#include "core/chat/adapt.hpp"
+#include "core/chat/conversation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace etna;
+using namespace etna::chat;
+
+namespace {
+
+// As Mistral's: users and answers take turns, calls and results aside; an answer says something; every call
+// has its result.
+constexpr std::string_view strict =
+    "{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}"
+    "{% set ns = namespace(n=0, open=0) %}{% for m in messages %}"
+    "{% if m.role == 'tool' %}{% set ns.open = ns.open - 1 %}"
+    "{% elif ns.open != 0 %}{{ raise_exception('calls and results differ in number') }}"
+    "{% elif m.tool_calls %}{% set ns.open = m.tool_calls | length %}{% else %}"
+    "{% if m.role == 'assistant' and not m.content %}{{ raise_exception('say something') }}{% endif %}"
+    "{% if (m.role == 'user') != (ns.n % 2 == 0) %}{{ raise_exception('take turns') }}{% endif %}"
+    "{% set ns.n = ns.n + 1 %}{% endif %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "({{ c.id }} {{ c.function.name }} {{ c.function.arguments | tojson }}){% endfor %}"
+    "{% if m.tool_call_id %}({{ m.tool_call_id }}){% endif %}]{% endfor %}";
+
+const Message asks = {.role = Role::user, .content = "A"};
+const Message goes_on = {.role = Role::user, .content = "B"};
+const Message answers = {.role = Role::assistant, .content = "C"};
+const Message says_nothing = {.role = Role::assistant, .content = ""};
+const Message only_thinks = {.role = Role::assistant, .content = "", .reasoning = "D"};
+const ToolCall first_call = {"abcdefgh1", "roll", R"({"sides": 6})"};
+const ToolCall second_call = {"abcdefgh2", "roll", R"({"sides": 8})"};
+const Message calls = {.role = Role::assistant, .content = "", .tool_calls = {first_call}};
+const Message calls_twice = {.role = Role::assistant, .content = "", .tool_calls = {first_call, second_call}};
+
+Message result(const ToolCall& call, const std::string& text) {
+    return {.role = Role::tool, .content = text, .tool_call_id = call.id, .tool_name = call.name};
+}
+
+const std::vector<std::pair<const char*, std::vector<Message>>> unfinished = {
+    {"results without an answer", {asks, calls, result(first_call, "not run"), goes_on}},
+    {"calls without results", {asks, calls, goes_on}},
+    {"one result for two calls", {asks, calls_twice, result(second_call, "4"), goes_on}},
+    {"two results without an answer",
+     {asks, calls_twice, result(first_call, "4"), result(second_call, "not run"), goes_on}},
+    {"an empty answer", {asks, says_nothing, goes_on}},
+    {"reasoning without an answer", {asks, only_thinks, goes_on}},
+    {"an empty answer after results", {asks, calls, result(first_call, "4"), says_nothing, goes_on}},
+    {"calls without results at the end", {asks, answers, goes_on, calls}},
+};
+
+std::string request_of(const std::vector<Message>& messages) {
+    return request_json(
+        {.messages = messages,
+         .tools = R"([{"type": "function", "function": {"name": "roll", "description": "Rolls a die",
+             "parameters": {"type": "object", "properties": {"sides": {"type": "integer",
+             "description": "of the die"}}, "required": ["sides"]}}}])"});
+}
+
+std::string rendered(const std::vector<Message>& messages) {
+    const auto chat_template = ChatTemplate::create(strict, {"<s>", "</s>"});
+    REQUIRE(chat_template.has_value());
+    const auto prompt = render_adapted(*chat_template, request_of(messages), 0);
+    INFO((prompt ? std::string() : prompt.error().message));
+    REQUIRE(prompt.has_value());
+    CHECK(prompt->notes.size() == 1);
+    return prompt->text.substr(std::string_view("<roll>").size());
+}
+
+std::string content_of(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Whether it renders; what the template says where it does not.
+std::string refusal(const ChatTemplate& chat_template, const std::vector<Message>& messages) {
+    const auto prompt = render_adapted(chat_template, request_of(messages), 0);
+    return prompt ? std::string() : prompt.error().message;
+}
+
+} // namespace
+
+TEST_CASE("what is missing of a turn is told in words where the template refuses") {
+    const std::string call = "[assistant:(abcdefgh1 roll {\"sides\": 6})]";
+    const std::string two = "[assistant:(abcdefgh1 roll {\"sides\": 6})(abcdefgh2 roll {\"sides\": 8})]";
+    const std::string end = "[assistant:(no answer)][user:B]";
+    CHECK(rendered(unfinished[0].second) == "[user:A]" + call + "[tool:not run(abcdefgh1)]" + end);
+    CHECK(rendered(unfinished[1].second) == "[user:A]" + call + "[tool:(not run)(abcdefgh1)]" + end);
+    CHECK(rendered(unfinished[2].second) ==
+          "[user:A]" + two + "[tool:4(abcdefgh2)][tool:(not run)(abcdefgh1)]" + end);
+    CHECK(rendered(unfinished[4].second) == "[user:A]" + end);
+    CHECK(rendered(unfinished[6].second) == "[user:A]" + call + "[tool:4(abcdefgh1)]" + end);
+}
+
+TEST_CASE("a template that refuses nothing gets a turn as it is") {
+    const auto plain = ChatTemplate::create(
+        "{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or "
+        "[] %}({{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}",
+        {"<s>", "</s>"});
+    REQUIRE(plain.has_value());
+    const auto prompt = render_adapted(*plain, request_json({.messages = unfinished[1].second}), 0);
+    REQUIRE(prompt.has_value());
+    CHECK(prompt->text == "[user:A][assistant:({\"sides\": 6})][user:B]");
+    CHECK(prompt->notes.empty());
+}
+
+TEST_CASE("no template of the corpus refuses a conversation for a turn that was left unfinished") {
+    const char* data = std::getenv("ETNA_REFERENCE_DATA");
+    if (data == nullptr) {
+        std::cout << "not run: unfinished turns in 84 chat templates (ETNA_REFERENCE_DATA is not set)\n";
+        return;
+    }
+    const std::vector<Message> whole = {asks, calls, result(first_call, "4"), answers, goes_on};
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(data) / "templates")) {
+        if (entry.path().extension() != ".jinja")
+            continue;
+        const std::string name = entry.path().stem().string();
+        CAPTURE(name);
+        const auto chat_template = ChatTemplate::create(content_of(entry.path()), {"<s>", "</s>"});
+        REQUIRE(chat_template.has_value());
+        if (!refusal(*chat_template, whole).empty())
+            continue; // tools or not, it has a reason of its own
+        ++count;
+        for (const auto& [title, messages] : unfinished) {
+            CAPTURE(title);
+            CHECK(refusal(*chat_template, messages) == "");
+        }
+    }
+    std::cout << "chat templates with unfinished turns: " << count << "\n";
+    CHECK(count >= 80);
+}
+
+TEST_CASE("reasoning is read by any of its names") {
+    for (const char* name : {"reasoning_content", "reasoning", "thinking"}) {
+        CAPTURE(name);
+        const auto conversation = parse_conversation(
+            R"({"messages": [{"role": "assistant", "content": "A", ")" + std::string(name) + R"(": "B"}]})");
+        REQUIRE(conversation.has_value());
+        CHECK(conversation->messages[0].reasoning == "B");
+    }
+}
+
+TEST_CASE("tools that are no list are refused, wherever a request comes from") {
+    const std::string request = R"({"messages": [{"role": "user", "content": "A"}], "tools": 5})";
+    const auto parsed = parse_conversation(request);
+    REQUIRE(!parsed.has_value());
+    CHECK(parsed.error().kind == ErrorKind::invalid_argument);
+    CHECK(parsed.error().message == "`tools` is no list");
+    const auto chat_template = ChatTemplate::create(strict, {"<s>", "</s>"});
+    REQUIRE(chat_template.has_value());
+    CHECK(!render_adapted(*chat_template, request, 0).has_value());
+    CHECK(parse_conversation(R"({"messages": [], "tools": null})").has_value());
+}

@@ -1,0 +1,175 @@
+// What a chat writes and reads: /save and /load, paths, /model and /tools, and what is typed.
+
+#include "tests/cli/chat.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+TEST_CASE("a conversation comes back as it was saved") {
+    Chat etna;
+    const auto tools = etna.write("tools.json", dice).string();
+    const auto file = etna.write("saved.json", "").string();
+    etna.answers = {"<think>A dog?</think>one dog", "two"};
+    etna.chat("hi\n/save " + file + "\n", {"--system", "Be brief.", "--tools", tools, "--temp", "0.5",
+                                           "--stop", "cat", "--stop", "cow", "--think"});
+    const auto saved = nlohmann::json::parse(content_of(file));
+    CHECK(saved["etna"]["settings"]["temp"] == nlohmann::json({"0.5"}));
+    CHECK(saved["etna"]["settings"]["stop"] == nlohmann::json({"cat", "cow"}));
+    CHECK(saved["etna"]["tools_file"] == tools);
+    CHECK(saved["messages"][2]["reasoning_content"] == "A dog?");
+
+    const auto second = etna.write("second.json", "").string();
+    const Outcome outcome = etna.chat("/load " + file + "\n/show\n/show tools\n/save " + second +
+                                          "\n/set think off\n/show prompt\n",
+                                      {"--system", "another", "--stop", "hen", "--top-k", "3"});
+    CHECK(contains(outcome.error, "system      `Be brief.`\n"));
+    CHECK(contains(outcome.error, "set         stop cat\nset         stop cow\nset         temp 0.5\n"));
+    CHECK(contains(outcome.error, "set         top-k 3\n"));
+    CHECK(!contains(outcome.error, "stop hen"));
+    CHECK(contains(outcome.error, "roll                 cat; echo"));
+    auto again = nlohmann::json::parse(content_of(second));
+    again["etna"]["settings"].erase("top-k");
+    CHECK(again == saved);
+    CHECK(etna.run({"run", "chatty", "--messages", file}).code == 0);
+}
+
+TEST_CASE("tools whose file is gone are offered without commands") {
+    Chat etna;
+    const auto tools = etna.write("tools.json", dice).string();
+    const auto file = etna.write("saved.json", "").string();
+    etna.chat("hi\n/save " + file + "\n", {"--tools", tools});
+    std::filesystem::remove(tools);
+    const Outcome outcome = etna.chat("/load " + file + "\n/show tools\n");
+    CHECK(contains(outcome.error, "tools.json: the tools are offered without commands"));
+    CHECK(contains(outcome.error, "roll                 (no command)"));
+}
+
+TEST_CASE("a chat request from elsewhere is loaded with what its template is given") {
+    Chat etna;
+    etna.install_model("documented",
+                       {{"tokenizer.chat_template",
+                         std::string("{% for d in documents or [] %}doc {{ d.text }}; {% endfor %}"
+                                     "{% if note %}note {{ note }}; {% endif %}") +
+                             lines_template}});
+    const auto file = etna.write("request.json", R"({"messages": [{"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": "Ho", "thinking": "Hm"}], "documents": [{"text": "paper"}],
+            "chat_template_kwargs": {"note": "kept"}, "continue_final_message": true})")
+                          .string();
+    const auto saved = etna.write("saved.json", "").string();
+    etna.input = "/load " + file + "\nwell?\n/save " + saved + "\n";
+    CHECK(etna.run({"chat", "documented"}).output == "there was a dog.\n");
+    CHECK(contains(etna.prompt, "doc paper; note kept; user: Hi"));
+    const auto json = nlohmann::json::parse(content_of(saved));
+    CHECK(json["messages"][1]["reasoning_content"] == "Hm");
+    CHECK(!json.contains("continue_final_message"));
+}
+
+TEST_CASE("a file that cannot be loaded changes nothing") {
+    Chat etna;
+    for (const char* text :
+         {R"({"messages": [], "tools": 5})", R"({"messages": [], "etna": 5})",
+          R"({"messages": [], "etna": {"settings": {"temp": "hot"}}})",
+          R"({"messages": [], "etna": {"settings": {"yes": "true"}}})",
+          R"({"messages": [], "etna": {"settings": {"temp": 5}}})",
+          R"({"messages": [], "etna": {"tools_file": 5}})", R"({"messages": [], "tools": [{"x": 1}]})"}) {
+        CAPTURE(text);
+        const Outcome outcome =
+            etna.chat("hi\n/load " + etna.write("bad.json", text).string() + "\n/show messages\n/set\n");
+        CHECK(contains(outcome.error, "error: loading "));
+        CHECK(contains(outcome.error, "user      hi\n"));
+        CHECK(!contains(outcome.error, "temp"
+                                       " hot\n"));
+    }
+    CHECK(etna.run({"run", "chatty", "--messages",
+                    etna.write("bad.json", R"({"messages":
+        [{"role": "user", "content": "Hi"}], "tools": 5})")
+                        .string()})
+              .code == 2);
+}
+
+TEST_CASE("commands know where home is") {
+    Chat etna;
+    etna.write("notes.txt", "some notes");
+    etna.write("tools.json", dice);
+    const auto model = etna.write("models/mine.gguf", "");
+    std::filesystem::remove(model);
+    std::filesystem::copy(etna.variables["HOME"] + "/.local/share/etna/models/chatty.gguf", model);
+    const Outcome outcome = etna.chat("/tools ~/tools.json\n/file ~/notes.txt\nhi\n/save ~/deep.json\n"
+                                      "/load ~/deep.json\n/model ~/models/mine.gguf\n/show\n");
+    CAPTURE(outcome.error);
+    CHECK(!contains(outcome.error, "error:"));
+    CHECK(std::filesystem::exists(etna.variables["HOME"] + "/deep.json"));
+    CHECK(contains(etna.prompt, "notes.txt:\n```\nsome notes"));
+    CHECK(!std::filesystem::exists("~"));
+}
+
+TEST_CASE("/model goes on with another model, /tools with other tools") {
+    Chat etna;
+    etna.install_model("other", {{"tokenizer.chat_template", std::string("other ") + lines_template}});
+    const auto tools = etna.write("tools.json", dice).string();
+    const Outcome outcome = etna.chat("hi\n/model other\n/tools " + tools + "\nho\n/show tools\n");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
+    CHECK(contains(outcome.error, "note: other goes on with the conversation"));
+    CHECK(contains(outcome.error, "note: 1 tools are offered"));
+    CHECK(contains(outcome.error, "roll                 cat; echo"));
+    CHECK(contains(etna.prompt, "other [{\"type\": \"function\""));
+    CHECK(contains(etna.prompt, "user: hi</s>"));
+    CHECK(contains(etna.prompt, "user: ho</s>"));
+}
+
+TEST_CASE("what stands between three double quotes is never a command") {
+    Chat etna;
+    for (const char* block : {"\"\"\"/undo\"\"\"\n", "\"\"\"\n/undo\n\"\"\"\n", "\"\"\"/undo\n\"\"\"\n"}) {
+        CAPTURE(block);
+        const Outcome outcome = etna.chat(block);
+        CHECK(outcome.output == "there was a dog.\n");
+        CHECK(contains(etna.prompt, "user: /undo</s>"));
+    }
+}
+
+TEST_CASE("a pipe in which a turn fails ends with 1, and a signal's end with its own code") {
+    Chat etna;
+    etna.lost_at_step = 1;
+    CHECK(etna.chat("hi\n").code == 1);
+    etna.lost_at_step.reset();
+    CHECK(etna.chat("hi\n/retry\n").code == 0);
+    etna.end_signal = 15;
+    CHECK(etna.chat("hi\n").code == 143);
+    etna.end_signal = 1;
+    CHECK(etna.chat("hi\n").code == 129);
+}
+
+TEST_CASE("-v tells how full the context is after each answer") {
+    Chat etna;
+    const Outcome outcome = etna.chat("hi\nho\n", {"-v", "-c", "500"});
+    CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
+    CHECK(count(outcome.error, " of 500 tokens, ") == 2);
+    CHECK(count(outcome.error, " tok/s\n") == 2);
+    CHECK(!contains(etna.chat("hi\n").error, "tok/s"));
+}
+
+TEST_CASE("reasoning is dimmed on a terminal that has colours") {
+    Chat etna;
+    etna.answer = "<think>It is a dog.</think>A dog.";
+    etna.error_is_terminal = true;
+    CHECK(contains(etna.chat("who?\n").error, "\x1b[2mIt is a dog.\x1b[0m\n"));
+    etna.variables["NO_COLOR"] = "1";
+    const std::string plain = etna.chat("who?\n").error;
+    CHECK(contains(plain, "It is a dog.\n"));
+    CHECK(!contains(plain, "\x1b[2m"));
+}
+
+TEST_CASE("a pipe cannot be a file of tools, and it is said") {
+    Chat etna;
+    const Outcome outcome = etna.chat("hi\n", {"--tools", "/dev/null"});
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.error, "/dev/null is no regular file\nhint: keep what it gives in a file"));
+}

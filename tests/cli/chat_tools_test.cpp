@@ -1,0 +1,177 @@
+// Tools in a chat: what is shown, what the model is told, and that no turn leaves a conversation that a
+// strict template refuses.
+
+#include "tests/cli/chat.hpp"
+#include "tests/support/catch.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+// As Mistral's: users and answers take turns, calls and results aside.
+const std::string strict_template =
+    std::string("{% set ns = namespace(n=0) %}{% for m in messages %}{% if m.role == 'user' or (m.role == "
+                "'assistant' and not m.tool_calls) %}{% if (m.role == 'user') != (ns.n % 2 == 0) %}"
+                "{{ raise_exception('take turns') }}{% endif %}{% set ns.n = ns.n + 1 %}{% endif %}"
+                "{% endfor %}") +
+    lines_template;
+
+std::string with_command(const std::string& command) {
+    nlohmann::json list = nlohmann::json::parse(dice);
+    list[0]["command"] = command;
+    return list.dump();
+}
+
+struct ToolChat : Chat {
+    ToolChat() { install_model("strict", {{"tokenizer.chat_template", strict_template}}); }
+
+    /// The dice's command is another one; every call is agreed to, unless `more` says otherwise.
+    Outcome chat_with(const std::string& command, const std::string& typed,
+                      std::vector<std::string> more = {"--yes"}) {
+        input = typed;
+        more.insert(more.begin(), {"chat", "strict", "--tools",
+                                   write("tools.json", with_command(command)).string(), "-c", "20000"});
+        return run(more);
+    }
+};
+
+} // namespace
+
+TEST_CASE("Ctrl-C at the question ends the turn and keeps the chat") {
+    ToolChat etna;
+    etna.answers = {calls_roll, "fine"};
+    etna.agreements = {ctrl_c};
+    const Outcome outcome = etna.chat_with("echo never", "roll\nhi\n", {});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "fine\n");
+    CHECK(contains(etna.prompt, "tool: not run: the user stopped this turn</s>"));
+    CHECK(contains(etna.prompt, "user: hi</s>"));
+}
+
+TEST_CASE("Ctrl-C while a tool runs ends both, and no other call of the turn is run") {
+    ToolChat etna;
+    etna.answers = {calls_roll + calls_roll, "never"};
+    const auto begun = etna.write("begun", "");
+    std::filesystem::remove(begun);
+    std::thread user([&] {
+        while (!std::filesystem::exists(begun))
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        etna.interrupted = true;
+    });
+    const Outcome outcome = etna.chat_with("exec >&- 2>&-; touch " + begun.string() + "; sleep 1000", "go\n");
+    user.join();
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output.empty());
+    CHECK(contains(outcome.error, "roll: (the user stopped it)\n"));
+    etna.interrupted = false;
+    etna.answers = {calls_roll + calls_roll, "fine"};
+    std::filesystem::remove(begun);
+    // As the next message finds it.
+    std::thread again([&] {
+        while (!std::filesystem::exists(begun))
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        etna.interrupted = true;
+    });
+    const auto saved = etna.write("saved.json", "").string();
+    etna.chat_with("exec >&- 2>&-; touch " + begun.string() + "; sleep 1000", "go\n/save " + saved + "\n");
+    again.join();
+    const auto messages = nlohmann::json::parse(content_of(saved))["messages"];
+    REQUIRE(messages.size() == 4);
+    CHECK(messages[2]["content"] == "(the user stopped it)");
+    CHECK(messages[3]["content"] == "not run: the user stopped this turn");
+    CHECK(messages[3]["tool_call_id"] == messages[1]["tool_calls"][1]["id"]);
+}
+
+TEST_CASE("a tool without a command leaves a conversation that goes on") {
+    ToolChat etna;
+    etna.answers = {calls_roll, "fine"};
+    const Outcome outcome = etna.chat_with("", "roll\nhi\n");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "fine\n");
+    CHECK(contains(outcome.error, "the model calls roll {\"sides\":6}, which has no command here"));
+    CHECK(contains(etna.prompt, "tool: not run: there is no command for `roll` here</s>"));
+}
+
+TEST_CASE("a model that calls tools for ever is stopped, and the conversation goes on") {
+    ToolChat etna;
+    etna.answers.assign(32, calls_roll);
+    etna.answers.emplace_back("fine");
+    const Outcome outcome = etna.chat_with("echo", "roll\nhi\n");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "fine\n");
+    CHECK(contains(outcome.error, "the model called tools 32 times: the turn ends here"));
+    CHECK(contains(etna.prompt, "tool: not run: tools were called 31 times already</s>"));
+}
+
+TEST_CASE("a call in an answer that was cut off is not run, and the conversation goes on") {
+    ToolChat etna;
+    const auto marker = etna.write("marker", "");
+    std::filesystem::remove(marker);
+    // As many tokens as end after the call and before the end of the answer.
+    const auto model = etna.load("strict");
+    const auto tokens = model.tokenizer().encode(calls_roll + "and", {.bos = text::AddBos::never});
+    REQUIRE(tokens.has_value());
+    etna.answer = calls_roll + "and then I";
+    const auto saved = etna.write("saved.json", "").string();
+    const Outcome outcome = etna.chat_with("touch " + marker.string(), "roll\n/save " + saved + "\nhi\n",
+                                           {"--yes", "-n", std::to_string(tokens->size())});
+    CHECK(outcome.code == 0);
+    CHECK(!std::filesystem::exists(marker));
+    const auto messages = nlohmann::json::parse(content_of(saved))["messages"];
+    REQUIRE(messages.size() == 3);
+    CHECK(messages[1]["tool_calls"].size() == 1);
+    CHECK(messages[2]["content"] == "not run: the answer was cut off");
+}
+
+TEST_CASE("a tool's output is shown line by line, and cannot write on the terminal") {
+    ToolChat etna;
+    etna.answers = {calls_roll, "done"};
+    const Outcome outcome = etna.chat_with("printf 'one\\ntwo\\n\\033[2Jthree'", "go\n");
+    CHECK(contains(outcome.error, "note: roll: one\ntwo\n\\x1b[2Jthree\n"));
+    CHECK(contains(etna.prompt, "tool: one\ntwo\n"));
+    const Outcome longer = etna.chat_with("seq 1 100", "go\n");
+    CHECK(contains(longer.error, "note: roll: 1\n2\n"));
+    CHECK(contains(longer.error, "\n20\n(80 more lines)\n"));
+}
+
+TEST_CASE("a tool's standard error is shown, and told to the model where the tool fails") {
+    ToolChat etna;
+    etna.answers = {calls_roll, "done"};
+    const Outcome good = etna.chat_with("echo six; echo careful >&2", "go\n");
+    CHECK(contains(good.error, "note: roll: six\nnote: roll (standard error): careful\n"));
+    CHECK(contains(etna.prompt, "tool: six"));
+    CHECK(!contains(etna.prompt, "careful"));
+    const Outcome bad = etna.chat_with("echo six; echo broken >&2; exit 3", "go\n");
+    CHECK(contains(etna.prompt, "tool: six\n(exit code 3)\non standard error it wrote:\nbroken"));
+    CHECK(contains(bad.error, "note: roll: six\n(exit code 3)\non standard error it wrote:\nbroken\n"));
+    etna.input_kind = InputKind::none;
+    const Outcome run = etna.run({"run", "strict", "go", "--yes", "--tools",
+                                  etna.write("tools.json", with_command("echo careful >&2")).string()});
+    CHECK(run.output == "done\n");
+    CHECK(contains(run.error, "note: roll: careful\n"));
+}
+
+TEST_CASE("a tool that takes too long is stopped, and the model is told") {
+    ToolChat etna;
+    const std::string hangs = "echo begun; exec >&- 2>&-; sleep 1000";
+    etna.answers = {calls_roll, "done"};
+    CHECK(etna.chat_with(hangs, "go\n", {"--yes", "--tool-timeout", "1"}).output == "done\n");
+    CHECK(contains(etna.prompt, "tool: begun\n(it was stopped after 1 s)"));
+    etna.variables["ETNA_TOOL_TIMEOUT"] = "1";
+    CHECK(etna.chat_with(hangs, "go\n").output == "done\n");
+    etna.variables.erase("ETNA_TOOL_TIMEOUT");
+    CHECK(etna.chat_with(hangs, "/set tool-timeout 1\ngo\n").output == "done\n");
+    CHECK(etna.chat_with("sleep 1.2; echo late", "go\n", {"--yes", "--tool-timeout", "0"}).output ==
+          "done\n");
+    CHECK(contains(etna.prompt, "tool: late"));
+    CHECK(etna.chat_with(hangs, "go\n", {"--tool-timeout", "86401"}).code == 2);
+}
