@@ -3,7 +3,6 @@
 #include "server/ids.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <arpa/inet.h>
 
@@ -48,14 +47,6 @@ bool may_read(const AccessRules& rules, std::string_view origin) {
 std::string allowed_headers(const HttpRequest& request) {
     const std::string_view wanted = request.header("access-control-request-headers");
     return wanted.empty() ? "authorization, content-type" : header_value(wanted);
-}
-
-/// Names of hosts and schemes have no case.
-std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    std::transform(small.begin(), small.end(), small.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    return small;
 }
 
 ApiError forbidden(std::string message) {

@@ -21,6 +21,8 @@ ApiError api_error(const Error& error) {
     case ErrorKind::invalid_argument:
     case ErrorKind::unsupported:
         return {.status = 400, .message = error.message};
+    case ErrorKind::context_exceeded: // as OpenAI calls it
+        return {.status = 400, .message = error.message, .code = "context_length_exceeded"};
     case ErrorKind::not_found:
         return {.status = 404, .message = error.message, .code = "not_found"};
     case ErrorKind::busy:

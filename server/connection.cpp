@@ -5,11 +5,10 @@
 #include "server/tls.hpp"
 #include "server/workers.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -21,8 +20,6 @@
 
 #define CPPHTTPLIB_USE_POLL // descriptors above FD_SETSIZE
 #define CPPHTTPLIB_LISTEN_BACKLOG 1024
-#define CPPHTTPLIB_HEADER_MAX_COUNT 100
-#define CPPHTTPLIB_REQUEST_URI_MAX_LENGTH 2048
 #include <httplib.h>
 
 namespace etna::server {
@@ -30,29 +27,29 @@ namespace {
 
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 
-std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
-    return text;
+/// All that the library needs to know of a request. It has its own ways with what clients write, and they
+/// differ between its versions: it is not shown that.
+std::string line_for_library(const RequestHead& head) {
+    return fmt::format("{} / {}\r\n{}\r\n", head.request.method, head.is_http_1_0 ? "HTTP/1.0" : "HTTP/1.1",
+                       head.closes_after_it ? "Connection: close\r\n"
+                       : head.is_http_1_0   ? "Connection: Keep-Alive\r\n"
+                                            : "");
 }
 
-/// What the library reads requests from and writes answers to: a socket, and what was already read of it.
+/// What the library reads a request from and writes its answer to.
 class Connection final : public httplib::Stream {
 public:
-    Connection(Socket socket, std::string received, const ConnectionOptions& options)
-        : socket_(std::move(socket)), received_(std::move(received)), options_(&options) {}
+    Connection(Socket socket, Arrival arrival, const ConnectionOptions& options)
+        : socket_(std::move(socket)), arrival_(std::move(arrival)), line_(line_for_library(arrival_->head)),
+          options_(&options), may_probe_(!arrival_->head.is_http_1_0) {}
 
-    bool is_readable() const override { return true; } // read() waits
+    bool is_readable() const override { return true; }
     bool is_writable() const override { return !is_broken_ && socket_.peer() != PeerState::gone; }
 
     ssize_t read(char* into, std::size_t bytes) override {
-        if (!received_.empty()) {
-            const std::size_t count = received_.copy(into, bytes);
-            received_.erase(0, count);
-            return static_cast<ssize_t>(count);
-        }
-        const auto count = socket_.read(into, bytes, options_->body_timeout);
-        return count ? static_cast<ssize_t>(*count) : -1;
+        const std::size_t count = line_.copy(into, bytes);
+        line_.erase(0, count);
+        return count > 0 ? static_cast<ssize_t>(count) : -1;
     }
 
     ssize_t write(const char* bytes, std::size_t count) override {
@@ -60,10 +57,7 @@ public:
         return is_broken_ ? -1 : static_cast<ssize_t>(count);
     }
 
-    void get_remote_ip_and_port(std::string& address, int& port) const override {
-        address = socket_.remote_address();
-        port = 0;
-    }
+    void get_remote_ip_and_port(std::string& /*address*/, int& /*port*/) const override {}
     void get_local_ip_and_port(std::string& /*address*/, int& /*port*/) const override {}
     socket_t socket() const override { return socket_.descriptor(); }
 
@@ -79,21 +73,31 @@ public:
     }
 
     [[nodiscard]] PeerState peer() const { return is_broken_ ? PeerState::gone : socket_.peer(); }
-    void forbid_probes() { may_probe_ = false; }
     void close_after_answer() { must_close_ = true; }
     [[nodiscard]] bool must_close() const { return must_close_ || is_broken_; }
     void shut_down() { socket_.shut_down(); }
 
-    /// Gives both away, for the next request.
+    /// The request, and its share of the memory; once.
+    [[nodiscard]] Arrival take_arrival() {
+        Arrival taken = *std::exchange(arrival_, std::nullopt);
+        rest_ = std::move(taken.rest);
+        taken.head.request.remote_address = socket_.remote_address();
+        taken.head.request.is_client_gone = [this] { return is_client_gone(); };
+        return taken;
+    }
+
+    /// What follows the request, once that was taken.
+    [[nodiscard]] const std::string& rest() const { return rest_; }
     [[nodiscard]] Socket take_socket() { return std::move(socket_); }
-    [[nodiscard]] std::string take_received() { return std::move(received_); }
 
 private:
     Socket socket_;
-    std::string received_;
+    std::optional<Arrival> arrival_;
+    std::string line_;
+    std::string rest_;
     const ConnectionOptions* options_; ///< borrowed
     bool is_broken_ = false;
-    bool may_probe_ = true;
+    bool may_probe_;
     bool must_close_ = false;
 };
 
@@ -113,32 +117,19 @@ private:
     httplib::DataSink* sink_;
 };
 
-HttpRequest head_of(const httplib::Request& from) {
-    HttpRequest request = {.method = from.method,
-                           .path = from.path,
-                           .headers = {},
-                           .body = {},
-                           .remote_address = from.remote_addr};
-    for (const auto& [name, value] : from.headers) {
-        // The library adds these four to what the client sent.
-        if (name != "REMOTE_ADDR" && name != "REMOTE_PORT" && name != "LOCAL_ADDR" && name != "LOCAL_PORT")
-            request.headers.emplace(lower_case(name), value);
-    }
-    request.is_client_gone = [] { return current->is_client_gone(); };
-    return request;
-}
-
 void put(HttpReply reply, const httplib::Request& request, httplib::Response& into) {
     into.status = reply.status;
     for (const auto& [name, value] : reply.headers)
         into.set_header(name, value);
-    if (current->must_close())
-        into.set_header("Connection", "close");
     if (!reply.stream)
         return into.set_content(std::move(reply.body), reply.content_type);
     const auto provide = [stream = std::move(reply.stream)](std::size_t /*offset*/, httplib::DataSink& sink) {
-        Writer writer(sink);
-        stream(writer);
+        try {
+            Writer writer(sink);
+            stream(writer);
+        } catch (const std::exception&) {
+            return false; // the library would let it out; the client sees a body without its end
+        }
         sink.done();
         return true;
     };
@@ -150,45 +141,32 @@ void put(HttpReply reply, const httplib::Request& request, httplib::Response& in
     }
 }
 
-bool has_body(const httplib::Request& request) {
-    return request.has_header("Transfer-Encoding") || request.get_header_value_u64("Content-Length") > 0;
-}
-
 } // namespace
 
 class Listener::Implementation final : private httplib::Server {
 public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
-        : options_(options), handlers_(std::move(handlers)), workers_(options.handlers_max) {
+        : options_(options), handlers_(std::move(handlers)),
+          workers_(options.handlers_max, options.vital_handlers_max) {
         new_task_queue = [] { return new Inline; };
         set_tcp_nodelay(true);                   // sockets that are accepted inherit it
         set_socket_options([](socket_t socket) { // the library's own would share the port with another server
             const int yes = 1;
             ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         });
-        set_keep_alive_max_count(std::numeric_limits<std::size_t>::max());
-        set_pre_routing_handler(
-            [this](const auto& request, auto& response) { return without_body(request, response); });
-        const auto with = [this](const auto& request, auto& response, const auto& read) {
-            with_body(request, response, read);
-        };
-        constexpr const char* every_path = R"([\s\S]*)";
-        Post(every_path, with);
-        Put(every_path, with);
-        Patch(every_path, with);
-        Delete(every_path, with);
+        set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+            const Arrival arrival = current->take_arrival();
+            put(handlers_.answer(arrival.head.request), request, response);
+            return HandlerResponse::Handled;
+        });
+        set_post_routing_handler([this](const auto& request, auto& response) { finish(request, response); });
         set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
-            if (!response.body.empty())
-                return;
-            // What the library itself refuses: its body has not been read, and must not be taken for a
-            // request.
-            current->close_after_answer();
-            put(handlers_.refuse(response.status, "this is no HTTP request that can be served"), request,
-                response);
+            if (response.body.empty())
+                refuse({.status = response.status, .problem = "this is no HTTP request that can be served"},
+                       request, response);
         });
         set_exception_handler([this](const auto& request, auto& response, const std::exception_ptr&) {
-            current->close_after_answer();
-            put(handlers_.refuse(500, "something went wrong in the server"), request, response);
+            refuse({.status = 500, .problem = "something went wrong in the server"}, request, response);
         });
     }
 
@@ -196,18 +174,19 @@ public:
         if (!options_.tls_certificate.empty() || !options_.tls_key.empty()) {
             ETNA_TRY(tls_, TlsContext::load(options_.tls_certificate, options_.tls_key));
         }
-        const Parking::Options parking = {.header_bytes_max = options_.header_bytes_max,
-                                          .header_timeout = options_.header_timeout,
-                                          .idle_timeout = options_.idle_timeout};
-        ETNA_TRY(parking_,
-                 Parking::create(
-                     parking,
-                     [this](Socket socket, std::string head) { start(std::move(socket), std::move(head)); },
-                     [this](Socket socket, int status) {
-                         send_away(socket, status,
-                                   status == 408 ? "the head of the request took too long"
-                                                 : "the head of the request is too long");
-                     }));
+        Parking::Options parking = {.bounds = {.header_bytes_max = options_.header_bytes_max,
+                                               .body_bytes_max = handlers_.body_bytes_max,
+                                               .bodies_bytes_max = options_.bodies_bytes_max},
+                                    .header_timeout = options_.header_timeout,
+                                    .idle_timeout = options_.idle_timeout,
+                                    .body_timeout = options_.body_timeout,
+                                    .body_bytes_per_s = options_.body_bytes_per_s};
+        ETNA_TRY(
+            parking_,
+            Parking::create(
+                std::move(parking),
+                [this](Socket socket, Arrival arrival) { start(std::move(socket), std::move(arrival)); },
+                [this](Socket socket, const Refusal& refusal) { turn_away(std::move(socket), refusal); }));
         errno = 0;
         port_ = options_.port == 0 ? bind_to_any_port(options_.host) : options_.port;
         if (port_ < 0 || (options_.port != 0 && !bind_to_port(options_.host, options_.port))) {
@@ -224,8 +203,9 @@ public:
     void run() {
         listen_after_bind();
         parking_->stop();
-        workers_.wait();
     }
+
+    bool wait(std::chrono::milliseconds limit) { return workers_.wait(limit); }
 
     void stop() {
         is_stopping_ = true;
@@ -251,20 +231,20 @@ private:
     bool process_and_close_socket(socket_t descriptor) override {
         Socket socket(descriptor, tls_ ? tls_->accept(descriptor) : nullptr);
         if (connections() >= options_.connections_max) {
-            send_away(socket, 503, "too many connections");
+            tell(socket, {.status = 503, .problem = "too many connections"});
         } else if (!is_stopping_) {
             parking_->park(std::move(socket), {});
         }
         return true;
     }
 
-    void start(Socket socket, std::string head) {
+    void start(Socket socket, Arrival arrival) {
+        const auto rank =
+            handlers_.is_vital(arrival.head.request) ? Workers::Rank::vital : Workers::Rank::common;
         // std::function wants to copy what it holds.
-        const auto connection = std::make_shared<Connection>(std::move(socket), std::move(head), options_);
-        if (!workers_.start([this, connection] { serve(*connection); })) {
-            Socket refused = connection->take_socket();
-            send_away(refused, 503, "too many requests at work");
-        }
+        const auto connection = std::make_shared<Connection>(std::move(socket), std::move(arrival), options_);
+        if (!workers_.start([this, connection] { serve(*connection); }, rank))
+            turn_away(connection->take_socket(), {.status = 503, .problem = "too many requests at work"});
     }
 
     /// One request and its answer, on a worker's thread.
@@ -274,69 +254,51 @@ private:
             at_work_.insert(&connection);
         }
         current = &connection;
-        std::string address;
-        int port = 0;
-        connection.get_remote_ip_and_port(address, port);
         bool is_closed = false;
-        const bool is_served =
-            process_request(connection, address, port, {}, 0, is_stopping_, is_closed, nullptr);
+        const bool is_served = process_request(connection, {}, 0, {}, 0, is_stopping_, is_closed, nullptr);
         current = nullptr;
         {
             const std::scoped_lock lock(mutex_);
             at_work_.erase(&connection);
         }
         if (is_served && !is_closed && !connection.must_close() && !is_stopping_)
-            parking_->park(connection.take_socket(), connection.take_received());
+            parking_->park(connection.take_socket(), connection.rest());
     }
 
-    /// What needs no body is answered before the library looks for handlers.
-    HandlerResponse without_body(const httplib::Request& request, httplib::Response& response) {
+    /// What the library refuses, or failed with.
+    void refuse(const Refusal& refusal, const httplib::Request& request, httplib::Response& response) const {
+        current->close_after_answer();
+        put(handlers_.refuse(refusal.status, refusal.problem), request, response);
+    }
+
+    /// The last word on an answer's headers: the library says twice that it closes, knows another time for
+    /// idle connections, and promises ranges.
+    void finish(const httplib::Request& request, httplib::Response& response) const {
+        const bool closes = current->must_close() || response.has_header("Connection");
+        for (const char* name : {"Connection", "Keep-Alive", "Accept-Ranges"})
+            response.headers.erase(name);
+        if (closes)
+            return response.set_header("Connection", "close");
         if (request.version == "HTTP/1.0")
-            current->forbid_probes();
-        if (request.get_header_value_count("Host") > 1) {
-            current->close_after_answer();
-            put(handlers_.refuse(400, "the request has two Host headers"), request, response);
-            return HandlerResponse::Handled;
-        }
-        const auto& method = request.method;
-        if (method == "POST" || method == "PUT" || method == "PATCH" || method == "DELETE")
-            return HandlerResponse::Unhandled;
-        if (has_body(request)) // nobody reads it, so nothing after it can be understood
-            current->close_after_answer();
-        put(handlers_.answer(head_of(request)), request, response);
-        return HandlerResponse::Handled;
-    }
-
-    void with_body(const httplib::Request& from, httplib::Response& response,
-                   const httplib::ContentReader& read) {
-        HttpRequest request = head_of(from);
-        const std::size_t bytes_max = handlers_.body_bytes_max(request);
-        bool fits = from.get_header_value_u64("Content-Length") <= bytes_max;
-        const bool is_whole = fits && read([&](const char* bytes, std::size_t count) {
-                                  fits = request.body.size() + count <= bytes_max;
-                                  if (fits)
-                                      request.body.append(bytes, count);
-                                  return fits;
-                              });
-        if (is_whole)
-            return put(handlers_.answer(request), from, response);
-        current->close_after_answer(); // where the next request begins is not known
-        put(fits ? handlers_.refuse(400, "the body of the request did not arrive whole")
-                 : handlers_.refuse(
-                       413,
-                       fmt::format("the body is longer than the {} bytes that are allowed here", bytes_max)),
-            from, response);
+            response.set_header("Connection", "keep-alive");
+        const auto idle_s = std::chrono::duration_cast<std::chrono::seconds>(options_.idle_timeout);
+        response.set_header("Keep-Alive", fmt::format("timeout={}", idle_s.count()));
     }
 
     /// An answer without a thread, on a connection that ends.
-    void send_away(Socket& socket, int status, std::string_view problem) {
-        const HttpReply reply = handlers_.refuse(status, problem);
-        std::string text =
-            fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
-                        status, httplib::status_message(status), reply.content_type, reply.body.size());
+    void tell(Socket& socket, const Refusal& refusal) const {
+        const HttpReply reply = handlers_.refuse(refusal.status, refusal.problem);
+        std::string text = fmt::format(
+            "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
+            refusal.status, httplib::status_message(refusal.status), reply.content_type, reply.body.size());
         for (const auto& [name, value] : reply.headers)
             text += fmt::format("{}: {}\r\n", name, value);
         socket.try_write(text + "\r\n" + reply.body);
+    }
+
+    void turn_away(Socket socket, const Refusal& refusal) {
+        tell(socket, refusal);
+        parking_->see_off(std::move(socket));
     }
 
     const ConnectionOptions options_;
@@ -372,6 +334,10 @@ void Listener::run() {
 
 void Listener::stop() {
     implementation_->stop();
+}
+
+bool Listener::wait(std::chrono::milliseconds limit) {
+    return implementation_->wait(limit);
 }
 
 void Listener::abort() {

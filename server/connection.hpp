@@ -13,8 +13,8 @@
 
 namespace etna::server {
 
-/// Bounds of what a peer may ask of a connection before a handler sees it. Fixed are 100 headers, 8 KiB for
-/// one of them, and 2 KiB for the target of a request.
+/// Bounds of what a peer may ask of a connection before a handler sees it; those of a single header and of
+/// the target are in server/request_head.
 struct ConnectionOptions {
     std::string host = "127.0.0.1";
     int port = 0;                          ///< 0: any that is free
@@ -22,25 +22,35 @@ struct ConnectionOptions {
     std::filesystem::path tls_key;         ///< empty exactly when the certificate is
     std::size_t connections_max = 4096;    ///< open sockets, idle ones too; beyond, new ones get 503
     std::size_t handlers_max = 512;        ///< requests at work; beyond, they get 503
+    std::size_t vital_handlers_max = 8;    ///< beyond those, for requests that are vital
     std::size_t header_bytes_max = 64 * 1024;
+    /// What all bodies together may hold, on their way and until they are answered, but for the first 64 KiB
+    /// of each; beyond, requests get 503.
+    std::size_t bodies_bytes_max = 1024 * 1024 * 1024;
     /// From a head's first byte to its last; and before that, for the handshake of TLS.
     std::chrono::milliseconds header_timeout{10'000};
-    std::chrono::milliseconds idle_timeout{75'000};  ///< between two requests
-    std::chrono::milliseconds body_timeout{30'000};  ///< without a byte of a body that is to come
+    std::chrono::milliseconds idle_timeout{75'000}; ///< between two requests
+    /// From the end of a head to that of its body; and a second more for every `body_bytes_per_s` that have
+    /// come: so slow a large body may be, and who sends less is not waited for.
+    std::chrono::milliseconds body_timeout{30'000};
+    std::size_t body_bytes_per_s = 16 * 1024;
     std::chrono::milliseconds write_timeout{60'000}; ///< without the client reading a byte
 };
 
 /// What the server above does with requests. Called on many threads at once.
 struct ConnectionHandlers {
-    /// How many bytes a body may have, by method and path; asked before it is read.
+    /// How many bytes a body may have, by method and path; asked before it is read. Must not block, nor must
+    /// the next.
     std::function<std::size_t(const HttpRequest& head)> body_bytes_max;
+    /// Whether a request is to be answered even when all handlers are at work, and soon.
+    std::function<bool(const HttpRequest& request)> is_vital = [](const HttpRequest&) { return false; };
     std::function<HttpReply(const HttpRequest& request)> answer;
     /// The answer to what is no request or goes beyond a bound: status and one clause for people.
     std::function<HttpReply(int status, std::string_view problem)> refuse;
 };
 
 /// Takes connections and speaks HTTP/1.1 on them, over TLS or without, by cpp-httplib; the one file that
-/// knows the library. A connection between two requests, or in the middle of a handshake or a request's head,
+/// knows the library. A connection between two requests, or in the middle of a handshake or of a request,
 /// costs a descriptor and no thread. Who fails at a handshake, or is sent away before it is
 /// done, gets no answer.
 class Listener {
@@ -60,11 +70,15 @@ public:
     /// Serves until stop(). Blocking.
     void run();
 
-    /// Takes no more connections, closes those that have no request at work, and lets run() return when the
-    /// others are done. Thread-safe, idempotent.
+    /// Takes no more connections, closes those that have no request at work, and lets run() return.
+    /// Thread-safe, idempotent.
     void stop();
 
-    /// Breaks the connections that are still at work: for the end of a drain.
+    /// Blocks until no request is at work, or `limit` has passed. False where some are: to destroy the object
+    /// waits for them. Thread-safe.
+    bool wait(std::chrono::milliseconds limit);
+
+    /// Breaks the connections that are still at work: for the end of a drain. Thread-safe.
     void abort();
 
     /// Open connections and requests at work, now.

@@ -17,6 +17,10 @@ enum class PeerState : uint8_t {
     gone,        ///< reset, or an error
 };
 
+/// The status of a request whose client left before its answer was whole: for logs and metrics, since nobody
+/// reads it. The number is nginx's.
+constexpr int client_left_status = 499;
+
 /// Names in lower case. Where a request repeats one, the first counts, except that `Host` twice is refused.
 using Headers = std::map<std::string, std::string, std::less<>>;
 
@@ -63,7 +67,13 @@ struct HttpReply {
     /// Writes the body in pieces, after the headers have been sent; replaces `body`. Called once at most, on
     /// the connection's thread; not at all where the client is gone before.
     std::function<void(HttpWriter&)> stream = {};
+    /// What the status would be if it were given at the end, for the log: asked after the stream. Absent: as
+    /// it was given.
+    std::function<int()> final_status = {};
 };
+
+/// ASCII letters made small: names of headers, hosts and schemes have no case.
+std::string in_small_letters(std::string_view text);
 
 /// The text as it may stand in a header: visible ASCII, at most a kilobyte.
 std::string header_value(std::string_view text);

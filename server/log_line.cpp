@@ -18,14 +18,23 @@ std::string now() {
 
 } // namespace
 
+std::string_view outcome_of(int final_status) {
+    constexpr int first_error = 400;
+    if (final_status == client_left_status)
+        return "cancelled";
+    return final_status < first_error ? "ok" : "error";
+}
+
 std::string request_line(LogFormat format, const RequestSummary& request) {
     if (format == LogFormat::text)
-        return fmt::format("{} {} {} {} {:.0f} ms {} {}", now(), request.method, header_value(request.path),
-                           request.status, request.elapsed_ms, request.remote_address, request.request_id);
+        return fmt::format("{} {} {} {} {} {:.0f} ms {} {}", now(), request.method,
+                           header_value(request.path), request.status, outcome_of(request.final_status),
+                           request.elapsed_ms, request.remote_address, request.request_id);
     return text_of({{"time", now()},
                     {"method", request.method},
                     {"path", request.path},
                     {"status", request.status},
+                    {"outcome", outcome_of(request.final_status)},
                     {"elapsed_ms", request.elapsed_ms},
                     {"remote_address", request.remote_address},
                     {"request_id", request.request_id}});

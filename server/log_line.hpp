@@ -12,11 +12,16 @@ enum class LogFormat : uint8_t {
     json, ///< an object to a line
 };
 
+/// What became of a request, in a word: "ok"; "cancelled" where the client left (status 499); "error".
+std::string_view outcome_of(int final_status);
+
 /// A request that has been answered.
 struct RequestSummary {
     std::string_view method;
     std::string_view path;
-    int status = 200;
+    int status = 200; ///< that the client saw
+    /// What it came to: differs where a stream failed after its head, or the client left.
+    int final_status = 200;
     double elapsed_ms = 0;
     std::string_view remote_address;
     std::string_view request_id;

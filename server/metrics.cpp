@@ -86,15 +86,22 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
 void Metrics::add(const Answer& answer) {
     const std::scoped_lock lock(mutex_);
     const std::string labels = label_of_model(answer.model);
-    prompt_tokens_[labels] += answer.prompt_tokens;
-    cached_tokens_[labels] += answer.cached_tokens;
-    completion_tokens_[labels] += answer.completion_tokens;
     Durations& durations = durations_[labels];
     durations.queue.observe(answer.queue_s);
-    durations.first_token.observe(answer.first_token_s);
-    durations.prompt.observe(answer.prompt_s);
+    if (answer.first_token_s)
+        durations.first_token.observe(*answer.first_token_s);
+    if (answer.prompt_s)
+        durations.prompt.observe(*answer.prompt_s);
     if (answer.between_tokens_s > 0)
         durations.between_tokens.observe(answer.between_tokens_s);
+}
+
+void Metrics::add(const std::string& model, const Tokens& tokens) {
+    const std::scoped_lock lock(mutex_);
+    const std::string labels = label_of_model(model);
+    prompt_tokens_[labels] += tokens.prompt;
+    cached_tokens_[labels] += tokens.cached;
+    completion_tokens_[labels] += tokens.completion;
 }
 
 void Metrics::client_left(const std::string& model) {
@@ -104,7 +111,11 @@ void Metrics::client_left(const std::string& model) {
 
 std::string Metrics::text(const std::vector<Reading>& readings) const {
     const std::scoped_lock lock(mutex_);
-    std::string text = family("etna_requests_total", "counter", "Requests that have ended.", requests_);
+    std::string text =
+        family("etna_requests_total", "counter",
+               "Requests that have ended; a stream that failed has the status of its failure, and 499 are "
+               "those whose client left.",
+               requests_);
     text += family("etna_requests_in_flight", "gauge", "Requests at work.", in_flight_);
     text += family("etna_client_disconnects_total", "counter", "Requests whose client left before the end.",
                    left_);
@@ -118,7 +129,7 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
         for (const auto& [labels, durations] : durations_)
             text += (durations.*member).text(name, labels);
     };
-    add("etna_time_to_first_token_seconds", "From the engine's queue to the first token.",
+    add("etna_time_to_first_token_seconds", "From a request's arrival to the first token of an answer.",
         &Durations::first_token);
     add("etna_inter_token_seconds", "Mean time between the tokens of an answer.", &Durations::between_tokens);
     add("etna_prompt_seconds", "From admission to the first token.", &Durations::prompt);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct RequestLabels {
 
 /// How a request ended.
 struct RequestOutcome {
+    /// Where a stream failed after its head, what it failed with; client_left_status where nobody waited.
     int status = 200;
     double total_s = 0;
 };
@@ -50,15 +52,20 @@ public:
     /// Of one answer, once it is there.
     struct Answer {
         std::string model;
-        uint32_t prompt_tokens = 0;
-        uint32_t cached_tokens = 0;
-        uint32_t completion_tokens = 0;
         double queue_s = 0;
-        double first_token_s = 0; ///< since it was queued
-        double prompt_s = 0;
-        double between_tokens_s = 0; ///< mean; 0 for fewer than two tokens
+        std::optional<double> first_token_s = {}; ///< since the request arrived; empty: none came
+        std::optional<double> prompt_s = {};      ///< since it left the queue; empty: no token came
+        double between_tokens_s = 0;              ///< mean; 0 for fewer than two tokens
     };
     void add(const Answer& answer);
+
+    /// Of one request, however many answers it has.
+    struct Tokens {
+        uint32_t prompt = 0; ///< each prompt once
+        uint32_t cached = 0; ///< of those
+        uint32_t completion = 0;
+    };
+    void add(const std::string& model, const Tokens& tokens);
     void client_left(const std::string& model);
 
     /// A figure that is read when it is asked for.
@@ -93,6 +100,7 @@ public:
     ~InFlight();
 
     void set_status(int status) { outcome_.status = status; }
+    [[nodiscard]] int status() const { return outcome_.status; }
     [[nodiscard]] double elapsed_s() const;
     [[nodiscard]] const RequestLabels& labels() const { return labels_; }
 

@@ -1,5 +1,7 @@
 #include "server/models.hpp"
 
+#include "core/base/log.hpp"
+
 #include <algorithm>
 #include <ctime>
 #include <system_error>
@@ -21,6 +23,14 @@ int64_t time_of(const store::ModelSource& source) {
     if (source.path.empty() || ::stat(source.path.c_str(), &status) != 0)
         return std::time(nullptr);
     return status.st_mtim.tv_sec;
+}
+
+/// The error without the folder of the model's file: where things lie on this machine is not for clients.
+Error without_folder(Error error, const store::ModelSource& source) {
+    const std::string folder = (source.path.parent_path() / "").string();
+    for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;)
+        error.message.erase(at, folder.size());
+    return error;
 }
 
 } // namespace
@@ -94,6 +104,14 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
         Error{ErrorKind::busy, fmt::format("the model `{}` has just been unloaded", name)});
 }
 
+bool Models::is_loading() {
+    const std::scoped_lock lock(mutex_);
+    const auto loads = [](const std::shared_ptr<Entry>& entry) { return entry->state == State::loading; };
+    return std::any_of(vanished_.begin(), vanished_.end(), loads) ||
+           std::any_of(entries_.begin(), entries_.end(),
+                       [&](const auto& item) { return loads(item.second); });
+}
+
 void Models::discard(const Handle& broken) {
     Handle released; // its end may take a while: outside the lock
     const std::scoped_lock lock(mutex_);
@@ -113,7 +131,8 @@ void Models::load(const std::shared_ptr<Entry>& entry) {
     if (loaded) {
         entry->model = std::move(*loaded);
     } else {
-        entry->failure = loaded.error();
+        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}", loaded.error().message));
+        entry->failure = without_folder(loaded.error(), entry->source);
     }
     changed_.notify_all();
 }

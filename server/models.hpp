@@ -70,8 +70,11 @@ public:
     /// The model. One that is not loaded is, on a thread of its own, once for all who want it; blocks until
     /// then, and asks `is_unwanted` twenty times a second. When memory is short, or too many are loaded, the
     /// one that was used least recently leaves, if nobody holds it. Errors: not_found, cancelled, those of
-    /// the loader.
+    /// the loader, without the folder that the model lies in: they go to clients, and whole to the log.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
+
+    /// Whether one is being loaded: the end of the object would wait for it.
+    [[nodiscard]] bool is_loading();
 
     /// Lets go of a model that is broken, so that the next who wants it gets a new one.
     void discard(const Handle& broken);

@@ -15,12 +15,16 @@
 namespace etna::server {
 namespace {
 
-constexpr std::string_view head_end = "\r\n\r\n";
+constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
+constexpr std::chrono::milliseconds farewell_timeout{2'000};
+constexpr std::size_t leaving_max = 256; ///< one more is closed at once
+constexpr std::size_t piece_bytes = 16 * 1024;
+constexpr int pieces_max = 16; ///< of one connection, before others have their turn
 
 } // namespace
 
-Result<std::unique_ptr<Parking>> Parking::create(const Options& options, OnRequest on_request,
-                                                 OnProblem on_problem) {
+Result<std::unique_ptr<Parking>> Parking::create(Options options, OnRequest on_request,
+                                                 OnRefusal on_refusal) {
     Socket epoll(::epoll_create1(EPOLL_CLOEXEC));
     Socket wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event = {.events = EPOLLIN, .data = {.fd = wake.descriptor()}};
@@ -29,13 +33,12 @@ Result<std::unique_ptr<Parking>> Parking::create(const Options& options, OnReque
         return Error{ErrorKind::io, fmt::format("connections cannot be watched: {}", std::strerror(errno)),
                      "raise the limit of open files, `ulimit -n`"};
     }
-    return std::unique_ptr<Parking>(new Parking(options, std::move(on_request), std::move(on_problem),
-                                                std::move(epoll), std::move(wake)));
+    return std::unique_ptr<Parking>(new Parking(std::move(options), std::move(on_request),
+                                                std::move(on_refusal), std::move(epoll), std::move(wake)));
 }
 
-Parking::Parking(const Options& options, OnRequest on_request, OnProblem on_problem, Socket epoll,
-                 Socket wake)
-    : options_(options), on_request_(std::move(on_request)), on_problem_(std::move(on_problem)),
+Parking::Parking(Options options, OnRequest on_request, OnRefusal on_refusal, Socket epoll, Socket wake)
+    : options_(std::move(options)), on_request_(std::move(on_request)), on_refusal_(std::move(on_refusal)),
       epoll_(std::move(epoll)), wake_(std::move(wake)), thread_([this] { watch(); }) {}
 
 Parking::~Parking() {
@@ -52,35 +55,42 @@ void Parking::stop() {
         thread_.join();
 }
 
-void Parking::park(Socket socket, std::string received) {
-    const bool is_begun = !received.empty() || socket.is_in_handshake();
-    const auto timeout = is_begun ? options_.header_timeout : options_.idle_timeout;
-    const bool has_bytes = !received.empty();
-    settle({.socket = std::move(socket),
-            .received = std::move(received),
-            .deadline = Clock::now() + timeout,
-            .is_begun = has_bytes});
+void Parking::park(Socket socket, std::string_view received) {
+    const auto timeout = socket.is_in_handshake() ? options_.header_timeout : options_.idle_timeout;
+    Parked parked = {.socket = std::move(socket),
+                     .request = IncomingRequest(bodies_bytes_),
+                     .deadline = Clock::now() + timeout};
+    if (take(parked, received) == Next::gone)
+        return;
+    if (parked.socket.has_pending()) {
+        read_on(std::move(parked));
+    } else {
+        watch_over(std::move(parked));
+    }
+    ::eventfd_write(wake_.descriptor(), 1); // the next deadline may be nearer now
+}
+
+void Parking::see_off(Socket socket) {
+    if (count(Counted::leaving) >= leaving_max)
+        return;
+    socket.finish();
+    watch_over({.socket = std::move(socket),
+                .request = IncomingRequest(bodies_bytes_),
+                .deadline = Clock::now() + farewell_timeout,
+                .is_leaving = true});
+    ::eventfd_write(wake_.descriptor(), 1);
 }
 
 std::size_t Parking::size() const {
-    const std::scoped_lock lock(mutex_);
-    return parked_.size();
+    return count(Counted::staying);
 }
 
-/// Hands a request on that is there already, or begins to watch.
-void Parking::settle(Parked parked) {
-    while (true) {
-        // Empty lines before a request are to be skipped (RFC 9112, 2.2).
-        parked.received.erase(0, std::min(parked.received.find_first_not_of("\r\n"), parked.received.size()));
-        if (parked.received.find(head_end) != std::string::npos)
-            return on_request_(std::move(parked.socket), std::move(parked.received));
-        if (parked.received.size() > options_.header_bytes_max)
-            return on_problem_(std::move(parked.socket), 431);
-        if (!parked.socket.has_pending())
-            return watch_over(std::move(parked));
-        if (!receive(parked))
-            return; // closed, here too
-    }
+std::size_t Parking::count(Counted counted) const {
+    const std::scoped_lock lock(mutex_);
+    const bool leaving = counted == Counted::leaving;
+    return static_cast<std::size_t>(std::count_if(parked_.begin(), parked_.end(), [&](const auto& parked) {
+        return parked.second.is_leaving == leaving;
+    }));
 }
 
 void Parking::watch_over(Parked parked) {
@@ -99,7 +109,6 @@ void Parking::watch_over(Parked parked) {
             (errno != EEXIST || ::epoll_ctl(epoll_.descriptor(), EPOLL_CTL_MOD, descriptor, &event) != 0))
             parked_.erase(descriptor);
     }
-    ::eventfd_write(wake_.descriptor(), 1); // the next deadline may be nearer now
 }
 
 void Parking::watch() {
@@ -134,28 +143,71 @@ void Parking::resume(int descriptor) {
     Parked parked = std::move(found->second);
     parked_.erase(found);
     lock.unlock();
-    if (receive(parked))
-        settle(std::move(parked));
+    read_on(std::move(parked));
 }
 
-/// Takes what has come, which may be nothing yet of what HTTP is to see: only a step of it moves the
-/// deadline. False when the connection has ended.
-bool Parking::receive(Parked& parked) const {
+/// Takes what has come, and watches for the rest.
+void Parking::read_on(Parked parked) {
+    for (int piece = 0; piece < pieces_max || parked.socket.has_pending(); ++piece) {
+        const Next next = read(parked);
+        if (next == Next::gone)
+            return;
+        if (next == Next::watch)
+            break;
+    }
+    watch_over(std::move(parked));
+}
+
+/// One read, which may bring nothing yet of what HTTP is to see.
+Parking::Next Parking::read(Parked& parked) {
     const bool was_in_handshake = parked.socket.is_in_handshake();
-    std::array<char, 16 * 1024> piece{};
+    std::array<char, piece_bytes> piece{};
     const Transfer read = parked.socket.try_read(piece.data(), piece.size());
+    if (read.outcome == Transfer::Outcome::ended && parked.request.stage() == IncomingRequest::Stage::body) {
+        on_refusal_(std::move(parked.socket), {.problem = "the body of the request did not arrive whole"});
+        return Next::gone;
+    }
     if (read.outcome == Transfer::Outcome::ended || read.outcome == Transfer::Outcome::broken)
-        return false;
+        return Next::gone;
     if (was_in_handshake && !parked.socket.is_in_handshake())
         parked.deadline = Clock::now() + options_.idle_timeout;
-    if (read.bytes > 0 && !std::exchange(parked.is_begun, true)) // empty lines before it do not begin it anew
-        parked.deadline = Clock::now() + options_.header_timeout;
-    parked.received.append(piece.data(), read.bytes);
     parked.waits_for = read.bytes > 0 ? Transfer::Outcome::needs_input : read.outcome;
-    return true;
+    if (read.bytes == 0)
+        return Next::watch;
+    return parked.is_leaving ? Next::read : take(parked, {piece.data(), read.bytes});
 }
 
-/// Ends those whose time is up: quietly between requests, with an answer in the middle of a head.
+/// Hands the request on when it is whole, and the connection when it is refused.
+Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
+    if (const auto refusal = parked.request.take(bytes, options_.bounds)) {
+        on_refusal_(std::move(parked.socket), *refusal);
+        return Next::gone;
+    }
+    if (parked.request.stage() == IncomingRequest::Stage::whole) {
+        on_request_(std::move(parked.socket), parked.request.take_arrival());
+        return Next::gone;
+    }
+    if (parked.request.take_wish_to_continue() &&
+        !parked.socket.write(interim_reply, std::chrono::milliseconds(0)))
+        return Next::gone;
+    if (!bytes.empty())
+        set_deadline(parked);
+    return Next::read;
+}
+
+/// Only a step of the request moves its deadline, and each byte of a body by what it may take.
+void Parking::set_deadline(Parked& parked) const {
+    if (!std::exchange(parked.is_begun, true)) // empty lines before it do not begin it anew
+        parked.deadline = Clock::now() + options_.header_timeout;
+    if (parked.request.stage() != IncomingRequest::Stage::body)
+        return;
+    if (parked.body_began == Clock::time_point())
+        parked.body_began = Clock::now();
+    const auto earned_s = std::chrono::seconds(parked.request.body_bytes() / options_.body_bytes_per_s);
+    parked.deadline = parked.body_began + options_.body_timeout + earned_s;
+}
+
+/// Ends those whose time is up: quietly between requests, with an answer in the middle of one.
 void Parking::expire() {
     const auto now = Clock::now();
     std::vector<Parked> late;
@@ -171,8 +223,13 @@ void Parking::expire() {
         }
     }
     for (Parked& parked : late) {
-        if (!parked.received.empty())
-            on_problem_(std::move(parked.socket), 408);
+        using Stage = IncomingRequest::Stage;
+        const Stage stage = parked.request.stage();
+        if (stage == Stage::head || stage == Stage::body)
+            on_refusal_(std::move(parked.socket),
+                        {.status = 408,
+                         .problem = fmt::format("the {} of the request took too long",
+                                                stage == Stage::head ? "head" : "body")});
     }
 }
 

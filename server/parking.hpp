@@ -1,43 +1,47 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/incoming_request.hpp"
 #include "server/socket.hpp"
 
+#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 namespace etna::server {
 
-/// Connections that have no request at work: between two of them, in the middle of a head, or of the
+/// Connections that have no request at work: between two of them, in the middle of a head, a body, or the
 /// handshake of TLS, whose arithmetic is done here too. One thread watches them all; a connection costs a
-/// descriptor and what has come of its next head. Thread-safe.
+/// descriptor and what has come of its next request. Thread-safe.
 class Parking {
 public:
     using Clock = std::chrono::steady_clock;
 
     struct Options {
-        std::size_t header_bytes_max = 0;
+        IncomingBounds bounds;
         std::chrono::milliseconds header_timeout{}; ///< for a handshake too
         std::chrono::milliseconds idle_timeout{};
+        /// For a body, from its head on; and a second more for every so many bytes that have come.
+        std::chrono::milliseconds body_timeout{};
+        std::size_t body_bytes_per_s = 1;
     };
 
-    /// Called on the watching thread, and must not block. `head` begins with a whole head of a request; what
-    /// follows it came with it.
-    using OnRequest = std::function<void(Socket socket, std::string head)>;
-    /// The head was too long (431) or too slow (408).
-    using OnProblem = std::function<void(Socket socket, int status)>;
+    /// A request has come whole. Called on the watching thread or that of park(), and must not block.
+    using OnRequest = std::function<void(Socket socket, Arrival arrival)>;
+    /// What came is no request that is taken, or took too long (408).
+    using OnRefusal = std::function<void(Socket socket, const Refusal& refusal)>;
 
     /// Starts the thread. Errors: io (the system has no descriptors).
-    static Result<std::unique_ptr<Parking>> create(const Options& options, OnRequest on_request,
-                                                   OnProblem on_problem);
+    static Result<std::unique_ptr<Parking>> create(Options options, OnRequest on_request,
+                                                   OnRefusal on_refusal);
 
     Parking(const Parking&) = delete;
     Parking& operator=(const Parking&) = delete;
@@ -49,34 +53,51 @@ public:
     void stop();
 
     /// Watches the socket until its next request has come. `received` is what has already been read of it.
-    void park(Socket socket, std::string received);
+    void park(Socket socket, std::string_view received);
 
+    /// Closes the connection when the client has, or after a short time, and drops what still comes: where it
+    /// was not read, the system would take the last answer back (RFC 9112, 9.6).
+    void see_off(Socket socket);
+
+    /// Those of which requests may come: who is being seen off takes nobody's place.
     [[nodiscard]] std::size_t size() const;
 
 private:
+    enum class Counted : uint8_t { staying, leaving };
     struct Parked {
         Socket socket;
-        std::string received;
+        IncomingRequest request;
         Clock::time_point deadline;
-        bool is_begun = false;                                        ///< something of its next head has come
+        Clock::time_point body_began = {};
+        bool is_begun = false;   ///< something of its next request has come
+        bool is_leaving = false; ///< nothing is read but to be dropped
         Transfer::Outcome waits_for = Transfer::Outcome::needs_input; ///< or needs_output
     };
+    enum class Next : uint8_t {
+        read,  ///< there may be more
+        watch, ///< nothing more for now
+        gone,  ///< closed, or in other hands
+    };
 
-    Parking(const Options& options, OnRequest on_request, OnProblem on_problem, Socket epoll, Socket wake);
+    Parking(Options options, OnRequest on_request, OnRefusal on_refusal, Socket epoll, Socket wake);
 
     void watch();
     void resume(int descriptor);
-    bool receive(Parked& parked) const;
-    void settle(Parked parked);
+    void read_on(Parked parked);
+    [[nodiscard]] Next read(Parked& parked);
+    [[nodiscard]] Next take(Parked& parked, std::string_view bytes);
+    void set_deadline(Parked& parked) const;
     void watch_over(Parked parked);
     void expire();
+    [[nodiscard]] std::size_t count(Counted counted) const;
     [[nodiscard]] int wait_ms();
 
     const Options options_;
     const OnRequest on_request_;
-    const OnProblem on_problem_;
+    const OnRefusal on_refusal_;
     const Socket epoll_; ///< a descriptor that is closed with the object, as is the next
     const Socket wake_;
+    std::atomic<std::size_t> bodies_bytes_{0};
     mutable std::mutex mutex_;
     std::map<int, Parked> parked_; ///< by descriptor
     bool is_ending_ = false;

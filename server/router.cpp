@@ -26,15 +26,51 @@ std::string request_id_of(const HttpRequest& request) {
 
 using Clock = std::chrono::steady_clock;
 
-void log_request(const Service& service, const HttpRequest& request, const Call& call, int status,
-                 Clock::time_point begin) {
-    const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-    service.log(request_line(service.options.log_format, {.method = request.method,
-                                                          .path = request.path,
-                                                          .status = status,
-                                                          .elapsed_ms = elapsed_ms,
-                                                          .remote_address = request.remote_address,
-                                                          .request_id = call.request_id}));
+/// A line of the log for a request, once it has been answered.
+class Entry {
+public:
+    Entry(const Service& service, const HttpRequest& request, std::string request_id)
+        : service_(&service), method_(request.method), path_(request.path),
+          remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
+
+    void write(int status, int final_status) const {
+        const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
+        service_->log(request_line(service_->options.log_format, {.method = method_,
+                                                                  .path = path_,
+                                                                  .status = status,
+                                                                  .final_status = final_status,
+                                                                  .elapsed_ms = elapsed_ms,
+                                                                  .remote_address = remote_address_,
+                                                                  .request_id = request_id_}));
+    }
+
+private:
+    const Service* service_; ///< borrowed
+    std::string method_, path_, remote_address_, request_id_;
+    Clock::time_point began_ = Clock::now();
+};
+
+bool takes(const Route& route, std::string_view method) {
+    return route.method == method || (route.method == "GET" && method == "HEAD");
+}
+
+/// Bodies are JSON, whatever their type says, as `curl -d` sends them; but for those that cannot be.
+std::optional<ApiError> check_body_kind(const HttpRequest& request) {
+    const std::string encoding = in_small_letters(request.header("content-encoding"));
+    if (!encoding.empty() && encoding != "identity") {
+        return ApiError{.status = 415,
+                        .message =
+                            fmt::format("bodies are taken as they are: Content-Encoding {} is not known",
+                                        header_value(encoding)),
+                        .code = "unsupported_content_encoding"};
+    }
+    if (in_small_letters(request.header("content-type")).starts_with("multipart/")) {
+        return ApiError{.status = 415,
+                        .message =
+                            "the body must be JSON: forms in parts (multipart/form-data) are not taken",
+                        .code = "unsupported_content_type"};
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -49,23 +85,30 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 }
 
 HttpReply Router::answer(const HttpRequest& request) const {
-    const auto begin = Clock::now();
     Call call = {.request_id = request_id_of(request), .path_value = {}};
+    const Entry entry(*service_, request, call.request_id);
     HttpReply reply = route(request, call);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
-    if (!reply.stream) {
-        log_request(*service_, request, call, reply.status, begin);
+    const auto write_entry = [entry, status = reply.status, final_status = std::move(reply.final_status)] {
+        entry.write(status, final_status ? final_status() : status);
+    };
+    if (!reply.stream || request.method == "HEAD") { // whose stream nobody runs
+        write_entry();
         return reply;
     }
-    reply.stream = [this, stream = std::move(reply.stream), call, begin, status = reply.status,
-                    head = HttpRequest{.method = request.method,
-                                       .path = request.path,
-                                       .remote_address = request.remote_address}](HttpWriter& writer) {
+    reply.stream = [stream = std::move(reply.stream), write_entry](HttpWriter& writer) {
         stream(writer);
-        log_request(*service_, head, call, status, begin);
+        write_entry();
     };
     return reply;
+}
+
+bool Router::is_vital(const HttpRequest& request) const {
+    return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) {
+        return route.access == RouteAccess::open && takes(route, request.method) &&
+               match(route.path, request.path);
+    });
 }
 
 HttpReply Router::route(const HttpRequest& request, Call& call) const {
@@ -79,7 +122,9 @@ HttpReply Router::route(const HttpRequest& request, Call& call) const {
         if (!value)
             continue;
         methods.insert(route.method);
-        if (route.method != request.method && !(route.method == "GET" && request.method == "HEAD"))
+        if (route.method == "GET")
+            methods.insert("HEAD");
+        if (!takes(route, request.method))
             continue;
         if (route.access == RouteAccess::guarded) {
             if (const auto refused = check_key(service_->options.access, request))
@@ -87,6 +132,8 @@ HttpReply Router::route(const HttpRequest& request, Call& call) const {
             if (const auto refused = check_state())
                 return reply_of(*refused);
         }
+        if (const auto refused = check_body_kind(request))
+            return reply_of(*refused);
         call.path_value = std::move(*value);
         call.dialect = route.dialect;
         return route.endpoint(*service_, request, call);

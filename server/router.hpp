@@ -39,8 +39,11 @@ class Router {
 public:
     Router(Service& service, std::vector<Route> routes) : service_(&service), routes_(std::move(routes)) {}
 
-    /// Errors as answers: 403, 401, 404, 405, 503 with the reason.
+    /// Errors as answers: 403, 401, 404, 405, 415, 503 with the reason.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
+
+    /// Whether the request asks how the server does: for a route that is open.
+    [[nodiscard]] bool is_vital(const HttpRequest& request) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 

@@ -12,6 +12,8 @@ namespace etna::server {
 namespace {
 
 constexpr std::chrono::milliseconds stop_poll{100};
+constexpr std::chrono::milliseconds notice_time{1'000}; ///< to end an answer that is told to
+constexpr std::chrono::milliseconds break_time{3'000};  ///< to see that a connection is broken
 
 HttpReply refusal(int status, std::string_view problem) {
     ApiError error = {.status = status, .message = std::string(problem)};
@@ -44,6 +46,8 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
     std::unique_ptr<Server> server(new Server(options, models, std::move(log)));
     ConnectionHandlers handlers = {
         .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
+        .is_vital = [router =
+                         &server->router_](const HttpRequest& request) { return router->is_vital(request); },
         .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
         .refuse = [service = &server->service_](
                       int status, std::string_view problem) { return refused(*service, status, problem); }};
@@ -51,26 +55,29 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
     return server;
 }
 
-void Server::run(const std::function<bool()>& should_stop) {
+ServerEnd Server::run(const std::function<bool()>& should_stop) {
     std::thread serving([this] { listener_->run(); });
     service_.state = ServiceState::ready;
     while (!should_stop())
         std::this_thread::sleep_for(stop_poll);
+    const auto tell = [&](std::string_view what) {
+        service_.log(event_line(service_.options.log_format,
+                                fmt::format("{} requests {}", listener_->requests(), what)));
+    };
     // Connections stay for the drain, so that clients are told that it is one.
     service_.state = ServiceState::draining;
-    const auto end = std::chrono::steady_clock::now() + options_.drain_timeout;
-    while (listener_->requests() > 0 && std::chrono::steady_clock::now() < end)
-        std::this_thread::sleep_for(stop_poll);
-    if (const std::size_t left = listener_->requests(); left > 0)
-        service_.log(event_line(service_.options.log_format,
-                                fmt::format("{} requests did not end within the drain timeout", left)));
+    bool is_whole = listener_->wait(options_.drain_timeout);
+    if (!is_whole)
+        tell("did not end within the drain timeout");
     service_.is_aborting = true;
     listener_->stop();
-    const auto grace = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    while (listener_->requests() > 0 && std::chrono::steady_clock::now() < grace)
-        std::this_thread::sleep_for(stop_poll);
+    is_whole = listener_->wait(notice_time);
     listener_->abort();
+    is_whole = is_whole || listener_->wait(break_time);
     serving.join();
+    if (!is_whole)
+        tell("are given up on");
+    return is_whole && !service_.models.is_loading() ? ServerEnd::whole : ServerEnd::abandoned;
 }
 
 } // namespace etna::server

@@ -5,6 +5,7 @@
 #include "server/router.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -14,6 +15,14 @@ struct ServerOptions {
     ConnectionOptions connection;
     ServiceOptions service;
     std::chrono::milliseconds drain_timeout{30'000};
+};
+
+/// How a server ended.
+enum class ServerEnd : uint8_t {
+    whole,
+    /// Threads are still at work on requests or on loading a model: to destroy the server or the models waits
+    /// for them, and to end the process does not.
+    abandoned,
 };
 
 /// The HTTP server over a set of models. It never ends the process and prints nothing: what is to be told
@@ -28,8 +37,10 @@ public:
     [[nodiscard]] int port() const { return listener_->port(); }
 
     /// Serves until `should_stop` is true, which is asked ten times a second; then refuses new requests, lets
-    /// those at work finish within the drain timeout, and ends the rest. Blocking.
-    void run(const std::function<bool()>& should_stop);
+    /// those at work finish within the drain timeout, and ends the rest: they are told, then their
+    /// connections are broken, and those that do neither heed are given up on. Blocking; the drain timeout
+    /// and some seconds bound it once `should_stop` is true.
+    [[nodiscard]] ServerEnd run(const std::function<bool()>& should_stop);
 
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);

@@ -126,6 +126,11 @@ PeerState Socket::peer() const {
     return PeerState::half_closed;
 }
 
+void Socket::finish() {
+    layer_.reset(); // says farewell
+    ::shutdown(descriptor_, SHUT_WR);
+}
+
 void Socket::shut_down() {
     ::shutdown(descriptor_, SHUT_RDWR);
 }

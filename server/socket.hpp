@@ -84,6 +84,9 @@ public:
     /// when it is read; until then the peer is open, and gets its answer.
     [[nodiscard]] PeerState peer() const;
 
+    /// Ends the sending half, TLS and all: what is read after that is what comes, and can only be dropped.
+    void finish();
+
     /// Breaks the connection; a thread that reads or writes it fails at once. Thread-safe.
     void shut_down();
 

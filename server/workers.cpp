@@ -16,15 +16,13 @@ Workers::~Workers() {
         thread.join();
 }
 
-bool Workers::start(Work work) {
+bool Workers::start(Work work, Rank rank) {
     Threads ended;
     {
         const std::scoped_lock lock(mutex_);
-        if (is_ending_)
+        if (is_ending_ || busy_ >= busy_max_ + (rank == Rank::vital ? reserve_ : 0))
             return false;
         if (waiting_.size() == idle_) {
-            if (threads_.size() == threads_max_)
-                return false;
             const auto self = threads_.emplace(threads_.end());
             try {
                 *self = std::thread([this, self] { loop(self); });
@@ -44,9 +42,9 @@ bool Workers::start(Work work) {
     return true;
 }
 
-void Workers::wait() {
+bool Workers::wait(std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return busy_ == 0; });
+    return changed_.wait_for(lock, limit, [this] { return busy_ == 0; });
 }
 
 std::size_t Workers::busy() const {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -16,7 +17,11 @@ class Workers {
 public:
     using Work = std::function<void()>;
 
-    explicit Workers(std::size_t threads_max) : threads_max_(threads_max) {}
+    /// Who may have a thread when `busy_max` are at work.
+    enum class Rank : uint8_t { common, vital };
+
+    /// `reserve`: threads beyond `busy_max` that vital work alone may have.
+    Workers(std::size_t busy_max, std::size_t reserve) : busy_max_(busy_max), reserve_(reserve) {}
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
@@ -24,10 +29,10 @@ public:
     ~Workers();
 
     /// Runs `work`, which must not throw, on a thread. False when all are at work.
-    bool start(Work work);
+    bool start(Work work, Rank rank);
 
-    /// Blocks until no work is left.
-    void wait();
+    /// Blocks until no work is left, or `limit` has passed. False where some is left.
+    bool wait(std::chrono::milliseconds limit);
 
     [[nodiscard]] std::size_t busy() const;
 
@@ -38,7 +43,8 @@ private:
 
     void loop(Threads::iterator self);
 
-    const std::size_t threads_max_;
+    const std::size_t busy_max_;
+    const std::size_t reserve_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<Work> waiting_; ///< each has an idle thread that is about to take it

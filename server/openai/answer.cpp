@@ -1,6 +1,7 @@
 #include "server/openai/answer.hpp"
 
 #include "server/event_stream.hpp"
+#include "server/openai/annotations.hpp"
 #include "server/openai/answering.hpp"
 #include "server/sse.hpp"
 
@@ -15,18 +16,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string annotation(std::string_view name, const Json& value) {
-    return sse::write({.data = text_of(value), .event = std::string(name), .comments = {text_of(value)}});
-}
-
 /// What an answer failed with, as a frame, after the headers have gone.
 std::string failure_frame(const ApiError& error) {
     return sse::error({error.message}, error_json(error));
-}
-
-std::vector<TokenId> prompt_tokens(const Answering& answering) {
-    const auto tokens = answering.generation->prompt_tokens();
-    return {tokens.begin(), tokens.end()};
 }
 
 Json chunk_of(const AnswerHead& head, const Json& piece, bool includes_usage) {
@@ -40,20 +32,17 @@ Json chunk_of(const AnswerHead& head, const Json& piece, bool includes_usage) {
 /// Everything after the headers of a stream that has begun.
 void send_answer(Answering& answering, EventStream& stream) {
     const Delivery& delivery = answering.call.delivery;
-    if (delivery.tells_prompt)
-        stream.send(annotation("formatted_prompt", answering.generation->prompt_text()));
-    if (delivery.tells_tokens)
-        stream.send(annotation("token_ids", prompt_tokens(answering)));
+    tell_prompts(answering, [&](std::string_view name, const Json& value) {
+        stream.send(annotation_frame(name, value));
+    });
     const Status status = answering.run(
         [&](const Json& piece) {
             return stream.send(sse::data(text_of(chunk_of(answering.head, piece, delivery.includes_usage))));
         },
         [&] { return stream.is_left(); });
     if (!status) {
-        answering.discard_lost(status.error());
-        const ApiError error = api_error(status.error());
-        stream.send(failure_frame(error));
-        return answering.in_flight->set_status(error.status);
+        stream.send(failure_frame(answering.failed(status.error())));
+        return;
     }
     if (delivery.includes_usage) {
         Json last = to_json(answering.head);
@@ -61,37 +50,33 @@ void send_answer(Answering& answering, EventStream& stream) {
         stream.send(sse::data(text_of(last)));
     }
     if (delivery.tells_timing)
-        stream.send(annotation("timing", answering.timing()));
+        stream.send(annotation_frame("timing", answering.timing()));
     if (stream.send(sse::done))
         return answering.in_flight->set_status(200);
     answering.service->metrics.client_left(answering.model_name);
-    answering.in_flight->set_status(499);
+    answering.in_flight->set_status(client_left_status);
 }
 
 /// A stream for a request whose model is still loading.
 void send_late_answer(Answering& answering, EventStream& stream) {
-    auto model = answering.service->models.acquire(answering.model_name, [&] { return stream.is_left(); });
-    std::optional<ApiError> error;
-    if (model) {
-        answering.model = std::move(*model);
-        error = answering.begin();
-    } else {
-        error = api_error(model.error());
-        answering.in_flight->set_status(error->status);
-    }
+    const auto is_left = [&] { return stream.is_left(); };
+    const Status loaded = answering.acquire(is_left);
+    const auto error = loaded ? answering.begin(is_left) : answering.failed(loaded.error());
     if (!error)
         return send_answer(answering, stream);
     stream.send(failure_frame(*error));
 }
 
-HttpReply stream_reply(std::shared_ptr<Answering> answering, void (*send)(Answering&, EventStream&)) {
+HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)(Answering&, EventStream&)) {
     HttpReply reply;
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
-    reply.stream = [answering = std::move(answering), send](HttpWriter& writer) {
+    answering->in_flight->set_status(client_left_status); // if nobody is there to write to
+    reply.stream = [answering, send](HttpWriter& writer) {
         EventStream stream(writer, answering->service->options.keep_alive);
         send(*answering, stream);
     };
+    reply.final_status = [answering] { return answering->in_flight->status(); };
     return reply;
 }
 
@@ -102,30 +87,23 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     const Status status = answering.run(
         [&](const Json& piece) { return choices[piece["index"].get<std::size_t>()]->add(piece), true; },
         [&] { return request.is_client_gone(); });
-    if (!status) {
-        answering.discard_lost(status.error());
-        const ApiError error = api_error(status.error());
-        answering.in_flight->set_status(error.status);
-        return reply_of(error);
-    }
+    if (!status)
+        return reply_of(answering.failed(status.error()));
     Json json = to_json(answering.head);
     for (const auto& choice : choices)
         json["choices"].push_back(choice->result());
     json["usage"] = answering.usage->json();
-    const Delivery& delivery = answering.call.delivery;
-    if (delivery.tells_prompt)
-        json["nvext"]["formatted_prompt"] = answering.generation->prompt_text();
-    if (delivery.tells_tokens)
-        json["nvext"]["token_ids"] = prompt_tokens(answering);
-    if (delivery.tells_timing)
-        json["nvext"]["timing"] = answering.timing();
+    if (Json annotations = annotations_of(answering); !annotations.is_null())
+        json["nvext"] = std::move(annotations);
     if (request.is_client_gone()) {
         answering.service->metrics.client_left(answering.model_name);
-        answering.in_flight->set_status(499);
+        answering.in_flight->set_status(client_left_status);
     } else {
         answering.in_flight->set_status(200);
     }
-    return {.body = text_of(json) + "\n"};
+    HttpReply reply = {.body = text_of(json) + "\n"};
+    reply.final_status = [status = answering.in_flight->status()] { return status; };
+    return reply;
 }
 
 /// Cached prompts are shared by those who have the same key.
@@ -143,6 +121,11 @@ std::variant<std::string, ApiError> model_of(Service& service, const Json& body)
     const std::string wanted = name.value_or(service.models.default_name());
     if (service.models.find(wanted))
         return wanted;
+    if (service.models.default_name().empty())
+        return ApiError{.status = 404,
+                        .message = "no model is served: the folder of models holds none yet",
+                        .param = "model",
+                        .code = "model_not_found"};
     return ApiError{
         .status = 404,
         .message = fmt::format("there is no model `{}`; GET /v1/models lists those that there are", wanted),
@@ -173,22 +156,17 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
                                                                   .endpoint = std::string(kind.endpoint),
                                                                   .is_streamed = is_streamed});
     const auto patience_ends = Clock::now() + service.options.keep_alive;
-    auto model = service.models.acquire(answering->model_name, [&] {
-        return request.is_client_gone() || (is_streamed && Clock::now() > patience_ends);
-    });
-    if (!model && model.error().kind == ErrorKind::cancelled && is_streamed && !request.is_client_gone())
-        return stream_reply(std::move(answering), send_late_answer);
-    if (!model) {
-        const ApiError error = api_error(model.error());
-        answering->in_flight->set_status(error.status);
-        return reply_of(error);
-    }
-    answering->model = std::move(*model);
-    if (const auto error = answering->begin())
+    const Status loaded = answering->acquire(
+        [&] { return request.is_client_gone() || (is_streamed && Clock::now() > patience_ends); });
+    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !service.is_aborting &&
+        !request.is_client_gone())
+        return stream_reply(answering, send_late_answer);
+    if (!loaded)
+        return reply_of(answering->failed(loaded.error()));
+    if (const auto error = answering->begin(request.is_client_gone))
         return reply_of(*error);
     const std::vector<std::string> ignored = answering->call.delivery.ignored;
-    HttpReply reply =
-        is_streamed ? stream_reply(std::move(answering), send_answer) : whole_reply(*answering, request);
+    HttpReply reply = is_streamed ? stream_reply(answering, send_answer) : whole_reply(*answering, request);
     if (!ignored.empty())
         reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(ignored, ", ")));
     return reply;

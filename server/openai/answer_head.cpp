@@ -17,12 +17,18 @@ void Usage::add(uint32_t choice, const generate::Finished& finished) {
     completion_tokens_ += static_cast<uint32_t>(finished.tokens.size());
 }
 
+Metrics::Tokens Usage::tokens() const {
+    return {.prompt = prompt_tokens_,
+            .cached = std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U),
+            .completion = completion_tokens_};
+}
+
 Json Usage::json() const {
-    return {{"prompt_tokens", prompt_tokens_},
-            {"completion_tokens", completion_tokens_},
-            {"total_tokens", prompt_tokens_ + completion_tokens_},
-            {"prompt_tokens_details",
-             {{"cached_tokens", std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U)}}}};
+    const Metrics::Tokens counts = tokens();
+    return {{"prompt_tokens", counts.prompt},
+            {"completion_tokens", counts.completion},
+            {"total_tokens", counts.prompt + counts.completion},
+            {"prompt_tokens_details", {{"cached_tokens", counts.cached}}}};
 }
 
 Json to_json(const AnswerHead& head) {

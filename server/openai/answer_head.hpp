@@ -2,6 +2,7 @@
 
 #include "core/generate/generation.hpp"
 #include "server/json.hpp"
+#include "server/metrics.hpp"
 
 #include <cstdint>
 #include <string>
@@ -17,6 +18,7 @@ public:
 
     void add(uint32_t choice, const generate::Finished& finished);
 
+    [[nodiscard]] Metrics::Tokens tokens() const;
     [[nodiscard]] Json json() const;
 
 private:

@@ -10,10 +10,18 @@
 
 namespace etna::server::openai {
 
+ApiError ended_early(const Service& service) {
+    if (!service.is_aborting)
+        return {.status = client_left_status, .message = "the client has left", .code = "client_left"};
+    return api_error(
+        {ErrorKind::cancelled, "the server is shutting down, and the answer did not end in time"});
+}
+
 std::optional<ApiError> Answering::read() {
     auto result = kind->read(body, {.dialect = dialect,
                                     .limits = service->options.limits,
                                     .tokenizer = &model->tokenizer(),
+                                    .context_tokens = model->context_tokens(),
                                     .can_fill_gaps = model->infill_tokens().has_value()});
     if (auto* error = std::get_if<ApiError>(&result))
         return std::move(*error);
@@ -34,34 +42,47 @@ std::optional<ApiError> Answering::read() {
     return std::nullopt;
 }
 
-std::optional<ApiError> Answering::begin() {
-    std::optional<ApiError> refusal = read();
-    if (!refusal) {
-        const std::size_t prompts = call.requests.size();
-        auto begun = generate::Generation::begin_all(*model, std::move(call.requests));
-        if (begun) {
-            generation.emplace(std::move(*begun));
-            usage.emplace(*generation, prompts);
-            log_prompts(prompts);
-            head = {.id = new_id(kind->id_prefix),
-                    .object = std::string(call.delivery.is_streamed ? kind->chunk_object : kind->object),
-                    .created_unix_s = std::time(nullptr),
-                    .model = model_name,
-                    .seed = generation->seed()};
-            return std::nullopt;
-        }
-        discard_lost(begun.error());
-        refusal = api_error(begun.error());
-        if (refusal->status == 400 && refusal->message.find("but the context holds") != std::string::npos) {
-            refusal->code = "context_length_exceeded";
-            refusal->param = std::string(kind->prompt_member);
-        }
-    }
-    in_flight->set_status(refusal->status);
-    return refusal;
+Status Answering::acquire(const std::function<bool()>& is_unwanted) {
+    ETNA_TRY(model,
+             service->models.acquire(model_name, [&] { return service->is_aborting || is_unwanted(); }));
+    return {};
 }
 
-void Answering::log_prompts(std::size_t prompts) const {
+std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwanted) {
+    if (auto refusal = read()) {
+        in_flight->set_status(refusal->status);
+        return refusal;
+    }
+    prompts = call.requests.size();
+    auto begun = generate::Generation::begin_all(*model, std::move(call.requests),
+                                                 [&] { return service->is_aborting || is_unwanted(); });
+    if (!begun)
+        return failed(begun.error());
+    queued_s_ = in_flight->elapsed_s();
+    generation.emplace(std::move(*begun));
+    usage.emplace(*generation, prompts);
+    log_prompts();
+    head = {.id = new_id(kind->id_prefix),
+            .object = std::string(call.delivery.is_streamed ? kind->chunk_object : kind->object),
+            .created_unix_s = std::time(nullptr),
+            .model = model_name,
+            .seed = generation->seed()};
+    return std::nullopt;
+}
+
+ApiError Answering::failed(const Error& error) {
+    if (error.kind == ErrorKind::device_lost)
+        service->models.discard(model);
+    ApiError told = error.kind == ErrorKind::cancelled ? ended_early(*service) : api_error(error);
+    if (error.kind == ErrorKind::context_exceeded)
+        told.param = std::string(kind->prompt_member);
+    if (told.status == client_left_status)
+        service->metrics.client_left(model_name);
+    in_flight->set_status(told.status);
+    return told;
+}
+
+void Answering::log_prompts() const {
     for (std::size_t prompt = 0; service->options.logs_prompts && prompt < prompts; ++prompt)
         service->log(prompt_line(service->options.log_format, request_id, generation->prompt_text(prompt)));
 }
@@ -71,19 +92,19 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
     std::vector<std::unique_ptr<ChoiceWriter>> writers;
     for (uint32_t choice = 0; choice < generation->choices(); ++choice)
         writers.push_back(call.writer(choice));
-    first_s_.assign(writers.size(), 0);
     for (const auto& writer : writers) {
         if (const auto piece = writer->begin())
             deliver(*piece);
     }
-    ETNA_CHECK(generation->finish(
+    const Status status = generation->finish(
         [&](uint32_t choice, const generate::Event& event) {
             return take(*writers[choice], choice, event, deliver);
         },
-        [&] { return service->is_aborting || is_unwanted(); }));
-    if (service->is_aborting && was_cut)
-        return Error{ErrorKind::cancelled, "the server is shutting down, and the answer did not end in time"};
-    return {};
+        [&] { return service->is_aborting || is_unwanted(); });
+    service->metrics.add(model_name, usage->tokens());
+    if (status && service->is_aborting && was_cut)
+        return Error{ErrorKind::cancelled, "the answer did not end in time"};
+    return status;
 }
 
 generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
@@ -92,8 +113,6 @@ generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const gene
         usage->add(choice, *finished);
         count(choice, *finished);
         was_cut = was_cut || finished->finish_reason == generate::FinishReason::cancelled;
-    } else if (first_s_[choice] == 0) {
-        first_s_[choice] = in_flight->elapsed_s();
     }
     const auto piece = writer.take(event);
     const bool goes_on = !piece || deliver(*piece);
@@ -103,29 +122,31 @@ generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const gene
 void Answering::count(uint32_t choice, const generate::Finished& finished) {
     constexpr double ms_per_second = 1000;
     const std::size_t tokens = finished.tokens.size();
+    const double queue_s = finished.timings.queue_ms / ms_per_second;
+    const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
-    service->metrics.add(
-        {.model = head.model,
-         .prompt_tokens = finished.prompt_tokens,
-         .cached_tokens = finished.cached_tokens,
-         .completion_tokens = static_cast<uint32_t>(tokens),
-         .queue_s = finished.timings.queue_ms / ms_per_second,
-         .first_token_s = first_s_[choice],
-         .prompt_s = finished.timings.prompt_ms / ms_per_second,
-         .between_tokens_s = tokens > 1 ? generation_s / static_cast<double>(tokens - 1) : 0});
+    Metrics::Answer answer = {.model = model_name,
+                              .queue_s = queue_s,
+                              .between_tokens_s =
+                                  tokens > 1 ? generation_s / static_cast<double>(tokens - 1) : 0};
+    // An answer that the model ended had a token, if only the one that ends it.
+    const auto reason = finished.finish_reason;
+    if (tokens > 0 || reason == generate::FinishReason::stop ||
+        reason == generate::FinishReason::tool_calls) {
+        answer.prompt_s = prompt_s;
+        answer.first_token_s = queued_s_ + queue_s + prompt_s;
+    }
+    if (choice == 0)
+        first_token_s_ = answer.first_token_s;
+    service->metrics.add(answer);
 }
 
 Json Answering::timing() const {
     constexpr double ms_per_second = 1000;
     Json json = {{"total_ms", in_flight->elapsed_s() * ms_per_second}};
-    if (!first_s_.empty() && first_s_.front() > 0)
-        json["first_token_ms"] = first_s_.front() * ms_per_second;
+    if (first_token_s_)
+        json["first_token_ms"] = *first_token_s_ * ms_per_second;
     return json;
-}
-
-void Answering::discard_lost(const Error& error) const {
-    if (error.kind == ErrorKind::device_lost)
-        service->models.discard(model);
 }
 
 } // namespace etna::server::openai

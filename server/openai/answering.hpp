@@ -12,6 +12,9 @@
 
 namespace etna::server::openai {
 
+/// What work ended with that was cancelled: 503 where the server ends, else 499, since the client has left.
+ApiError ended_early(const Service& service);
+
 /// A request that generates, between its arrival and its last byte. Not thread-safe.
 struct Answering {
     Service* service = nullptr; ///< borrowed, as long as the server runs
@@ -28,31 +31,39 @@ struct Answering {
     AnswerHead head;
     std::optional<generate::Generation> generation;
     std::optional<Usage> usage;
-    bool was_cut = false; ///< an answer was ended from outside
+    std::size_t prompts = 0; ///< of a generation that has begun
+    bool was_cut = false;    ///< an answer was ended from outside
+
+    /// Waits for the model. `is_unwanted` is asked meanwhile, here and below: whether nobody waits for the
+    /// answer any more. Errors: those of Models::acquire().
+    Status acquire(const std::function<bool()>& is_unwanted);
 
     /// Reads the body and queues the generation. Precondition: `model`. What it refuses is left in the
     /// request's figures.
-    std::optional<ApiError> begin();
+    std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
 
-    /// Finishes the generation. `deliver` gets every piece, and returns false when nobody wants more. Errors:
-    /// those of Generation::finish(), cancelled (the server ends before the answer).
+    /// Finishes the generation, and counts its tokens. `deliver` gets every piece, and returns false when
+    /// nobody wants more. Errors: those of Generation::finish(), cancelled (the server ends before the
+    /// answer).
     Status run(const std::function<bool(const Json& piece)>& deliver,
                const std::function<bool()>& is_unwanted);
+
+    /// What a client is told of a failure, which is left in the request's figures. A model whose device is
+    /// lost is dropped, so that the next request gets a new one.
+    ApiError failed(const Error& error);
 
     /// {"total_ms": ...}, and whatever else is known of its time.
     [[nodiscard]] Json timing() const;
 
-    /// Drops a model whose device is lost, so that the next request gets a new one.
-    void discard_lost(const Error& error) const;
-
 private:
     std::optional<ApiError> read();
-    void log_prompts(std::size_t prompts) const;
+    void log_prompts() const;
     generate::Flow take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
                         const std::function<bool(const Json&)>& deliver);
     void count(uint32_t choice, const generate::Finished& finished);
 
-    std::vector<double> first_s_; ///< of each choice: from the request's arrival to its first event; 0: none
+    double queued_s_ = 0;                 ///< from the request's arrival to the engine's queue
+    std::optional<double> first_token_s_; ///< from the arrival to the first choice's first token
 };
 
 } // namespace etna::server::openai

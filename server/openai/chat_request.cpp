@@ -3,6 +3,7 @@
 #include "server/openai/chat_response.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -155,6 +156,16 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     return arguments;
 }
 
+/// What speaks to a template: without one it has no effect, and is told so.
+constexpr std::array<std::string_view, 8> template_members = {"tools",
+                                                              "tool_choice",
+                                                              "response_format",
+                                                              "documents",
+                                                              "chat_template_kwargs",
+                                                              "reasoning_effort",
+                                                              "continue_final_message",
+                                                              "add_generation_prompt"};
+
 /// nvext.use_raw_prompt: the contents, without a template.
 std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
     if (!body.contains("nvext") || !body["nvext"].is_object() ||
@@ -183,15 +194,19 @@ void read_conversation(Fields& fields, const Json& body, generate::Request& requ
     check_messages(fields, *given);
     if (fields.problem())
         return;
-    if (auto raw = raw_prompt(body, *given)) {
-        request.prompt = std::move(*raw);
-        return fields.accept({"tools", "tool_choice", "response_format"});
-    }
     Json messages = *given;
     chat::Conversation conversation;
     read_tools(fields, conversation);
     read_format(fields, messages);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
+    if (auto raw = raw_prompt(body, *given)) {
+        for (const std::string_view name : template_members) {
+            if (fields.any(name) != nullptr)
+                fields.adopt_unknown({std::string(name)});
+        }
+        request.prompt = std::move(*raw);
+        return;
+    }
     auto parsed = chat::parse_conversation(text_of(Json({{"messages", std::move(messages)}})));
     if (!parsed)
         return fields.refuse("messages", fmt::format("cannot be read: {}", parsed.error().message));
@@ -216,6 +231,8 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     generate::Request request;
     read_delivery(fields, call.delivery);
     read_generation(fields, context, call.delivery.is_streamed, request);
+    if (request.max_tokens == 0U)
+        fields.refuse("max_tokens", "must be at least 1", "integer_below_min_value");
     read_logprobs(fields, request);
     read_conversation(fields, body, request);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);

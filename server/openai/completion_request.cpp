@@ -66,38 +66,17 @@ void read_logprobs(Fields& fields, bool echoes, generate::Request& request) {
     const auto count = fields.integer("logprobs", 0, logprobs_max);
     if (count)
         request.logprobs = static_cast<uint32_t>(*count);
-    if (count && echoes)
-        fields.refuse("logprobs", "cannot be given with `echo` yet: those of a prompt are not computed",
-                      "unsupported_value");
+    request.prompt_logprobs = count && echoes;
     const Json* of_prompt = fields.any("prompt_logprobs");
     if (of_prompt != nullptr && *of_prompt != 0)
         fields.refuse("prompt_logprobs", "is not supported yet", "unsupported_parameter");
 }
 
-/// Search among several answers at once is for a later version; asking for none of it is fine.
-void refuse_beams(Fields& fields, uint32_t choices) {
-    if (const auto best_of = fields.integer("best_of", 1, 128)) {
-        if (*best_of < choices)
-            fields.refuse("best_of", fmt::format("must be at least n, which is {}", choices));
-        if (*best_of > choices)
-            fields.refuse("best_of", "above n is not supported yet", "unsupported_value");
-    }
-    const std::pair<std::string_view, Json> neutral[] = {
-        {"use_beam_search", false},  {"num_beams", 1},
-        {"num_beam_groups", 1},      {"diversity_penalty", 0},
-        {"num_return_sequences", 1}, {"length_penalty", 1},
-        {"early_stopping", false}};
-    for (const auto& [name, value] : neutral) {
-        const Json* given = fields.any(name);
-        if (given != nullptr && *given != value)
-            fields.refuse(name, "is for beam search, which is not supported yet", "unsupported_parameter");
-    }
-}
-
 std::string text_of_prompt(const Prompt& prompt, const text::Tokenizer& tokenizer) {
     if (const auto* text = std::get_if<std::string>(&prompt))
         return *text;
-    return text::decode(tokenizer, std::get<std::vector<TokenId>>(prompt));
+    return text::decode(tokenizer, std::get<std::vector<TokenId>>(prompt),
+                        {.control = text::ControlTokens::shown});
 }
 
 } // namespace
@@ -112,12 +91,12 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
     const bool echoes = fields.flag("echo").value_or(false);
     read_logprobs(fields, echoes, request);
-    refuse_beams(fields, request.choices);
     request.suffix = fields.text("suffix");
     if (request.suffix && !context.can_fill_gaps)
         fields.refuse("suffix", "needs a model that was trained for filling gaps, and this one was not");
     CompletionForm form = {.logprobs = request.logprobs,
-                           .tells_text = fields.flag("detokenize").value_or(true)};
+                           .tells_text = fields.flag("detokenize").value_or(true),
+                           .echoes = echoes};
     std::vector<Prompt> prompts = read_prompts(fields, context);
     if (prompts.size() * request.choices > context.limits.answers_max)
         fields.refuse("prompt", fmt::format("asks for {} answers with `n`; at most {} are given at once",

@@ -38,55 +38,67 @@ Json top_of(const generate::TokenDelta& token) {
 } // namespace
 
 std::optional<Json> CompletionChoice::begin() {
-    if (prompt_.empty() || !form_.tells_text)
+    return form_.logprobs ? std::nullopt : prompt_piece();
+}
+
+std::optional<Json> CompletionChoice::take(const generate::Event& event) {
+    if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
+        add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_in(token->text));
+    } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
+        return take_token(*generated);
+    } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
+        if (form_.tells_text)
+            return piece(text->text);
+    } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
+        return end(*finished);
+    }
+    return std::nullopt;
+}
+
+/// The first one says that all of the prompt has been told.
+std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& token) {
+    std::optional<Json> before = prompt_piece();
+    add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
+    return before;
+}
+
+Json CompletionChoice::end(const generate::Finished& finished) {
+    std::optional<Json> before = prompt_piece(); // it still waits if no token came
+    Json last = before ? std::move(*before) : piece("");
+    last["finish_reason"] = generate::to_string(finished.finish_reason);
+    if (!form_.tells_text)
+        last["token_ids"] = finished.tokens;
+    return last;
+}
+
+/// Once, where it is wanted.
+std::optional<Json> CompletionChoice::prompt_piece() {
+    if (!form_.echoes || !form_.tells_text || has_told_prompt_)
         return std::nullopt;
+    has_told_prompt_ = true;
     characters_ = characters_in(prompt_);
     return piece(prompt_);
 }
 
-std::optional<Json> CompletionChoice::take(const generate::Event& event) {
-    if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-        untold_.push_back(*token);
-        return std::nullopt;
-    }
-    if (const auto* text = std::get_if<generate::TextDelta>(&event))
-        return form_.tells_text ? std::optional(piece(text->text)) : std::nullopt;
-    const auto* finished = std::get_if<generate::Finished>(&event);
-    if (finished == nullptr)
-        return std::nullopt;
-    Json last = piece("");
-    last["finish_reason"] = generate::to_string(finished->finish_reason);
-    if (!form_.tells_text)
-        last["token_ids"] = finished->tokens;
-    return last;
-}
-
+/// With the log-probabilities of the tokens that have come since the last piece.
 Json CompletionChoice::piece(std::string_view text) {
-    return {{"text", text}, {"index", index_}, {"logprobs", logprobs()}, {"finish_reason", nullptr}};
+    Json told = {
+        {"text", text}, {"index", index_}, {"logprobs", std::move(untold_)}, {"finish_reason", nullptr}};
+    untold_ = nullptr;
+    return told;
 }
 
-/// Of the tokens that have come since the last piece. Offsets count characters from the text's beginning.
-Json CompletionChoice::logprobs() {
-    if (!form_.logprobs || untold_.empty())
-        return nullptr;
-    Json tokens = Json::array();
-    Json values = Json::array();
-    Json tops = Json::array();
-    Json offsets = Json::array();
-    for (const generate::TokenDelta& token : untold_) {
-        tokens.push_back(token_text(token.chosen.bytes));
-        values.push_back(token.chosen.logprob);
-        tops.push_back(top_of(token));
-        offsets.push_back(characters_);
-        characters_ += characters_in(token.chosen.bytes);
-    }
-    untold_.clear();
-    Json told = {{"tokens", std::move(tokens)},
-                 {"token_logprobs", std::move(values)},
-                 {"text_offset", std::move(offsets)}};
+/// `likelihood` is null for the first token of a prompt: nothing stands before it that could make it likely.
+/// Offsets count characters from the text's beginning.
+void CompletionChoice::add(const std::string& bytes, const generate::TokenDelta* likelihood,
+                           std::size_t characters) {
+    const bool is_known = likelihood != nullptr;
+    untold_["tokens"].push_back(token_text(bytes));
+    untold_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
+    untold_["text_offset"].push_back(characters_);
     if (*form_.logprobs > 0) // the published schema has no null for it
-        told["top_logprobs"] = std::move(tops);
-    return told;
+        untold_["top_logprobs"].push_back(is_known ? top_of(*likelihood) : Json(nullptr));
+    characters_ += characters;
 }
 
 void WholeCompletion::add(const Json& piece) {

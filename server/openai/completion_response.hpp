@@ -11,28 +11,33 @@ namespace etna::server::openai {
 struct CompletionForm {
     std::optional<uint32_t> logprobs = {}; ///< how many of the likeliest tokens; empty: nothing of them
     bool tells_text = true;                ///< false: the tokens' ids instead
+    bool echoes = false;                   ///< the text begins with the prompt
 };
 
 /// {"text", "index", "logprobs", "finish_reason"}; without text, `token_ids` too.
 class CompletionChoice : public ChoiceWriter {
 public:
-    /// `prompt` begins the text; empty: nothing does.
+    /// `prompt` is needed where the form echoes.
     CompletionChoice(uint32_t index, const CompletionForm& form, std::string prompt)
         : index_(index), form_(form), prompt_(std::move(prompt)) {}
 
-    /// The prompt, if it is wanted.
+    /// The prompt, if it is wanted; with log-probabilities it comes later, with the first token.
     std::optional<Json> begin() override;
     std::optional<Json> take(const generate::Event& event) override;
 
 private:
+    std::optional<Json> take_token(const generate::TokenDelta& token);
+    Json end(const generate::Finished& finished);
+    void add(const std::string& bytes, const generate::TokenDelta* likelihood, std::size_t characters);
+    std::optional<Json> prompt_piece();
     Json piece(std::string_view text);
-    Json logprobs();
 
     uint32_t index_;
     CompletionForm form_;
     std::string prompt_;
-    std::vector<generate::TokenDelta> untold_; ///< tokens whose text has not come yet
-    std::size_t characters_ = 0;               ///< of the tokens that have been told
+    bool has_told_prompt_ = false;
+    Json untold_;                ///< log-probabilities of tokens whose text has not come yet
+    std::size_t characters_ = 0; ///< of the text before the next token
 };
 
 /// The same shape, whole.

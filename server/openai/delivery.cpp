@@ -10,8 +10,10 @@ void read_annotation(Fields& fields, const Json& name, Delivery& delivery) {
         delivery.tells_tokens = true;
     } else if (name == "timing") {
         delivery.tells_timing = true;
-    } else if (!name.is_string()) {
-        fields.refuse("annotations", "must be a list of strings", "invalid_type");
+    } else if (name.is_string()) {
+        fields.adopt_unknown({"nvext.annotations." + name.get<std::string>()});
+    } else {
+        fields.refuse("nvext.annotations", "must be a list of strings", "invalid_type");
     }
 }
 

@@ -69,6 +69,7 @@ struct RequestContext {
     Dialect dialect = Dialect::openai;
     RequestLimits limits;
     const text::Tokenizer* tokenizer = nullptr; ///< borrowed, the model's
+    uint32_t context_tokens = 0;                ///< the model's
     bool can_fill_gaps = false;                 ///< the model can
 };
 

@@ -18,6 +18,9 @@ constexpr std::size_t stops_max = 4;
 constexpr double penalty_max = 2;
 constexpr double repetition_max = 100;
 constexpr double nvext_repetition_max = 2;
+/// What a top_k says that keeps all tokens.
+enum class KeepsAll : uint8_t { minus_one, zero_too };
+
 /// A probability of 0 keeps the likeliest token alone, as this does.
 constexpr float top_p_min = 1e-6F;
 
@@ -25,9 +28,12 @@ std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
 }
 
-/// -1 and 0 keep all.
-std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary) {
+/// As how many tokens to keep; 0: all.
+std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, KeepsAll keeps_all) {
     const auto value = fields.integer("top_k", -1, vocabulary);
+    if (value == 0 && keeps_all == KeepsAll::minus_one)
+        fields.refuse("top_k", fmt::format("must be -1 or from 1 to {}", vocabulary),
+                      "integer_below_min_value");
     return value ? std::optional(static_cast<uint32_t>(std::max<int64_t>(*value, 0))) : std::nullopt;
 }
 
@@ -43,7 +49,7 @@ void read_sampling(Fields& fields, uint32_t vocabulary, generate::SamplingWishes
     wishes.temperature = as_float(fields.number("temperature", 0, 2));
     if (const auto top_p = as_float(fields.number("top_p", 0, 1)))
         wishes.top_p = std::max(*top_p, top_p_min);
-    wishes.top_k = read_top_k(fields, vocabulary);
+    wishes.top_k = read_top_k(fields, vocabulary, KeepsAll::zero_too);
     wishes.min_p = as_float(fields.number("min_p", 0, 1));
     wishes.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
     wishes.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
@@ -94,10 +100,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
         return;
     Fields nvext(*object, "nvext");
     generate::SamplingWishes& wishes = request.sampling;
-    const auto top_k = read_top_k(nvext, vocabulary);
-    if (nvext.integer("top_k", -1, vocabulary) == 0)
-        nvext.refuse("top_k", fmt::format("must be -1 or from 1 to {}", vocabulary),
-                     "integer_below_min_value");
+    const auto top_k = read_top_k(nvext, vocabulary, KeepsAll::minus_one);
     nvext.flag("use_raw_prompt"); // read where it is needed, and so is the other
     const auto repetition = read_repetition(nvext, nvext_repetition_max);
     wishes.top_k = wishes.top_k ? wishes.top_k : top_k;
@@ -115,9 +118,20 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     fields.adopt_unknown(nvext.unknown());
 }
 
+/// -1 is as much as the context holds with an answer.
+void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request& request) {
+    const auto given = fields.integer("truncate_prompt_tokens", -1, tokens_max);
+    if (given == 0)
+        fields.refuse("truncate_prompt_tokens", fmt::format("must be -1 or from 1 to {}", tokens_max),
+                      "integer_below_min_value");
+    if (given)
+        request.prompt_tokens_max =
+            *given > 0 ? static_cast<uint32_t>(*given) : std::max(context_tokens, 2U) - 1;
+}
+
 void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, generate::Request& request) {
     const auto completion = fields.integer("max_completion_tokens", 1, tokens_max);
-    const auto plain = fields.integer("max_tokens", 1, tokens_max);
+    const auto plain = fields.integer("max_tokens", 0, tokens_max); // completions may want their prompt alone
     const auto wanted = completion ? completion : plain;
     if (wanted)
         request.max_tokens = static_cast<uint32_t>(*wanted);
@@ -131,8 +145,6 @@ void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, 
     request.min_tokens = static_cast<uint32_t>(fields.integer("min_tokens", 0, tokens_max).value_or(0));
     if (request.max_tokens && request.min_tokens > *request.max_tokens)
         fields.refuse("min_tokens", "must be at most max_tokens");
-    if (const auto truncated = fields.integer("truncate_prompt_tokens", 1, tokens_max))
-        request.prompt_tokens_max = static_cast<uint32_t>(*truncated);
     if (fields.flag("ignore_eos").value_or(false))
         request.end_tokens = generate::EndTokens::go_on;
 }
@@ -178,6 +190,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     const uint32_t vocabulary = context.tokenizer->size();
     read_sampling(fields, vocabulary, request.sampling);
     read_lengths(fields, dialect, limits, request);
+    read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);
     read_logit_bias(fields, vocabulary, request);
     read_stop_tokens(fields, vocabulary, request);
@@ -186,6 +199,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     if (const auto seed = fields.integer("seed", 0, seed_max))
         request.seed = static_cast<uint32_t>(*seed);
     request.choices = static_cast<uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
+    refuse_beams(fields, dialect, request.choices);
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;
     if (const auto salt = fields.text("cache_salt"))

@@ -34,4 +34,8 @@ struct RequestContext;
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request);
 
+/// Search among several answers at once is for a later version: what asks for it is refused, what asks for
+/// none of it is fine. `choices`: what `n` asks for.
+void refuse_beams(Fields& fields, Dialect dialect, uint32_t choices);
+
 } // namespace etna::server::openai

@@ -3,11 +3,13 @@
 
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
+#include "core/text/patience.hpp"
 #include "server/openai/answer.hpp"
+#include "server/openai/answering.hpp"
 #include "server/openai/chat_request.hpp"
 #include "server/openai/endpoints.hpp"
 
-#include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +20,12 @@ namespace {
 struct Asked {
     Json body;
     Models::Handle model;
+    std::function<bool()> is_unwanted; ///< nobody waits for the answer any more
 };
+
+ApiError told(const Service& service, const Error& error) {
+    return error.kind == ErrorKind::cancelled ? ended_early(service) : api_error(error);
+}
 
 /// The body, and the model that it names, loaded.
 std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request) {
@@ -28,10 +35,13 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
     auto name = model_of(service, std::get<Json>(body));
     if (auto* error = std::get_if<ApiError>(&name))
         return std::move(*error);
-    auto model = service.models.acquire(std::get<std::string>(name), request.is_client_gone);
+    std::function<bool()> is_unwanted = [&] { return service.is_aborting || request.is_client_gone(); };
+    auto model = service.models.acquire(std::get<std::string>(name), is_unwanted);
     if (!model)
-        return api_error(model.error());
-    return Asked{.body = std::get<Json>(std::move(body)), .model = std::move(*model)};
+        return told(service, model.error());
+    return Asked{.body = std::get<Json>(std::move(body)),
+                 .model = std::move(*model),
+                 .is_unwanted = std::move(is_unwanted)};
 }
 
 HttpReply json_reply(const Json& json) {
@@ -41,19 +51,21 @@ HttpReply json_reply(const Json& json) {
 /// The conversation of a chat request, as its template writes it.
 std::variant<generate::EncodedPrompt, ApiError> render(const Service& service, const Asked& asked,
                                                        const Call& call) {
-    auto chat = read_chat(
-        asked.body,
-        {.dialect = call.dialect, .limits = service.options.limits, .tokenizer = &asked.model->tokenizer()});
+    auto chat = read_chat(asked.body, {.dialect = call.dialect,
+                                       .limits = service.options.limits,
+                                       .tokenizer = &asked.model->tokenizer(),
+                                       .context_tokens = asked.model->context_tokens()});
     if (auto* error = std::get_if<ApiError>(&chat))
         return std::move(*error);
-    auto prompt = generate::encode(*asked.model, std::get<GenerationCall>(chat).requests.front());
+    auto prompt =
+        generate::encode(*asked.model, std::get<GenerationCall>(chat).requests.front(), asked.is_unwanted);
     if (!prompt)
-        return api_error(prompt.error());
+        return told(service, prompt.error());
     return std::move(*prompt);
 }
 
-std::variant<generate::EncodedPrompt, ApiError> encode_text(Fields& fields,
-                                                            const text::Tokenizer& tokenizer) {
+std::variant<generate::EncodedPrompt, ApiError> encode_text(const Service& service, const Asked& asked,
+                                                            Fields& fields) {
     const auto content = fields.text("content"); // llama.cpp
     const auto prompt = fields.text("prompt");   // vLLM
     const bool as_llama = fields.flag("add_special").value_or(false);
@@ -64,12 +76,13 @@ std::variant<generate::EncodedPrompt, ApiError> encode_text(Fields& fields,
     if (fields.problem())
         return *fields.problem();
     const bool adds = content ? as_llama : as_vllm;
-    auto tokens = tokenizer.encode(
+    auto tokens = asked.model->tokenizer().encode(
         content ? *content : *prompt,
         {.special = finds_special ? text::SpecialTokens::parse : text::SpecialTokens::literal,
-         .bos = adds ? text::AddBos::as_model_says : text::AddBos::never});
+         .bos = adds ? text::AddBos::as_model_says : text::AddBos::never,
+         .stop_requested = &asked.is_unwanted});
     if (!tokens)
-        return api_error(tokens.error());
+        return told(service, tokens.error());
     return generate::EncodedPrompt{.text = {}, .tokens = std::move(*tokens)};
 }
 
@@ -97,13 +110,17 @@ HttpReply tokenize(Service& service, const HttpRequest& request, const Call& cal
     if (fields.problem())
         return reply_of(*fields.problem());
     const auto encoded =
-        asked.body.contains("messages") ? render(service, asked, call) : encode_text(fields, tokenizer);
+        asked.body.contains("messages") ? render(service, asked, call) : encode_text(service, asked, fields);
     if (const auto* error = std::get_if<ApiError>(&encoded))
         return reply_of(*error);
     const auto& ids = std::get<generate::EncodedPrompt>(encoded).tokens;
     Json tokens = Json::array();
-    for (const TokenId token : ids)
+    text::Patience patience(&asked.is_unwanted);
+    for (const TokenId token : ids) {
+        if (patience.is_over())
+            return reply_of(ended_early(service));
         tokens.push_back(with_pieces ? piece_json(tokenizer, token) : Json(token));
+    }
     return json_reply({{"tokens", std::move(tokens)},
                        {"count", ids.size()},
                        {"max_model_len", asked.model->context_tokens()}});

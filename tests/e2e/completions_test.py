@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Completions, prompts, routes and logs of `etna serve`. Usage: completions_test.py ETNA"""
 
+import http.client
 import json
 import pathlib
 import shutil
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import serve_test
@@ -109,6 +111,29 @@ class Completions(Serve):
         _, answer = complete(self.server, prompt=COUNT, logprobs=0)
         self.assertEqual(sorted(answer["choices"][0]["logprobs"]), ["text_offset", "token_logprobs", "tokens"])
 
+    def test_logprobs_of_the_prompt(self):
+        tokens = complete(self.server, "/tokenize", prompt=SUM)[1]["tokens"]
+        text = complete(self.server, "/detokenize", tokens=tokens)[1]["content"]
+        _, answer = complete(self.server, prompt=tokens, echo=True, logprobs=5)
+        choice, = answer["choices"]
+        logprobs, count = choice["logprobs"], len(tokens)
+        self.assertEqual(choice["text"], text + "92")
+        self.assertEqual("".join(logprobs["tokens"]), text + "92")
+        self.assertEqual(logprobs["text_offset"], [len("".join(logprobs["tokens"][:i])) for i in range(len(logprobs["tokens"]))])
+        self.assertEqual((logprobs["token_logprobs"][0], logprobs["top_logprobs"][0]), (None, None))
+        self.assertEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 0)
+        for place in range(1, count):  # what each beginning of the prompt makes likely, asked for alone
+            _, alone = complete(self.server, prompt=tokens[:place], max_tokens=1, logprobs=5, ignore_eos=True)
+            wanted, told = alone["choices"][0]["logprobs"]["top_logprobs"][0], logprobs["top_logprobs"][place]
+            for token in wanted:
+                self.assertAlmostEqual(told[token], wanted[token], delta=0.02)
+            self.assertAlmostEqual(told[logprobs["tokens"][place]], logprobs["token_logprobs"][place], delta=1e-6)
+        again = streamed(self.server, prompt=tokens, echo=True, logprobs=5)[0]
+        self.assertEqual((again["text"], again["logprobs"]), (choice["text"], logprobs))
+        _, alone = complete(self.server, prompt=tokens, echo=True, logprobs=5, max_tokens=0)
+        self.assertEqual((texts(alone), alone["usage"]["completion_tokens"]), ([text], 0))
+        self.assertEqual(alone["choices"][0]["logprobs"]["token_logprobs"], logprobs["token_logprobs"][:count])
+
     def test_tokens_instead_of_text(self):
         _, answer = complete(self.server, prompt=COUNT, detokenize=False)
         choice, = answer["choices"]
@@ -122,6 +147,18 @@ class Completions(Serve):
                              truncate_prompt_tokens=whole["usage"]["prompt_tokens"])
         self.assertEqual((texts(answer), answer["usage"]["prompt_tokens"]), ([COUNTED], whole["usage"]["prompt_tokens"]))
 
+    def test_a_prompt_far_beyond_the_context_is_refused_by_its_length(self):
+        error = self.refused(400, "the context holds 2048", prompt="a" * 1_000_000)
+        self.assertEqual((error["param"], error["code"]), ("prompt", "context_length_exceeded"))
+        self.assertIn("1000000 bytes", error["message"])
+
+    def test_a_demanded_call_that_is_cut_off_is_no_text(self):
+        question = {"messages": serve_test.QUESTION["messages"], "tools": [serve_test.WEATHER], "tool_choice": "required"}
+        for tokens in range(1, 8):
+            status, answer = complete(self.server, "/v1/chat/completions", **question, max_tokens=tokens)
+            choice, = answer["choices"]
+            self.assertEqual((status, choice["message"]["content"] or "", choice["finish_reason"]), (200, "", "length"), answer)
+
     def test_what_is_refused(self):
         for body, status, part, param in (
                 ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "none of them empty", "prompt"),
@@ -133,7 +170,6 @@ class Completions(Serve):
                 ({"prompt": "a", "use_beam_search": True}, 400, "beam search", "use_beam_search"),
                 ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
                 ({"prompt": "a", "logprobs": 6}, 400, "", "logprobs"),
-                ({"prompt": "a", "logprobs": 1, "echo": True}, 400, "echo", "logprobs"),
                 ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
                 ({"prompt": "dog " * 3000}, 400, "the context holds 2048", "prompt")):
             error = self.refused(status, part, **body)
@@ -223,6 +259,99 @@ class Several(unittest.TestCase):
         done = subprocess.run([serve_test.ETNA, "serve", "demo", file, "--alias", "x", "--alias", "x"], capture_output=True, text=True, check=False)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("two models are named `x`", done.stderr)
+
+
+class Operator(unittest.TestCase):
+    """What the operator's options do to completions."""
+
+    def test_limits_keys_and_the_rules_of_v3(self):
+        server = Server("--max-tokens-limit", "20", "--ignore-eos-max-tokens", "30", "--api-key", "one", "--api-key", "two")
+
+        def ask(path, key="one", **body):
+            status, _, text = server.request("POST", path, {"prompt": COUNT, "temperature": 0, **body}, authorization=f"Bearer {key}")
+            return status, text
+
+        def usage(path, **body):
+            status, text = ask(path, **body)
+            self.assertEqual(status, 200, text)
+            return json.loads(text)["usage"]
+
+        def streamed_text(path, **body):
+            status, text = ask(path, stream=True, **body)
+            self.assertEqual(status, 200, text)
+            chunks = [json.loads(line[6:]) for line in text.split("\n") if line.startswith("data: {")]
+            return "".join(choice["text"] for chunk in chunks for choice in chunk["choices"])
+
+        try:
+            self.assertEqual(usage("/v3/completions", ignore_eos=True)["completion_tokens"], 20)
+            self.assertEqual(ask("/v3/completions", max_tokens=21)[0], 400)
+            self.assertEqual(usage("/v1/completions", max_tokens=30, ignore_eos=True)["completion_tokens"], 30)
+            for body in ({"max_tokens": 31}, {"max_tokens": 31, "stream": True}):
+                status, text = ask("/v1/completions", ignore_eos=True, **body)
+                self.assertEqual((status, json.loads(text)["error"]["param"]), (400, "max_tokens"))
+            self.assertEqual(usage("/v1/completions", max_tokens=31)["completion_tokens"],
+                             usage("/v1/completions", max_tokens=30)["completion_tokens"])
+
+            self.assertEqual(streamed_text("/v3/completions", stop=", 4"), "1, 2, 3, 4")
+            self.assertEqual(streamed_text("/v1/completions", stop=", 4"), "1, 2, 3")
+            self.assertEqual(json.loads(ask("/v3/completions", stop=", 4")[1])["choices"][0]["text"], "1, 2, 3")
+            status, text = ask("/v3/completions", stop=", 4", stream=True, include_stop_str_in_output=False)
+            self.assertEqual((status, json.loads(text)["error"]["param"]), (400, "include_stop_str_in_output"))
+
+            long = "the dog and the cat " * 60
+            cached = [usage("/v1/completions", key=key, prompt=long, max_tokens=1)["prompt_tokens_details"]["cached_tokens"]
+                      for key in ("one", "one", "two", "two")]
+            self.assertEqual([count > 0 for count in cached], [False, True, False, True], cached)
+        finally:
+            server.stop()
+
+    def test_a_folder_without_models_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server("--models-dir", folder)
+            try:
+                status, answer = complete(server, prompt="a")
+                self.assertEqual((status, answer["error"]["code"]), (404, "model_not_found"))
+                self.assertIn("no model is served", answer["error"]["message"])
+                self.assertIn(f"{folder} has no .gguf file", server.told())
+            finally:
+                server.stop()
+        done = subprocess.run([serve_test.ETNA, "serve", "--models-dir", ""], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        self.assertIn("--models-dir is empty", done.stderr)
+
+    def test_a_model_whose_file_is_deleted_goes_on_answering(self):
+        body = {"prompt": "Once upon a time", "max_tokens": 8, "seed": 3, "ignore_eos": True}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "mine.gguf"
+            shutil.copy(SOURCE / "tests" / "data" / "models" / "stories260K.gguf", file)
+            server = Server(str(file))
+            try:
+                status, before = complete(server, **body)
+                self.assertEqual(status, 200, before)
+                file.unlink()
+                status, after = complete(server, **body)
+                self.assertEqual((status, texts(after)), (200, texts(before)))
+                self.assertEqual([choice["text"] for choice in streamed(server, **body)], texts(before))
+            finally:
+                server.stop()
+
+    def test_a_model_that_leaves_its_folder_ends_the_answers_that_it_has_begun(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "mine.gguf"
+            shutil.copy(SOURCE / "tests" / "data" / "models" / "stories260K.gguf", file)
+            server = Server("--models-dir", folder)
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+            try:
+                connection.request("POST", "/v1/completions", json.dumps({"prompt": "Once", "max_tokens": 400, "ignore_eos": True, "stream": True}))
+                answer = connection.getresponse()
+                begin = answer.read(10)
+                file.unlink()
+                time.sleep(1.1)  # how long a folder is believed
+                self.assertEqual(complete(server, model="mine", prompt="a")[0], 404)
+                self.assertTrue((begin + answer.read()).decode().endswith("data: [DONE]\n\n"))
+            finally:
+                connection.close()
+                server.stop()
 
 
 class Smuggling(unittest.TestCase):

@@ -55,7 +55,12 @@ TEST_CASE("bodies in chunks, bodies that are too long, and bodies that stop") {
 
     RawClient stopped(echo.port());
     stopped.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
-    CHECK(contains(stopped.read_all(), "HTTP/1.1 400 "));
+    CHECK(contains(stopped.read_all(), "HTTP/1.1 408 "));
+
+    RawClient cut(echo.port());
+    cut.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+    cut.finish();
+    CHECK(contains(cut.read_all(), "HTTP/1.1 400 "));
 
     RawClient whole(echo.port()); // nobody else was harmed
     whole.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x'));
@@ -85,8 +90,11 @@ TEST_CASE("heads that never end, are too long, too many or nonsense are refused"
     std::string many = "GET / HTTP/1.1\r\nHost: x\r\n";
     for (int i = 0; i < 101; ++i)
         many += "X-" + std::to_string(i) + ": y\r\n";
+    RawClient several(echo.port());
+    several.send(many + "\r\n");
+    CHECK(contains(several.read_until("refused"), "HTTP/1.1 431 "));
     for (const std::string& head :
-         {many + "\r\n", std::string("nonsense\r\n\r\n"), std::string("GET / HTTP/9.9\r\n\r\n"),
+         {std::string("nonsense\r\n\r\n"), std::string("GET / HTTP/9.9\r\n\r\n"),
           std::string("BREW / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("\x16\x03\x01\x02\r\n\r\n"),
           std::string("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")}) {
         CAPTURE(head);
@@ -109,7 +117,7 @@ TEST_CASE("a thousand idle connections cost no thread and hold nobody up") {
     for (int i = 0; i < 1000; ++i) {
         idle.emplace_back(echo.port());
         if (i % 2 == 0)
-            idle.back().send("GET / HTTP/1.1\r\nX: begun");
+            idle.back().send("GET / HTTP/1.1\r\nHost: x\r\nX: begun");
     }
     REQUIRE(eventually([&] { return echo.listener().connections() == 1000; }));
     RawClient client(echo.port());
@@ -222,6 +230,12 @@ TEST_CASE("a handler that throws is an answer of 500") {
     RawClient client(echo.port());
     client.send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(contains(client.read_until("wrong"), "HTTP/1.1 500 "));
+
+    RawClient late(echo.port()); // and after the head, a body without its end
+    late.send("GET /throw/late HTTP/1.1\r\nHost: x\r\n\r\n");
+    const std::string text = late.read_all();
+    CHECK(contains(text, "one "));
+    CHECK(!contains(text, "0\r\n\r\n"));
 }
 
 TEST_CASE("an address that cannot be had is told") {

@@ -10,16 +10,17 @@ namespace etna::test {
 using namespace etna::server;
 using namespace std::chrono_literals;
 
-Echo::Echo(const ConnectionOptions& options) {
-    constexpr std::size_t body_bytes_max = 1000;
-    ConnectionHandlers handlers = {.body_bytes_max = [](const HttpRequest&) { return body_bytes_max; },
-                                   .answer = [this](const HttpRequest& request) { return answer(request); },
-                                   .refuse =
-                                       [](int status, std::string_view problem) {
-                                           return HttpReply{.status = status,
-                                                            .content_type = "text/plain",
-                                                            .body = "refused: " + std::string(problem)};
-                                       }};
+Echo::Echo(const ConnectionOptions& options, std::size_t body_bytes_max) {
+    ConnectionHandlers handlers = {
+        .body_bytes_max = [=](const HttpRequest&) { return body_bytes_max; },
+        .is_vital = [](const HttpRequest& request) { return request.path == "/live"; },
+        .answer = [this](const HttpRequest& request) { return answer(request); },
+        .refuse =
+            [](int status, std::string_view problem) {
+                return HttpReply{.status = status,
+                                 .content_type = "text/plain",
+                                 .body = "refused: " + std::string(problem)};
+            }};
     auto opened = Listener::open(options, std::move(handlers));
     REQUIRE(opened.has_value());
     listener_ = std::move(*opened);
@@ -39,6 +40,18 @@ HttpReply Echo::answer(const HttpRequest& request) {
         return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { flood(writer); }};
     if (request.path == "/stream")
         return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { stream(writer); }};
+    if (request.path == "/stuck") {
+        ++waiting;
+        while (!may_go_on)
+            std::this_thread::sleep_for(1ms);
+    }
+    if (request.path == "/throw/late")
+        return {.content_type = "text/plain", .stream = [](HttpWriter& writer) {
+                    writer.write("one ");
+                    throw std::runtime_error("on purpose");
+                }};
+    if (request.path == "/header")
+        return {.content_type = "text/plain", .body = std::string(request.header("x-shown"))};
     if (request.path == "/wait") {
         ++waiting;
         while (!may_go_on && !request.is_client_gone())

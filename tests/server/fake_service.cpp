@@ -27,17 +27,19 @@ private:
     std::size_t bytes_max_;
 };
 
-server::Models::Options one_model() {
-    return {.named = {{.name = "stories",
-                       .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value()}},
-            .folder = {}};
+server::Models::Options models_of(const FakeService::Options& options) {
+    server::Models::Options models = {.named = {}, .folder = options.folder};
+    for (const std::string& name : options.names)
+        models.named.push_back(
+            {.name = name, .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value()});
+    return models;
 }
 
 } // namespace
 
 FakeService::FakeService(Options options)
     : options_(std::move(options)),
-      models_(one_model(), [this](const store::ModelSource& source) { return load(source); }),
+      models_(models_of(options_), [this](const store::ModelSource& source) { return load(source); }),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service)) {
     service_.state = server::ServiceState::ready;
@@ -48,6 +50,10 @@ Result<server::Models::Handle> FakeService::load(const store::ModelSource& sourc
     std::this_thread::sleep_for(options_.loading_time);
     if (options_.load_error)
         return *options_.load_error;
+    const std::scoped_lock lock(loaded_mutex_);
+    std::erase_if(loaded_, [](const auto& model) { return model.expired(); });
+    if (loaded_.size() >= options_.models_that_fit)
+        return Error{ErrorKind::out_of_memory, "no memory is left for the model"};
     const auto factory = [&](const gguf::File& file,
                              const generate::ExecutorOptions&) -> Result<generate::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
@@ -56,6 +62,11 @@ Result<server::Models::Handle> FakeService::load(const store::ModelSource& sourc
         fake.limits.candidates_max = 64;
         fake.limits.context_tokens = 512;
         fake.limits.groups = {{.page_count = 4096}};
+        if (!options_.says.empty()) {
+            ETNA_TRY(auto tokens, tokenizer.encode(options_.says, {.bos = text::AddBos::never}));
+            tokens.push_back(tokenizer.eos().value());
+            fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
+        }
         if (options_.prepare)
             options_.prepare(fake, number);
         return generate::LoadedExecutor{.device = nullptr,
@@ -64,8 +75,11 @@ Result<server::Models::Handle> FakeService::load(const store::ModelSource& sourc
     };
     generate::ExecutorOptions executor;
     executor.queue_max = options_.queue_max;
-    ETNA_TRY(auto model, generate::Model::load(source, executor, factory));
-    return std::make_shared<const generate::Model>(std::move(model));
+    ETNA_TRY(auto model,
+             generate::Model::load(source, executor, factory, {.name = {}, .text = options_.chat_template}));
+    auto handle = std::make_shared<const generate::Model>(std::move(model));
+    loaded_.push_back(handle);
+    return handle;
 }
 
 FakeAnswer FakeService::ask(const server::HttpRequest& request, std::size_t bytes_max) {

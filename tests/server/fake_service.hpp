@@ -3,8 +3,11 @@
 #include "server/endpoints.hpp"
 #include "tests/support/fake_executor.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -17,32 +20,39 @@ struct FakeAnswer {
     std::string body; ///< a stream's frames, one after the other
 };
 
-/// A server without sockets and devices: stories260K's tokenizer over fake executors, under the name
-/// "stories".
+/// A server without sockets and devices: stories260K's tokenizer over fake executors.
 class FakeService {
 public:
     struct Options {
         server::ServiceOptions service = {};
+        std::vector<std::string> names = {"stories"}; ///< of the models
+        std::filesystem::path folder = {};            ///< of further ones; empty: none
+        std::size_t models_that_fit = SIZE_MAX;       ///< in memory; one more is out of it
         uint32_t queue_max = 256;
         std::chrono::milliseconds loading_time{0};
         std::function<void(FakeOptions& options, int load)> prepare = {}; ///< sees each load, from 1
         std::optional<Error> load_error = {};                             ///< instead of a model
+        std::string chat_template = {};                                   ///< empty: none
+        std::string says = {}; ///< to everything; empty: what the fake model makes up
     };
 
     explicit FakeService(Options options);
 
     /// Asks and reads to the end, or until the answer has so many bytes.
+    FakeAnswer ask(const server::HttpRequest& request, std::size_t bytes_max = SIZE_MAX);
     FakeAnswer post(const std::string& path, const std::string& body, std::size_t bytes_max = SIZE_MAX);
     FakeAnswer get(const std::string& path);
 
     [[nodiscard]] int loads() const { return loads_; }
+    [[nodiscard]] server::Service& service() { return service_; }
 
 private:
-    FakeAnswer ask(const server::HttpRequest& request, std::size_t bytes_max);
     Result<server::Models::Handle> load(const store::ModelSource& source);
 
     Options options_;
     std::atomic<int> loads_{0};
+    std::vector<std::weak_ptr<const generate::Model>> loaded_;
+    std::mutex loaded_mutex_;
     server::Metrics metrics_;
     server::Models models_;
     server::Service service_;

@@ -1,6 +1,7 @@
 #include "server/fields.hpp"
 #include "tests/support/catch.hpp"
 
+#include <ctime>
 #include <string>
 
 using namespace etna::server;
@@ -26,6 +27,17 @@ TEST_CASE("a body that is no object of JSON is refused, however it is wrong") {
     CHECK(message_of("{\"a\":" + std::string(10000, '[')).find("nested") != std::string::npos);
     CHECK(std::holds_alternative<Json>(
         parse_body("{\"a\":" + std::string(120, '[') + std::string(120, ']') + "}")));
+}
+
+TEST_CASE("a body of many small objects takes time in proportion") {
+    // Of this process's processor time; time that grows with the square of the count would be minutes.
+    std::string list;
+    for (int i = 0; i < 500'000; ++i)
+        list += R"({"role":"user","content":"a"},)";
+    const auto begin = std::clock();
+    const Json body = parsed("{\"a\":[" + list + "{}]}");
+    CHECK(body["a"].size() == 500'001);
+    CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 60);
 }
 
 TEST_CASE("members are read by type and range, and the first mistake counts") {

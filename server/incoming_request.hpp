@@ -1,0 +1,64 @@
+#pragma once
+
+#include "server/incoming_body.hpp"
+#include "server/memory_share.hpp"
+#include "server/request_head.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etna::server {
+
+/// A request that has come whole, and what came behind it on its connection.
+struct Arrival {
+    RequestHead head = {}; ///< with the body in its request
+    std::string rest = {};
+    MemoryShare share; ///< what the body holds, as long as it is needed
+};
+
+/// What the requests that are on their way may have, each and together.
+struct IncomingBounds {
+    std::size_t header_bytes_max = 0;
+    /// How many bytes a body may have, by method and path. Must not block.
+    std::function<std::size_t(const HttpRequest& head)> body_bytes_max = {};
+    std::size_t bodies_bytes_max = 0; ///< all bodies together, but for the first bytes of each
+};
+
+/// What has come of a connection's next request. Waits for nothing. Not thread-safe.
+class IncomingRequest {
+public:
+    enum class Stage : uint8_t { none, head, body, whole };
+
+    /// Of each body, these are not counted: small requests get through whatever the large ones hold.
+    static constexpr std::size_t uncounted_bytes = 64 * 1024;
+
+    /// `bodies_bytes` is what all bodies hold; borrowed.
+    explicit IncomingRequest(std::atomic<std::size_t>& bodies_bytes) : share_(bodies_bytes) {}
+
+    /// Takes the bytes that came next, which may be none. Empty lines before a head are skipped (RFC 9112,
+    /// 2.2). Refusals: those of read_head() and IncomingBody, 431 (the head), 503 (all bodies together).
+    std::optional<Refusal> take(std::string_view bytes, const IncomingBounds& bounds);
+
+    [[nodiscard]] Stage stage() const;
+    [[nodiscard]] std::size_t body_bytes() const { return body_ ? body_->bytes() : 0; }
+
+    /// Whether the client waits for leave to send its body; true once.
+    [[nodiscard]] bool take_wish_to_continue();
+
+    /// Precondition: whole.
+    [[nodiscard]] Arrival take_arrival();
+
+private:
+    std::optional<Refusal> take_head(std::size_t searched, const IncomingBounds& bounds);
+
+    std::string received_; ///< and not understood yet
+    RequestHead head_;
+    std::optional<IncomingBody> body_; ///< once the head is known
+    MemoryShare share_;
+};
+
+} // namespace etna::server

@@ -1,0 +1,199 @@
+#include "server/request_head.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server {
+namespace {
+
+constexpr std::string_view line_end = "\r\n";
+
+bool is_letter_or_digit(char letter) {
+    return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
+           (letter >= 'A' && letter <= 'Z');
+}
+
+/// RFC 9110, 5.6.2: what names and methods are made of.
+bool is_token(std::string_view text) {
+    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::all_of(text.begin(), text.end(), [&](char letter) {
+        return is_letter_or_digit(letter) || others.find(letter) != std::string_view::npos;
+    });
+}
+
+/// RFC 9110, 5.5: no control characters but the tab. A lone CR or LF is one, too.
+bool is_value(std::string_view text) {
+    constexpr char delete_character = 0x7f;
+    return std::all_of(text.begin(), text.end(), [](char letter) {
+        return letter == '\t' || (static_cast<unsigned char>(letter) >= ' ' && letter != delete_character);
+    });
+}
+
+std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blank = " \t";
+    const std::size_t begin = std::min(text.find_first_not_of(blank), text.size());
+    return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
+}
+
+/// Whether a list such as that of `Connection` has the member; `wanted` in small letters.
+bool lists(std::string_view list, std::string_view wanted) {
+    while (true) {
+        const std::size_t comma = std::min(list.find(','), list.size());
+        if (in_small_letters(trimmed(list.substr(0, comma))) == wanted)
+            return true;
+        if (comma == list.size())
+            return false;
+        list.remove_prefix(comma + 1);
+    }
+}
+
+/// "%41" -> "A"; what is no such escape stays.
+std::string decoded(std::string_view text) {
+    constexpr int base = 16;
+    std::string plain;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const std::string_view digits = text.substr(i + 1, 2);
+        unsigned code = 0;
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), code, base);
+        if (text[i] == '%' && digits.size() == 2 && read.ptr == digits.data() + 2) {
+            plain += static_cast<char>(code);
+            i += 2;
+        } else {
+            plain += text[i];
+        }
+    }
+    return plain;
+}
+
+/// Cuts the next line off, without its end; every line has one.
+std::string_view next_line(std::string_view& text) {
+    const std::string_view line = text.substr(0, text.find(line_end));
+    text.remove_prefix(std::min(line.size() + line_end.size(), text.size()));
+    return line;
+}
+
+/// Cuts the scheme and the authority off a target in absolute form, and gives the authority.
+std::optional<std::string_view> take_authority(std::string_view& target) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (in_small_letters(target.substr(0, scheme.size())) != scheme)
+            continue;
+        const std::string_view rest = target.substr(scheme.size());
+        const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
+        target = rest.substr(authority.size());
+        return authority;
+    }
+    return std::nullopt;
+}
+
+/// What is wrong with the first line; `authority` is that of a target in absolute form.
+std::optional<Refusal> read_request_line(std::string_view line, RequestHead& head,
+                                         std::optional<std::string_view>& authority) {
+    const std::size_t first = std::min(line.find(' '), line.size());
+    const std::size_t second = std::min(line.find(' ', first + 1), line.size());
+    const std::string_view method = line.substr(0, first);
+    const std::string_view version = line.substr(std::min(second + 1, line.size()));
+    if (first == line.size() || !is_token(method) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
+        return Refusal{.problem = "the first line is not one of a request in HTTP/1.1"};
+    std::string_view target = line.substr(first + 1, second - first - 1);
+    if (target.size() > target_bytes_max)
+        return Refusal{.status = 414,
+                       .problem = fmt::format("the path is longer than {} bytes", target_bytes_max)};
+    authority = take_authority(target);
+    if (authority && (authority->empty() || authority->find('@') != std::string_view::npos))
+        return Refusal{.problem = "the target of the request names no host"};
+    const std::string_view path = target.substr(0, target.find_first_of("?#"));
+    const bool is_path = path.starts_with('/') || path == "*" || (path.empty() && authority);
+    if (!is_path || !is_value(target) || target.find('\t') != std::string_view::npos)
+        return Refusal{.problem = "the target of the request is no path"};
+    head.request.method = method;
+    head.request.path = path.empty() ? "/" : decoded(path);
+    head.is_http_1_0 = version == "HTTP/1.0";
+    return std::nullopt;
+}
+
+std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
+    const std::size_t colon = line.find(':');
+    const std::string_view name = line.substr(0, colon);
+    if (line.size() > header_line_bytes_max)
+        return Refusal{.status = 431,
+                       .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
+    // White space before the colon, and at the beginning of a line, has been read in more than one way.
+    if (colon == std::string_view::npos || !is_token(name))
+        return Refusal{.problem = "a header has no name, or one with characters that no name has"};
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    if (!is_value(value))
+        return Refusal{.problem = "a header has control characters in it"};
+    const std::string key = in_small_letters(name);
+    const auto [entry, is_new] = headers.emplace(key, value);
+    if (is_new)
+        return std::nullopt;
+    if (key == "connection") { // a list, which may come in parts
+        entry->second.append(", ").append(value);
+    } else if (key == "host" || key == "transfer-encoding") {
+        return Refusal{.problem = fmt::format("the request has two {} headers",
+                                              key == "host" ? "Host" : "Transfer-Encoding")};
+    } else if (key == "content-length" && entry->second != value) {
+        return Refusal{.problem = "the request has two Content-Length headers that differ"};
+    }
+    return std::nullopt;
+}
+
+/// How long the body is (RFC 9112, 6.3).
+std::optional<Refusal> read_framing(RequestHead& head) {
+    const std::string_view length = head.request.header("content-length");
+    const bool is_number =
+        !length.empty() && length.find_first_not_of("0123456789") == std::string_view::npos;
+    if (head.request.headers.contains("content-length") && !is_number)
+        return Refusal{.problem = "Content-Length is no number"};
+    if (is_number) {
+        const auto read = std::from_chars(length.data(), length.data() + length.size(), head.body_bytes);
+        if (read.ec != std::errc()) // beyond every bound
+            head.body_bytes = std::numeric_limits<uint64_t>::max();
+    }
+    if (!head.request.headers.contains("transfer-encoding"))
+        return std::nullopt;
+    if (is_number)
+        return Refusal{.problem = "the request has both Content-Length and Transfer-Encoding"};
+    if (head.is_http_1_0)
+        return Refusal{.problem = "HTTP/1.0 has no Transfer-Encoding"};
+    head.is_chunked = in_small_letters(head.request.header("transfer-encoding")) == "chunked";
+    if (!head.is_chunked)
+        return Refusal{.status = 501, .problem = "of Transfer-Encoding, only chunked is known here"};
+    return std::nullopt;
+}
+
+} // namespace
+
+std::variant<RequestHead, Refusal> read_head(std::string_view text) {
+    RequestHead head;
+    std::optional<std::string_view> authority;
+    if (auto refusal = read_request_line(next_line(text), head, authority))
+        return std::move(*refusal);
+    Headers& headers = head.request.headers;
+    for (std::size_t count = 0; !text.empty(); ++count) {
+        if (count == headers_max)
+            return Refusal{.status = 431,
+                           .problem = fmt::format("the request has more than {} headers", headers_max)};
+        if (auto refusal = add_header(next_line(text), headers))
+            return std::move(*refusal);
+    }
+    if (!head.is_http_1_0 && !headers.contains("host"))
+        return Refusal{.problem = "the request has no Host header"};
+    if (authority)
+        headers["host"] = *authority;
+    if (auto refusal = read_framing(head))
+        return std::move(*refusal);
+    const std::string_view connection = head.request.header("connection");
+    head.closes_after_it =
+        lists(connection, "close") || (head.is_http_1_0 && !lists(connection, "keep-alive"));
+    head.awaits_continue =
+        !head.is_http_1_0 && in_small_letters(head.request.header("expect")) == "100-continue";
+    return head;
+}
+
+} // namespace etna::server

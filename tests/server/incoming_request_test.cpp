@@ -1,0 +1,174 @@
+// A request is put together from pieces of any length, and what follows it is left.
+
+#include "server/incoming_request.hpp"
+#include "tests/support/catch.hpp"
+
+#include <array>
+#include <random>
+
+using namespace etna::server;
+using Stage = IncomingRequest::Stage;
+
+namespace {
+
+constexpr std::size_t body_bytes_max = 100'000;
+
+IncomingBounds bounds(std::size_t bodies_bytes_max = SIZE_MAX) {
+    return {.header_bytes_max = 1000,
+            .body_bytes_max = [](const HttpRequest&) { return body_bytes_max; },
+            .bodies_bytes_max = bodies_bytes_max};
+}
+
+struct Case {
+    std::string bytes;
+    std::string body; ///< that is found in them
+    std::string rest;
+};
+
+const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\n";
+const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
+
+int status_of(const std::string& bytes) {
+    std::atomic<std::size_t> total{0};
+    IncomingRequest request(total);
+    const auto refusal = request.take(bytes, bounds());
+    return refusal ? refusal->status : 200;
+}
+
+} // namespace
+
+TEST_CASE("a request is whole at the same byte, however it is cut") {
+    const auto one =
+        GENERATE(Case{head + "\r\n", "", ""}, Case{"\r\n\r\n" + head + "\r\n", "", "GET / HT"},
+                 Case{head + "Content-Length: 5\r\n\r\nhello", "hello", "GET "},
+                 Case{head + "Content-Length: 0\r\n\r\n", "", "x"}, Case{chunked + "0\r\n\r\n", "", "G"},
+                 Case{chunked + "3\r\nabc\r\nA;name=\"v\"\r\n0123456789\r\n0 ;x\r\nTrailer: 1\r\n\r\n",
+                      "abc0123456789", "GET"});
+    for (std::size_t piece = 1; piece <= one.bytes.size(); ++piece) {
+        CAPTURE(one.bytes, piece);
+        std::atomic<std::size_t> total{0};
+        IncomingRequest request(total);
+        CHECK(request.stage() == Stage::none);
+        for (std::size_t at = 0; at < one.bytes.size(); at += piece) {
+            REQUIRE(request.stage() != Stage::whole);
+            const bool is_last = at + piece >= one.bytes.size();
+            REQUIRE(!request.take(one.bytes.substr(at, piece) + (is_last ? one.rest : ""), bounds()));
+        }
+        REQUIRE(request.stage() == Stage::whole);
+        const Arrival arrival = request.take_arrival();
+        CHECK(arrival.head.request.path == "/a");
+        CHECK(arrival.head.request.body == one.body);
+        CHECK(arrival.rest == one.rest);
+    }
+}
+
+TEST_CASE("chunks that are none are refused") {
+    for (const char* body : {"x\r\n", "\r\n", "-1\r\n", "0x1\r\na\r\n", "1\r\nab\r\n", "1 1\r\na\r\n",
+                             "3\r\nabcd\r\n", "1\r\na\n\r\n"}) {
+        CAPTURE(body);
+        CHECK(status_of(chunked + body) == 400);
+    }
+    CHECK(status_of(chunked + std::string(2000, '0')) == 400); // a size that never ends
+    CHECK(status_of(chunked + "1;" + std::string(2000, 'x') + "\r\na\r\n") == 400);
+    std::string trailer;
+    for (int i = 0; i < 100; ++i)
+        trailer += "X: " + std::string(100, 'y') + "\r\n";
+    CHECK(status_of(chunked + "0\r\n" + trailer) == 400);
+}
+
+TEST_CASE("a body beyond its bound is refused before it has come") {
+    CHECK(status_of(head + "Content-Length: 100001\r\n\r\n") == 413);
+    CHECK(status_of(head + "Content-Length: 100000\r\n\r\n") == 200);
+    CHECK(status_of(chunked + "FFFFFFFFFFFFFFFFFFFF\r\n") == 413);
+    CHECK(status_of(chunked + "1\r\na\r\n186A0\r\n") == 413);
+    CHECK(status_of(chunked + "186A0\r\n") == 200);
+}
+
+TEST_CASE("all bodies together have a bound, which small ones do not meet, and give back what they held") {
+    constexpr std::size_t small = IncomingRequest::uncounted_bytes;
+    std::atomic<std::size_t> total{0};
+    const auto post = [](std::size_t bytes) {
+        return head + "Content-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
+    };
+    {
+        IncomingRequest first(total), second(total), third(total);
+        CHECK(!first.take(post(small + 1000), bounds(1500)));
+        CHECK(total == 1000);
+        const auto refusal = second.take(post(small + 501), bounds(1500));
+        REQUIRE(refusal.has_value());
+        CHECK(refusal->status == 503);
+        CHECK(!third.take(post(small), bounds(1500)));
+        const Arrival arrival = first.take_arrival();
+        CHECK(total == 1000);
+    }
+    CHECK(total == 0);
+}
+
+TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
+    const auto wishes = [](const std::string& bytes) {
+        std::atomic<std::size_t> total{0};
+        IncomingRequest request(total);
+        REQUIRE(!request.take(bytes, bounds()));
+        const bool once = request.take_wish_to_continue();
+        CHECK(!request.take_wish_to_continue());
+        return once;
+    };
+    const std::string asking = head + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n";
+    CHECK(wishes(asking));
+    CHECK(!wishes(asking + "a"));
+    CHECK(!wishes(asking + "abc"));
+    CHECK(!wishes(head + "Content-Length: 3\r\n\r\n"));
+    CHECK(!wishes(head + "Expect: 100-continue\r\n\r\n"));
+}
+
+TEST_CASE("whatever comes, it is understood in the same way in one piece and in many") {
+    constexpr std::array words = {"POST",
+                                  "/a",
+                                  " ",
+                                  "HTTP/1.1",
+                                  "\r\n",
+                                  "\r\n\r\n",
+                                  "Host: x",
+                                  "Content-Length: ",
+                                  "Transfer-Encoding: chunked",
+                                  "3",
+                                  "0",
+                                  ";",
+                                  "abc",
+                                  ":",
+                                  "\r",
+                                  "\n",
+                                  "\t",
+                                  "0\r\n\r\n",
+                                  "3\r\n",
+                                  "%41",
+                                  "FF",
+                                  "Expect: 100-continue"};
+    const auto outcome = [](const std::string& bytes, std::size_t piece) {
+        std::atomic<std::size_t> total{0};
+        IncomingRequest request(total);
+        std::size_t at = 0;
+        for (; at < bytes.size() && request.stage() != Stage::whole; at += piece) {
+            if (const auto refusal = request.take(bytes.substr(at, piece), bounds()))
+                return std::to_string(refusal->status);
+        }
+        if (request.stage() != Stage::whole)
+            return std::string("unfinished");
+        const Arrival arrival = request.take_arrival();
+        const std::string rest = arrival.rest + bytes.substr(std::min(at, bytes.size()));
+        return "whole: " + arrival.head.request.path + "|" + arrival.head.request.body + "|" + rest;
+    };
+    std::mt19937 random(1);
+    std::size_t whole = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        std::string bytes = round % 2 == 0 ? head : chunked;
+        for (auto words_left = random() % 12; words_left > 0; --words_left)
+            bytes += words[random() % words.size()];
+        CAPTURE(bytes);
+        const std::string at_once = outcome(bytes, bytes.size());
+        whole += at_once.starts_with("whole") ? 1 : 0;
+        REQUIRE(outcome(bytes, 1) == at_once);
+        REQUIRE(outcome(bytes, 1 + random() % 7) == at_once);
+    }
+    CHECK(whole > 100);
+}

@@ -1,0 +1,81 @@
+// What requests leave in the figures and the log.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+constexpr const char* path = "/v1/completions";
+
+std::string body(const std::string& more) {
+    return R"({"prompt": "Once", "max_tokens": 6, "temperature": 0, "ignore_eos": true)" + more + "}";
+}
+
+/// A figure by its name and labels; -1: there is none.
+double figure(FakeService& service, const std::string& name) {
+    const std::string text = service.get("/metrics").body;
+    const std::size_t at = text.find("\n" + name + " ");
+    return at == std::string::npos ? -1 : std::strtod(text.c_str() + at + name.size() + 2, nullptr);
+}
+
+double of_stories(FakeService& service, const std::string& name) {
+    return figure(service, name + R"({model="stories"})");
+}
+
+} // namespace
+
+TEST_CASE("every answer that began has a time to its first token, streamed or not") {
+    FakeService service(
+        {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = std::chrono::milliseconds(2); }});
+    CHECK(service.post(path, body("")).status == 200);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 1);
+    CHECK(service.post(path, body(R"(, "stream": true)")).status == 200);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 2);
+    // Text that is held back to the end is no first token that is late.
+    CHECK(service.post(path, body(R"(, "detokenize": false)")).status == 200);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_sum") >= 3 * 0.002);
+    CHECK(service.get("/metrics").body.find("etna_time_to_first_token_seconds From a request's arrival") !=
+          std::string::npos);
+}
+
+TEST_CASE("a client that left before the first token leaves no time to it") {
+    FakeService service({});
+    REQUIRE(service.post(path, body("")).status == 200);
+    server::HttpRequest request = {
+        .method = "POST", .path = path, .headers = {{"host", "127.0.0.1"}}, .body = body("")};
+    int questions = 0;
+    request.is_client_gone = [&] { return ++questions > 1; }; // stays until its request is queued
+    service.ask(request);
+    CHECK(of_stories(service, "etna_client_disconnects_total") == 1);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 1);
+    CHECK(of_stories(service, "etna_prompt_seconds_count") == 1);
+}
+
+TEST_CASE("prompts are counted once, however many answers they have") {
+    FakeService service({});
+    const Json usage = Json::parse(service.post(path, body(R"(, "n": 3)")).body)["usage"];
+    CHECK(of_stories(service, "etna_prompt_tokens_total") == usage["prompt_tokens"].get<int>());
+    CHECK(of_stories(service, "etna_completion_tokens_total") == 18);
+    CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
+}
+
+TEST_CASE("a stream that fails after its head is counted and logged as what it failed with") {
+    FakeService service({.prepare = [](test::FakeOptions& fake, int) { fake.lost_at_step = 4; }});
+    std::vector<std::string> lines;
+    service.service().log = [&](std::string_view line) { lines.emplace_back(line); };
+    CHECK(service.post(path, body(R"(, "stream": true)")).status == 200); // its head had gone
+    REQUIRE(lines.size() == 1);
+    CHECK(lines[0].find(" error ") != std::string::npos);
+    CHECK(
+        figure(service,
+               R"(etna_requests_total{model="stories",endpoint="completions",stream="true",status="503"})") ==
+        1);
+}

@@ -1,0 +1,115 @@
+// What every request passes, whatever its endpoint.
+
+#include "server/json.hpp"
+#include "server/router.hpp"
+#include "tests/support/catch.hpp"
+
+#include <vector>
+
+using namespace etna;
+using namespace etna::server;
+
+namespace {
+
+constexpr const char* problem = "something broke";
+
+HttpReply whole(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+    return {.body = request.method};
+}
+
+/// Whose stream fails after its head, or is left by its client.
+HttpReply streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+    HttpReply reply;
+    reply.stream = [](HttpWriter& writer) { writer.write(problem); };
+    reply.final_status = [status = request.body] { return std::stoi(status); };
+    return reply;
+}
+
+class Sink : public HttpWriter {
+public:
+    bool write(std::string_view bytes) override { return text += bytes, true; }
+    PeerState peer() override { return PeerState::open; }
+
+    std::string text;
+};
+
+class Routed {
+public:
+    explicit Routed(LogFormat format) : models_({}, [](const auto&) { return Error(); }) {
+        service_.options.log_format = format;
+        service_.state = ServiceState::ready;
+        service_.log = [this](std::string_view line) { lines.emplace_back(line); };
+    }
+
+    HttpReply ask(const std::string& method, const std::string& path, const Headers& headers = {},
+                  const std::string& body = "") {
+        HttpReply reply = router_.answer({.method = method, .path = path, .headers = headers, .body = body});
+        Sink sink;
+        if (reply.stream)
+            reply.stream(sink);
+        return reply;
+    }
+    [[nodiscard]] const Router& router() const { return router_; }
+
+    std::vector<std::string> lines; ///< of the log
+
+private:
+    Metrics metrics_;
+    Models models_;
+    Service service_{.options = {}, .models = models_, .metrics = metrics_};
+    Router router_{service_,
+                   {{"GET", "/open", "", whole, RouteAccess::open},
+                    {"GET", "/both", "", whole},
+                    {"POST", "/both", "", whole},
+                    {"POST", "/stream", "", streamed}}};
+};
+
+} // namespace
+
+TEST_CASE("the log says what became of a stream after its head") {
+    Routed routed(LogFormat::json);
+    for (const auto& [status, outcome] :
+         {std::pair("200", "ok"), std::pair("503", "error"), std::pair("499", "cancelled")}) {
+        routed.ask("POST", "/stream", {}, status);
+        const Json line = Json::parse(routed.lines.back());
+        CHECK(line["status"] == 200);
+        CHECK(line["outcome"] == outcome);
+    }
+    routed.ask("GET", "/none");
+    CHECK(Json::parse(routed.lines.back())["outcome"] == "error");
+    Routed in_text(LogFormat::text);
+    in_text.ask("POST", "/stream", {}, "503");
+    CHECK(in_text.lines.back().find(" POST /stream 200 error ") != std::string::npos);
+}
+
+TEST_CASE("HEAD is taken where GET is, and told where a method is refused") {
+    Routed routed(LogFormat::text);
+    CHECK(routed.ask("HEAD", "/open").body == "HEAD");
+    const HttpReply refused = routed.ask("PUT", "/both");
+    CHECK(refused.status == 405);
+    CHECK(refused.headers.at("allow") == "GET, HEAD, POST");
+    CHECK(routed.ask("HEAD", "/stream").headers.at("allow") == "POST");
+}
+
+TEST_CASE("bodies that cannot be JSON are refused by name, and others are taken whatever their type says") {
+    Routed routed(LogFormat::text);
+    const HttpReply packed = routed.ask("POST", "/both", {{"content-encoding", "GZip"}});
+    CHECK(packed.status == 415);
+    CHECK(packed.body.find("Content-Encoding gzip") != std::string::npos);
+    CHECK(packed.headers.contains("x-request-id"));
+    CHECK(routed.ask("POST", "/both", {{"content-encoding", "identity"}}).status == 200);
+    const HttpReply parts =
+        routed.ask("POST", "/both", {{"content-type", "Multipart/Form-Data; boundary=x"}});
+    CHECK(parts.status == 415);
+    CHECK(parts.body.find("multipart/form-data") != std::string::npos);
+    for (const char* type : {"application/x-www-form-urlencoded", "application/json", "text/plain", ""})
+        CHECK(routed.ask("POST", "/both", {{"content-type", type}}).status == 200);
+}
+
+TEST_CASE("requests for open routes alone are vital") {
+    const Routed routed(LogFormat::text);
+    CHECK(routed.router().is_vital({.method = "GET", .path = "/open"}));
+    CHECK(routed.router().is_vital({.method = "HEAD", .path = "/open"}));
+    CHECK(!routed.router().is_vital({.method = "POST", .path = "/open"}));
+    CHECK(!routed.router().is_vital({.method = "GET", .path = "/both"}));
+}

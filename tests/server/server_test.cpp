@@ -1,0 +1,105 @@
+// A server from its start to its end, over a real socket; models that cannot be loaded, or not soon.
+
+#include "server/server.hpp"
+#include "tests/server/echo.hpp"
+#include "tests/server/raw_client.hpp"
+#include "tests/support/catch.hpp"
+
+#include <atomic>
+#include <thread>
+
+using namespace etna;
+using namespace etna::server;
+using namespace std::chrono_literals;
+using etna::test::contains;
+using etna::test::eventually;
+using etna::test::RawClient;
+
+namespace {
+
+Models::Options one_model() {
+    return {
+        .named = {{.name = "m", .source = {.name = "m", .path = "/secret folder/here/m.gguf", .bytes = {}}}},
+        .folder = {}};
+}
+
+std::string post(std::string_view body) {
+    return "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+/// A server that runs until it is told to stop.
+class Running {
+public:
+    explicit Running(Models::Loader loader) : models_(one_model(), std::move(loader)) {
+        auto opened = Server::open({.connection = {}, .service = {}, .drain_timeout = 200ms}, models_,
+                                   [](std::string_view) {});
+        REQUIRE(opened.has_value());
+        server_ = std::move(*opened);
+        thread_ = std::thread([this] { end_ = server_->run([this] { return should_stop_.load(); }); });
+    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() { stop(); }
+
+    [[nodiscard]] int port() const { return server_->port(); }
+
+    ServerEnd stop() {
+        should_stop_ = true;
+        if (thread_.joinable())
+            thread_.join();
+        return end_;
+    }
+
+private:
+    Models models_;
+    std::unique_ptr<Server> server_;
+    std::atomic<bool> should_stop_{false};
+    ServerEnd end_ = ServerEnd::whole;
+    std::thread thread_;
+};
+
+} // namespace
+
+TEST_CASE("a server ends within seconds of its drain, whatever its model is doing") {
+    std::atomic<bool> is_begun{false}, may_end{false};
+    Running running([&](const store::ModelSource&) {
+        is_begun = true;
+        while (!may_end)
+            std::this_thread::sleep_for(1ms);
+        return Error{ErrorKind::io, "told to end"};
+    });
+    RawClient client(running.port());
+    client.send(post(R"({"prompt": "a"})"));
+    REQUIRE(eventually([&] { return is_begun.load(); }));
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK(running.stop() == ServerEnd::abandoned);
+    CHECK(std::chrono::steady_clock::now() - begin < 10s);
+    CHECK(contains(client.read_all(), "HTTP/1.1 503 "));
+    may_end = true;
+}
+
+TEST_CASE("a server with nothing at work ends whole, and tells those who ask in the meantime") {
+    Running running([](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
+    RawClient client(running.port());
+    client.send("GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    CHECK(contains(client.read_until("}"), "200 OK"));
+    CHECK(running.stop() == ServerEnd::whole);
+    CHECK(client.is_closed(5s));
+}
+
+TEST_CASE("clients are not told where models lie") {
+    for (const ErrorKind kind :
+         {ErrorKind::io, ErrorKind::corrupt, ErrorKind::not_found, ErrorKind::unsupported}) {
+        Running running([&](const store::ModelSource& source) {
+            return Error{kind, source.path.string() + ": bad; see " + source.path.parent_path().string() +
+                                   "/config.json"};
+        });
+        RawClient client(running.port());
+        client.send(post(R"({"prompt": "a"})"));
+        const std::string text = client.read_all();
+        CAPTURE(text);
+        CHECK(contains(text, "m.gguf: bad; see config.json"));
+        CHECK(!contains(text, "secret"));
+    }
+}
