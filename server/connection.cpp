@@ -11,6 +11,7 @@
 #include <exception>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -201,7 +202,10 @@ public:
     [[nodiscard]] int port() const { return port_; }
 
     void run() {
-        listen_after_bind();
+        is_listening_ = true;
+        if (!is_stopping_)
+            listen_after_bind();
+        is_listening_ = false;
         parking_->stop();
     }
 
@@ -209,7 +213,11 @@ public:
 
     void stop() {
         is_stopping_ = true;
-        httplib::Server::stop();
+        while (is_listening_) { // the library stops once, and not before it has begun
+            if (is_running() && !is_told_to_stop_.exchange(true))
+                httplib::Server::stop();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
     }
 
     void abort() {
@@ -304,7 +312,9 @@ private:
     const ConnectionOptions options_;
     const ConnectionHandlers handlers_;
     int port_ = 0;
+    std::atomic<bool> is_listening_{false};
     std::atomic<bool> is_stopping_{false};
+    std::atomic<bool> is_told_to_stop_{false};
     std::mutex mutex_;
     std::set<Connection*> at_work_;
     std::unique_ptr<TlsContext> tls_; ///< null: no TLS; goes after all connections

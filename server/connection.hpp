@@ -70,8 +70,8 @@ public:
     /// Serves until stop(). Blocking.
     void run();
 
-    /// Takes no more connections, closes those that have no request at work, and lets run() return.
-    /// Thread-safe, idempotent.
+    /// Takes no more connections, closes those that have no request at work, and lets run() return, as soon
+    /// as it is called where it has not been yet. Thread-safe, idempotent.
     void stop();
 
     /// Blocks until no request is at work, or `limit` has passed. False where some are: to destroy the object

@@ -114,15 +114,10 @@ void Parking::watch_over(Parked parked) {
 void Parking::watch() {
     constexpr std::size_t events_max = 256;
     std::array<epoll_event, events_max> events{};
-    while (true) {
+    // The end is looked for after the wake-up is taken and before the next wait: stop() raises it first and
+    // wakes then, so that one of the two is seen.
+    while (!is_at_end()) {
         const int count = ::epoll_wait(epoll_.descriptor(), events.data(), events_max, wait_ms());
-        {
-            const std::scoped_lock lock(mutex_);
-            if (is_ending_) {
-                parked_.clear();
-                return;
-            }
-        }
         for (int i = 0; i < count; ++i) {
             if (events[static_cast<std::size_t>(i)].data.fd == wake_.descriptor()) {
                 eventfd_t ignored = 0;
@@ -135,10 +130,17 @@ void Parking::watch() {
     }
 }
 
+bool Parking::is_at_end() {
+    const std::scoped_lock lock(mutex_);
+    if (is_ending_)
+        parked_.clear();
+    return is_ending_;
+}
+
 void Parking::resume(int descriptor) {
     std::unique_lock lock(mutex_);
     const auto found = parked_.find(descriptor);
-    if (found == parked_.end())
+    if (found == parked_.end() || is_ending_)
         return;
     Parked parked = std::move(found->second);
     parked_.erase(found);

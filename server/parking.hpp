@@ -82,6 +82,7 @@ private:
     Parking(Options options, OnRequest on_request, OnRefusal on_refusal, Socket epoll, Socket wake);
 
     void watch();
+    [[nodiscard]] bool is_at_end(); ///< everything parked is closed then
     void resume(int descriptor);
     void read_on(Parked parked);
     [[nodiscard]] Next read(Parked& parked);

@@ -255,3 +255,12 @@ TEST_CASE("what is at work when the server stops is finished") {
     echo.reset();
     CHECK(contains(client.read_all(), "two"));
 }
+
+TEST_CASE("a server that is told to stop does, whatever it is doing at that moment") {
+    for (int round = 0; round < 1000; ++round) {
+        const Echo echo;
+        RawClient client(echo.port());
+        client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+        std::this_thread::sleep_for(std::chrono::microseconds(round % 100 * 5));
+    }
+}

@@ -135,13 +135,17 @@ std::string decimal_digits(std::string_view digits, int base) {
 
 std::string rounded_text(const std::string& decimal, std::size_t places) {
     const bool is_negative = decimal[0] == '-';
-    std::string digits = "0" + decimal.substr(is_negative ? 1 : 0); // room for a carry
+    std::string digits(1, '0'); // room for a carry
+    digits.append(decimal, is_negative ? 1 : 0);
     if (places > digits.size())
         return "0";
     const std::size_t kept = digits.size() - places;
     const std::string dropped = digits.substr(kept);
     digits.resize(kept);
-    const int half = dropped.empty() ? -1 : order(dropped, "5" + std::string(places - 1, '0'));
+    std::string middle(places, '0');
+    if (places > 0)
+        middle[0] = '5';
+    const int half = places == 0 ? -1 : order(dropped, middle);
     const bool is_odd = !digits.empty() && (digits.back() - '0') % 2 == 1;
     if (half > 0 || (half == 0 && is_odd)) {
         const std::size_t place = digits.find_last_not_of('9');
@@ -152,7 +156,10 @@ std::string rounded_text(const std::string& decimal, std::size_t places) {
     const std::size_t first = digits.find_first_not_of('0');
     if (first == std::string::npos)
         return "0";
-    return (is_negative ? "-" : "") + digits.substr(first);
+    digits.erase(0, first);
+    if (is_negative)
+        digits.insert(digits.begin(), '-');
+    return digits;
 }
 
 std::string whole_text(double number) {

@@ -26,7 +26,7 @@ std::string in_case(std::string text, char type) {
 /// With a point, as the alternate form always has one.
 std::string with_point(std::string text) {
     if (text.find('.') == std::string::npos)
-        text.insert(std::min(text.find('e'), text.size()), ".");
+        text.insert(std::min(text.find('e'), text.size()), 1, '.');
     return text;
 }
 

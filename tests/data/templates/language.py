@@ -64,6 +64,13 @@ i.imag | f.imag | i.denominator | i.conjugate() | i.bit_count() | f.real | t.num
 'a'.maketrans('ab', 'c') | 'abc'.translate({97: 98}) | 'abc'.translate({97: 'é'}) | 'abc'.translate({97: 1.5}) | '%a' % 'é😀' | '{!a}'.format('é')
 '%#g' % 1 | '%#.0f' % 1 | '{:#x}'.format(255) | '{:c}'.format(65) | 'a\N{DIGIT ONE' | '\u00e9\x41\101' | 'a\é' | '%s' % 1e400 | '%d' % 1e400
 '%d' % 1e20
+'{:012,}'.format(1234567) | '{:#012x}'.format(255) | '{:_x}'.format(65535) | '{:,x}'.format(1) | '{:,n}'.format(1.5) | '{:=+012.2f}'.format(0)
+'{:^010.1f}'.format(2.5) | '{:*=+9,}'.format(-1234) | '%#.2x' % 255 | '%#.3o' % -8 | '% 012.7d' % 5 | '%+.3d' % 5 | '%-#8x|' % 255
+'{:.0}'.format(1.5) | '{:.3}'.format(123.0) | '{:.3}'.format(12.0) | '{:#.2g}'.format(25.3) | '{:#.0e}'.format(1.0) | '{:#}'.format(1e22)
+'%#.1G' % 0 | 123456789012345678|round(-3) | -25|round(-1) | 35|round(-1) | 123456789012345678905|round(-1) | 95|round(-2) | 4|round(-1)
+9007199254740993|round(1, 'floor') | -0.3|round(0, 'ceil') | (-2) // (-1e20) | -1e20|filesizeformat | 1e-400 | 18446744073709551615|float
+('<a>'|safe).replace('<', '[') | ('<'|safe).center(5, '<') | ('<'|safe).replace('<', '>') | ('<a>'|safe).strip('<') | l[1:18446744073709551615]
+'ab'.find('b', -18446744073709551615)
 """.strip().replace("\n", " | ")  # fmt: skip
 
 FILTERS = r"""
@@ -139,6 +146,9 @@ TEMPLATES = [
     "{% block a %}x{{ i }}{% endblock %}{{ self.a() }}{{ self['a']() }}{{ self.a.name }}{{ self.b }}", "{{ self.a() }}{% set q = 5 %}{% block a %}{{ q }}{% endblock %}", "{{ self }}", "{{ self.nosuch() }}",
     "{% set v = 1 %}{% block a %}{{ v }}{% set v = 2 %}{{ v }}{% endblock %}{{ v }}", "{% for v in l %}{% block a %}[{{ v }}]{% endblock %}{% endfor %}", "{% for v in l %}{% block a scoped %}[{{ v }}]{% endblock %}{% endfor %}",
     "{% block a %}{% block b %}y{{ self.c() }}{% endblock %}{% endblock %}{% block c %}z{% endblock %}{{ self.b() }}", "{% if false %}{% block a %}x{% endblock %}{% endif %}{{ self.a() }}", "{% set self = 1 %}{{ self }}",
+    "{% for v in l %}{% block a scoped %}{{ loop.index }}{% endblock %}{% endfor %}", "{% block a %}{% for v in l %}{% block b scoped %}{{ v }}{{ loop.last }}{% endblock %}{% endfor %}{% endblock %}",
+    "{% for v in l %}{% block a %}{{ loop }}{% endblock %}{% endfor %}", "{% for v in l %}{% block k scoped %}{{ i }}{% endblock %}{% endfor %}{% set i = 1 %}{{ self.k() }}",
+    "{% block a scoped %}{{ v }}{% set v = 2 %}{{ v }}{% endblock %}{% set v = 1 %}{{ self.a() }}",
     "{% block a %}1{% endblock %}{% block a %}2{% endblock %}", "{% block a required %} {# c #} {% endblock %}", "{% block a required %}x{% endblock %}", "{% block a-b %}{% endblock %}", "{% block a %}{{ super() }}{% endblock %}",
     "{% block a %}{{ super }}|{{ self.a.super }}{% endblock a %}", "{% block a %}x{% endblock b %}", "{% macro m(x) %}{% block a %}{{ x }}{% endblock %}{% endmacro %}{{ m(1) }}", "{{ self.a|length }}{% block a %}{% endblock %}",
     "{% generation %}a{% set q = 4 %}{{ q }}{% endgeneration %}{{ q }}", "{% for x in l %}{% generation %}{{ x }}{{ loop.index }}{% endgeneration %}{% endfor %}", "  {% generation %}\n  a\n  {% endgeneration %}\nb",
