@@ -115,9 +115,14 @@ describe('log-probabilities of a completion', () => {
     assert.equal(choice.logprobs.token_logprobs.length, 12);
   });
 
-  // Those of a prompt are not computed yet: better no answer than half of one.
-  it('of an echoed prompt are refused', () =>
-    assert.rejects(complete({ ...STORY, echo: true, logprobs: 2 }), (error) => error.status === 400 && error.param === 'logprobs'));
+  it('of an echoed prompt come first, and nothing made its first token likely', async () => {
+    const [choice] = (await complete({ ...STORY, echo: true, logprobs: 2 })).choices;
+    const { tokens, token_logprobs: values, top_logprobs: top, text_offset: offsets } = choice.logprobs;
+    assert.equal(tokens.join(''), choice.text);
+    assert.deepEqual([values[0], top[0], offsets[0]], [null, null, 0]);
+    assert.ok(choice.text.startsWith(STORY.prompt));
+    assert.ok(values.slice(1).every((value) => value <= 0));
+  });
 
   it('stream', async () => {
     const asked = { ...STORY, logprobs: 1 };
