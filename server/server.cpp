@@ -56,8 +56,8 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
 }
 
 ServerEnd Server::run(const std::function<bool()>& should_stop) {
+    service_.state = ServiceState::ready; // first: connections may be waiting, and would be told "starting"
     std::thread serving([this] { listener_->run(); });
-    service_.state = ServiceState::ready;
     while (!should_stop())
         std::this_thread::sleep_for(stop_poll);
     const auto tell = [&](std::string_view what) {
