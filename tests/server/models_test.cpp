@@ -1,4 +1,5 @@
 // Which models are in memory.
+#include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 
@@ -41,11 +42,17 @@ TEST_CASE("a model at work stays when memory is short, and who asks for another 
     FakeService service({.names = {"a", "b"},
                          .models_that_fit = 1,
                          .prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 1ms; }});
+    const auto running = [&](int count) { // the engine tells it after the step
+        return test::eventually([&] {
+            const std::string told = "etna_requests_running{model=\"a\"} " + std::to_string(count) + "\n";
+            return service.get("/metrics").body.find(told) != std::string::npos;
+        });
+    };
     REQUIRE(ask(service, "a") == 200);
+    REQUIRE(running(0));
     int status = 0;
     std::thread busy([&] { status = ask(service, "a", 400); });
-    while (service.get("/metrics").body.find("etna_requests_running{model=\"a\"} 1\n") == std::string::npos)
-        std::this_thread::sleep_for(1ms);
+    CHECK(running(1));
     CHECK(ask(service, "b") == 503);
     busy.join();
     CHECK(status == 200);
