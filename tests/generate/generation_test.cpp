@@ -28,6 +28,20 @@ std::string text_of(const Model& model, const Request& request) {
     return events.text();
 }
 
+constexpr const char* tools_template = "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}"
+                                       "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+/// A question with one tool, which has to be called; empty: any.
+Request demanding(const std::string& tool) {
+    Request request;
+    request.prompt = chat::Conversation{
+        .messages = {{.role = chat::Role::user, .content = "Weather?"}},
+        .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
+        .demanded_tool = tool};
+    request.sampling.temperature = 0.0F;
+    return request;
+}
+
 } // namespace
 
 TEST_CASE("choices come side by side, each with its own seed and end") {
@@ -185,14 +199,8 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
 TEST_CASE("a demanded call is begun for the model, and told as its own") {
     const Model model = test::model_that_says(R"( {"city": "Oslo"}}
 </tool_call>)",
-                                              "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}{% "
-                                              "for m in messages %}{{ m.content }}{% endfor %}");
-    Request request;
-    request.prompt = chat::Conversation{
-        .messages = {{.role = chat::Role::user, .content = "Weather?"}},
-        .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
-        .demanded_tool = "get_weather"};
-    request.sampling.temperature = 0.0F;
+                                              tools_template);
+    Request request = demanding("get_weather");
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     CHECK(generation->prompt_text().ends_with("<tool_call>\n{\"name\": \"get_weather\", \"arguments\":"));
@@ -243,14 +251,8 @@ TEST_CASE("several requests begin together, and their choices are numbered throu
 TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text") {
     const Model model = test::model_that_says(R"(get_weather", "arguments": {"city": "Oslo"}}
 </tool_call>)",
-                                              "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}{% "
-                                              "for m in messages %}{{ m.content }}{% endfor %}");
-    Request request;
-    request.prompt = chat::Conversation{
-        .messages = {{.role = chat::Role::user, .content = "Weather?"}},
-        .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
-        .demanded_tool = ""};
-    request.sampling.temperature = 0.0F;
+                                              tools_template);
+    Request request = demanding("");
     const auto text_of_events = [&](const Request& asked) {
         std::string text;
         REQUIRE(generate::generate(model, asked, [&](const Event& event) {
