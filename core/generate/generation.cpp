@@ -207,7 +207,8 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     choice.is_reported = true;
     if (last.error && !choice.is_cancelled)
         return *last.error;
-    const auto end_token = choice.is_empty ? std::nullopt : last.end_token;
+    // What the engine still made of a cancelled answer, its end among it, is not the answer's.
+    const auto end_token = choice.is_empty || choice.is_cancelled ? std::nullopt : last.end_token;
     choice.answer.finish(end_token);
     Finished finished;
     finished.finish_reason = choice.reason(last);

@@ -5,8 +5,10 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <map>
+#include <thread>
 
 using namespace etna;
 using namespace etna::generate;
@@ -271,6 +273,32 @@ TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text
     request.max_tokens.reset();
     request.stop = {"weather"}; // ends the call as well, before its name is whole
     CHECK(text_of_events(request).empty());
+}
+
+TEST_CASE("an end that the model reached after a stop string is not the answer's") {
+    const Model model = test::model_that_says(R"(get_weather", "arguments": {}}</tool_call>)", tools_template);
+    Request request = demanding("");
+    request.stop = {"weather"};
+    auto generation = Generation::begin(model, request);
+    REQUIRE(generation.has_value());
+    const auto wait_for_the_end = [&] { // of the model; only then does the answer read
+        const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (model.engine().load().running + model.engine().load().waiting > 0 &&
+               std::chrono::steady_clock::now() < limit)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return false;
+    };
+    Finished last;
+    const auto sink = [&](uint32_t, const Event& event) {
+        if (const auto* output = std::get_if<chat::output::Event>(&event))
+            CHECK(output->kind != chat::output::EventKind::call_broken);
+        if (const auto* finished = std::get_if<Finished>(&event))
+            last = *finished;
+        return Flow::go_on;
+    };
+    REQUIRE(generation->finish(sink, wait_for_the_end).has_value());
+    CHECK(last.finish_reason == FinishReason::stop);
+    CHECK(last.matched == "weather");
 }
 
 TEST_CASE("a text that the context cannot hold is refused by its length, before it is cut") {
