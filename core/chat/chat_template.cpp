@@ -1,6 +1,7 @@
 #include "core/chat/chat_template.hpp"
 
 #include "core/chat/habits.hpp"
+#include "core/chat/jinja/containers.hpp"
 #include "core/chat/jinja/from_json.hpp"
 #include "core/chat/request_private.hpp"
 
@@ -9,18 +10,10 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Members of a request that templates read as variables of the same name.
 constexpr std::array variables = {"messages",        "tools",    "documents",        "add_generation_prompt",
                                   "enable_thinking", "thinking", "reasoning_effort", "continue_final_message",
                                   "bos_token",       "eos_token"};
-
-Status add(jinja::Input& input, const std::string& name, const Json& value) {
-    ETNA_TRY(auto converted, jinja::from_json(text_of(value)));
-    input.variables.emplace_back(name, std::move(converted));
-    return {};
-}
 
 } // namespace
 
@@ -32,21 +25,24 @@ Result<ChatTemplate> ChatTemplate::create(std::string_view text, SpecialText spe
 }
 
 Result<std::string> ChatTemplate::render(std::string_view request_json, int64_t now_unix_s) const {
-    ETNA_TRY(const Json request, parse_request(request_json));
+    ETNA_CHECK(parse_request(request_json));
+    // Read again, as nlohmann's numbers would round an integer of more than 64 bits.
+    ETNA_TRY(const auto request, jinja::from_json(request_json, request_nesting_max));
     // Of two variables with one name the later counts.
     jinja::Input input = {.variables = {{"add_generation_prompt", jinja::Value(true)},
                                         {"bos_token", jinja::Value(special_.bos)},
                                         {"eos_token", jinja::Value(special_.eos)}},
                           .now_unix_s = now_unix_s};
     for (const char* name : variables) {
-        if (const auto member = request.find(name); member != request.end())
-            ETNA_CHECK(add(input, name, *member));
+        if (const jinja::Value* member = request.dict()->find(std::string_view(name)))
+            input.variables.emplace_back(name, *member);
     }
-    if (const auto more = request.find("chat_template_kwargs"); more != request.end() && !more->is_null()) {
-        if (!more->is_object())
+    const jinja::Value* more = request.dict()->find(std::string_view("chat_template_kwargs"));
+    if (more != nullptr && !more->is(jinja::Type::none)) {
+        if (!more->is(jinja::Type::dict))
             return Error{ErrorKind::invalid_argument, "`chat_template_kwargs` is no object"};
-        for (const auto& [name, value] : more->items())
-            ETNA_CHECK(add(input, name, value));
+        for (const auto& [name, value] : more->dict()->entries)
+            input.variables.emplace_back(name.string(), value);
     }
     return template_.render(input);
 }

@@ -222,3 +222,12 @@ TEST_CASE("variables of the request reach the template, later ones first") {
                       0)
               .value() == "<s>|E|False|kept|1970-01-01|True");
 }
+
+TEST_CASE("numbers of a request keep all their digits") {
+    const ChatTemplate chat_template = made("{{ messages[0].n }} {{ more }}");
+    CHECK(chat_template
+              .render(R"({"messages": [{"role": "user", "content": "", "n": 123456789012345678901234567890}],
+                          "chat_template_kwargs": {"more": -18446744073709551617}})",
+                      0)
+              .value() == "123456789012345678901234567890 -18446744073709551617");
+}

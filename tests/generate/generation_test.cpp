@@ -276,7 +276,8 @@ TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text
 }
 
 TEST_CASE("an end that the model reached after a stop string is not the answer's") {
-    const Model model = test::model_that_says(R"(get_weather", "arguments": {}}</tool_call>)", tools_template);
+    const Model model =
+        test::model_that_says(R"(get_weather", "arguments": {}}</tool_call>)", tools_template);
     Request request = demanding("");
     request.stop = {"weather"};
     auto generation = Generation::begin(model, request);
