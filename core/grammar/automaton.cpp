@@ -1,0 +1,201 @@
+#include "core/grammar/automaton.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Whether each state can reach an accepting one.
+std::vector<bool> live_states(const Automaton& a) {
+    std::vector<std::vector<uint32_t>> sources(a.state_count());
+    for (uint32_t state = 0; state < a.state_count(); ++state) {
+        for (uint32_t c = 0; c < a.class_count; ++c) {
+            if (const uint32_t target = a.targets[state * a.class_count + c]; target != Automaton::dead)
+                sources[target].push_back(state);
+        }
+    }
+    std::vector<bool> live = a.accepts;
+    std::vector<uint32_t> open;
+    for (uint32_t state = 0; state < a.state_count(); ++state) {
+        if (live[state])
+            open.push_back(state);
+    }
+    while (!open.empty()) {
+        const uint32_t state = open.back();
+        open.pop_back();
+        for (const uint32_t source : sources[state]) {
+            if (!live[source]) {
+                live[source] = true;
+                open.push_back(source);
+            }
+        }
+    }
+    return live;
+}
+
+/// A number for each state, the same for states that accept the same strings; dead states have none.
+std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& live) {
+    std::vector<uint32_t> block(a.state_count());
+    for (uint32_t state = 0; state < a.state_count(); ++state) {
+        if (!live[state]) {
+            block[state] = Automaton::dead;
+        } else {
+            block[state] = a.accepts[state] ? 1 : 0;
+        }
+    }
+    for (std::size_t count = 0;;) {
+        std::map<std::vector<uint32_t>, uint32_t> known;
+        std::vector<uint32_t> finer(a.state_count(), Automaton::dead);
+        std::vector<uint32_t> signature(a.class_count + 1);
+        for (uint32_t state = 0; state < a.state_count(); ++state) {
+            if (block[state] == Automaton::dead)
+                continue;
+            signature[0] = block[state];
+            for (uint32_t c = 0; c < a.class_count; ++c) {
+                const uint32_t target = a.targets[state * a.class_count + c];
+                signature[c + 1] = target == Automaton::dead ? target : block[target];
+            }
+            finer[state] = known.try_emplace(signature, static_cast<uint32_t>(known.size())).first->second;
+        }
+        block = std::move(finer);
+        if (known.size() == count)
+            return block;
+        count = known.size();
+    }
+}
+
+/// Joins classes whose columns are equal, in the order in which bytes meet them.
+void join_classes(Automaton& a) {
+    std::map<std::vector<uint32_t>, uint8_t> known;
+    std::vector<uint8_t> joined(a.class_count);
+    std::vector<uint32_t> kept;
+    std::array<uint8_t, 256> class_of = {};
+    std::vector<bool> is_seen(a.class_count);
+    for (std::size_t byte = 0; byte < class_of.size(); ++byte) {
+        const uint8_t old = a.class_of[byte];
+        if (!is_seen[old]) {
+            is_seen[old] = true;
+            std::vector<uint32_t> column(a.state_count());
+            for (uint32_t state = 0; state < a.state_count(); ++state)
+                column[state] = a.targets[state * a.class_count + old];
+            const auto [place, is_new] =
+                known.try_emplace(std::move(column), static_cast<uint8_t>(known.size()));
+            if (is_new)
+                kept.push_back(old);
+            joined[old] = place->second;
+        }
+        class_of[byte] = joined[old];
+    }
+    std::vector<uint32_t> targets;
+    targets.reserve(a.state_count() * kept.size());
+    for (uint32_t state = 0; state < a.state_count(); ++state) {
+        for (const uint32_t c : kept)
+            targets.push_back(a.targets[state * a.class_count + c]);
+    }
+    a.class_of = class_of;
+    a.class_count = static_cast<uint32_t>(kept.size());
+    a.targets = std::move(targets);
+}
+
+/// Numbers states in the order of a walk from the first, so that equal sets give equal automata.
+Automaton in_order(const Automaton& a, const std::vector<uint32_t>& block) {
+    Automaton result;
+    result.class_of = a.class_of;
+    result.class_count = a.class_count;
+    if (a.state_count() == 0 || block[0] == Automaton::dead)
+        return result;
+    std::unordered_map<uint32_t, uint32_t> number_of = {{block[0], 0}};
+    std::vector<uint32_t> first_of = {0}; // a state of the old automaton for each new one
+    for (std::size_t at = 0; at < first_of.size(); ++at) {
+        const uint32_t state = first_of[at];
+        result.accepts.push_back(a.accepts[state]);
+        for (uint32_t c = 0; c < a.class_count; ++c) {
+            const uint32_t target = a.targets[state * a.class_count + c];
+            if (target == Automaton::dead || block[target] == Automaton::dead) {
+                result.targets.push_back(Automaton::dead);
+                continue;
+            }
+            const auto [place, is_new] =
+                number_of.try_emplace(block[target], static_cast<uint32_t>(number_of.size()));
+            if (is_new)
+                first_of.push_back(target);
+            result.targets.push_back(place->second);
+        }
+    }
+    return result;
+}
+
+} // namespace
+
+Automaton minimised(const Automaton& raw) {
+    Automaton sorted = raw;
+    join_classes(sorted); // first, as the walk of in_order() follows the classes
+    Automaton result = in_order(sorted, blocks_of(sorted, live_states(sorted)));
+    join_classes(result);
+    return result;
+}
+
+Result<Automaton> intersection(const Automaton& a, const Automaton& b) {
+    Automaton product;
+    std::map<std::pair<uint8_t, uint8_t>, uint8_t> classes;
+    std::vector<std::pair<uint8_t, uint8_t>> pairs;
+    for (std::size_t byte = 0; byte < product.class_of.size(); ++byte) {
+        const std::pair pair{a.class_of[byte], b.class_of[byte]};
+        const auto [place, is_new] = classes.try_emplace(pair, static_cast<uint8_t>(classes.size()));
+        if (is_new)
+            pairs.push_back(pair);
+        product.class_of[byte] = place->second;
+    }
+    product.class_count = static_cast<uint32_t>(pairs.size());
+    if (a.state_count() == 0 || b.state_count() == 0)
+        return product;
+    std::unordered_map<uint64_t, uint32_t> number_of = {{0, 0}};
+    std::vector<std::pair<uint32_t, uint32_t>> states = {{0, 0}};
+    for (std::size_t at = 0; at < states.size(); ++at) {
+        const auto [left, right] = states[at];
+        product.accepts.push_back(a.accepts[left] && b.accepts[right]);
+        for (const auto& [left_class, right_class] : pairs) {
+            const uint32_t to_left = a.targets[left * a.class_count + left_class];
+            const uint32_t to_right = b.targets[right * b.class_count + right_class];
+            if (to_left == Automaton::dead || to_right == Automaton::dead) {
+                product.targets.push_back(Automaton::dead);
+                continue;
+            }
+            const auto [place, is_new] = number_of.try_emplace((uint64_t{to_left} << 32) | to_right,
+                                                               static_cast<uint32_t>(states.size()));
+            if (is_new)
+                states.emplace_back(to_left, to_right);
+            product.targets.push_back(place->second);
+        }
+        if (states.size() > automaton_states_max) {
+            return Error{ErrorKind::unsupported,
+                         fmt::format("two patterns together need more than {} states", automaton_states_max),
+                         "shorten their bounds or keep one of them"};
+        }
+    }
+    return minimised(product);
+}
+
+Result<Automaton> complement(const Automaton& a) {
+    Automaton all = a;
+    const uint32_t sink = a.state_count();
+    if (sink >= automaton_states_max)
+        return Error{ErrorKind::unsupported, "a pattern is too large to be excluded", "shorten its bounds"};
+    all.targets.resize(std::size_t{sink + 1} * all.class_count, Automaton::dead);
+    for (uint32_t& target : all.targets) {
+        if (target == Automaton::dead)
+            target = sink;
+    }
+    all.accepts.push_back(false);
+    all.accepts.flip();
+    return minimised(all);
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "core/base/result.hpp"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace etna::grammar {
+
+/// A deterministic automaton over bytes, with the fewest states that its set of strings needs, all of which
+/// lead to an accepting one: whoever walks it is never lost. State 0 is the first; an automaton without
+/// states accepts nothing.
+struct Automaton {
+    static constexpr uint32_t dead = UINT32_MAX; ///< where no string of the set goes
+
+    std::array<uint8_t, 256> class_of = {}; ///< bytes of one class lead to the same states
+    uint32_t class_count = 1;
+    std::vector<uint32_t> targets; ///< [state][class]
+    std::vector<bool> accepts;     ///< [state]
+
+    [[nodiscard]] uint32_t state_count() const { return static_cast<uint32_t>(accepts.size()); }
+    [[nodiscard]] uint32_t next(uint32_t state, uint8_t byte) const {
+        return targets[state * class_count + class_of[byte]];
+    }
+    bool operator==(const Automaton&) const = default;
+};
+
+/// States that an automaton may have while it is made.
+constexpr uint32_t automaton_states_max = 1U << 16;
+
+/// The strings that both accept. Errors: unsupported (more than automaton_states_max states on the way).
+Result<Automaton> intersection(const Automaton& a, const Automaton& b);
+
+/// All strings but those of `a`. Errors: as intersection().
+Result<Automaton> complement(const Automaton& a);
+
+/// `raw` without states that are not reached or lead nowhere, and with the fewest states and classes.
+/// `raw.targets` may hold `dead`. Source: Moore, Gedanken-experiments on sequential machines (1956).
+Automaton minimised(const Automaton& raw);
+
+} // namespace etna::grammar

@@ -1,0 +1,216 @@
+#include "core/grammar/language.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+std::size_t hash_of(const Node& node) {
+    std::size_t hash = static_cast<std::size_t>(node.kind);
+    const auto mix = [&hash](uint64_t value) { // Knuth's multiplier, TAOCP volume 3, 6.4
+        hash = (hash ^ value) * 0x9E3779B97F4A7C15;
+        hash ^= hash >> 32;
+    };
+    for (const uint64_t word : node.set.words)
+        mix(word);
+    for (const Expression child : node.children)
+        mix(child);
+    mix((uint64_t{node.least} << 32) | node.most);
+    mix((uint64_t{node.index} << 32) | node.state);
+    return hash;
+}
+
+} // namespace
+
+Language::Language(std::size_t expressions_max)
+    : expressions_max_(std::max<std::size_t>(expressions_max, 2)) {
+    add({.kind = Kind::no_string});
+    add({.kind = Kind::empty_string});
+}
+
+Expression Language::add(Node node) {
+    const std::size_t hash = hash_of(node);
+    const auto [begin, end] = by_hash_.equal_range(hash);
+    for (auto same = begin; same != end; ++same) {
+        if (nodes_[same->second] == node)
+            return same->second;
+    }
+    if (nodes_.size() >= expressions_max_) {
+        is_full_ = true;
+        return nothing;
+    }
+    const auto number = static_cast<Expression>(nodes_.size());
+    nullable_.push_back(nullable_of(node));
+    nodes_.push_back(std::move(node));
+    transitions_.emplace_back();
+    by_hash_.emplace(hash, number);
+    return number;
+}
+
+Expression Language::bytes(const ByteSet& set) {
+    return set.is_empty() ? nothing : add({.kind = Kind::bytes, .set = set});
+}
+
+Expression Language::literal(std::string_view text) {
+    Expression result = empty;
+    for (auto byte = text.rbegin(); byte != text.rend(); ++byte)
+        result = sequence(bytes(ByteSet::one(static_cast<uint8_t>(*byte))), result);
+    return result;
+}
+
+Expression Language::sequence(Expression first, Expression second) {
+    if (first == nothing || second == nothing)
+        return nothing;
+    if (first == empty)
+        return second;
+    if (second == empty)
+        return first;
+    // (a b) c is kept as a (b c), however long a b is.
+    std::vector<Expression> heads;
+    while (nodes_[first].kind == Kind::sequence) {
+        heads.push_back(nodes_[first].children[0]);
+        first = nodes_[first].children[1];
+    }
+    Expression result = add({.kind = Kind::sequence, .children = {first, second}});
+    for (auto head = heads.rbegin(); head != heads.rend() && result != nothing; ++head)
+        result = add({.kind = Kind::sequence, .children = {*head, result}});
+    return result;
+}
+
+Expression Language::sequence(std::span<const Expression> parts) {
+    Expression result = empty;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part)
+        result = sequence(*part, result);
+    return result;
+}
+
+Expression Language::either(Expression a, Expression b) {
+    const std::array both = {a, b};
+    return either(both);
+}
+
+Expression Language::either(std::span<const Expression> alternatives) {
+    std::vector<Expression> all;
+    ByteSet set;
+    const auto take = [&](Expression one) {
+        if (nodes_[one].kind == Kind::bytes) {
+            set |= nodes_[one].set;
+        } else if (one != nothing) {
+            all.push_back(one);
+        }
+    };
+    for (const Expression one : alternatives) {
+        if (nodes_[one].kind == Kind::either) {
+            for (const Expression inner : nodes_[one].children)
+                take(inner);
+        } else {
+            take(one);
+        }
+    }
+    if (!set.is_empty())
+        all.push_back(bytes(set));
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    if (all.size() > 1 && all.front() == empty && // it is there already
+        std::any_of(all.begin() + 1, all.end(), [&](Expression e) { return nullable_[e] == Nullable::yes; }))
+        all.erase(all.begin());
+    if (all.empty())
+        return nothing;
+    if (all.size() == 1)
+        return all.front();
+    return add({.kind = Kind::either, .children = std::move(all)});
+}
+
+Expression Language::repeat(Expression item, uint32_t least, uint32_t most) {
+    assert(least <= most);
+    if (most == 0 || item == empty)
+        return empty;
+    if (item == nothing)
+        return least == 0 ? empty : nothing;
+    if (nullable_[item] == Nullable::yes)
+        least = 0; // as many as one likes may be empty
+    if (least == 1 && most == 1)
+        return item;
+    if (least == 0 && most == 1)
+        return optional(item);
+    return add({.kind = Kind::repeat, .children = {item}, .least = least, .most = most});
+}
+
+Expression Language::unit(Expression content) {
+    switch (nodes_[content].kind) {
+    case Kind::no_string:
+    case Kind::empty_string:
+    case Kind::bytes:
+    case Kind::unit:
+    case Kind::automaton:
+        return content;
+    default:
+        return add({.kind = Kind::unit, .children = {content}});
+    }
+}
+
+Expression Language::accepted(const Automaton& automaton) {
+    if (automaton.state_count() == 0)
+        return nothing;
+    const auto same = std::find(automata_.begin(), automata_.end(), automaton);
+    const auto index = static_cast<uint32_t>(same - automata_.begin());
+    if (same == automata_.end())
+        automata_.push_back(automaton);
+    return add({.kind = Kind::automaton, .index = index, .state = 0});
+}
+
+Expression Language::rule(std::string name) {
+    rules_.push_back({.name = std::move(name)});
+    return add({.kind = Kind::rule, .index = static_cast<uint32_t>(rules_.size() - 1)});
+}
+
+void Language::define(Expression rule, Expression definition) {
+    if (nodes_[rule].kind != Kind::rule) // the language is full
+        return;
+    assert(!rules_[nodes_[rule].index].definition);
+    rules_[nodes_[rule].index].definition = definition;
+}
+
+Language::Nullable Language::nullable_of(const Node& node) const {
+    const auto any = [&](Nullable wanted) {
+        return std::any_of(node.children.begin(), node.children.end(),
+                           [&](Expression child) { return nullable_[child] == wanted; });
+    };
+    switch (node.kind) {
+    case Kind::no_string:
+    case Kind::bytes:
+        return Nullable::no;
+    case Kind::empty_string:
+        return Nullable::yes;
+    case Kind::sequence:
+        if (any(Nullable::no))
+            return Nullable::no;
+        return any(Nullable::unknown) ? Nullable::unknown : Nullable::yes;
+    case Kind::either:
+        if (any(Nullable::yes))
+            return Nullable::yes;
+        return any(Nullable::unknown) ? Nullable::unknown : Nullable::no;
+    case Kind::repeat:
+        return node.least == 0 ? Nullable::yes : nullable_[node.children[0]];
+    case Kind::unit:
+        return nullable_[node.children[0]];
+    case Kind::automaton:
+        return automata_[node.index].accepts[node.state] ? Nullable::yes : Nullable::no;
+    case Kind::rule:
+        if (const auto& definition = rules_[node.index].definition)
+            return nullable_[*definition];
+        return Nullable::unknown;
+    }
+    return Nullable::no;
+}
+
+bool Language::is_nullable(Expression expression) const {
+    assert(nullable_[expression] != Nullable::unknown);
+    return nullable_[expression] == Nullable::yes;
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/grammar/automaton.hpp"
+#include "core/grammar/expression.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::grammar {
+
+/// Sets of byte strings, and what is left of them after a byte.
+///
+/// An expression is built of smaller ones, each kept once; rules may refer to themselves, so that all
+/// context-free languages without left recursion can be had. next() gives the strings that may follow a byte,
+/// as another expression, and remembers it: walking a text is a look-up for each byte. A program builds its
+/// rules, seals them, and walks from then on; more can be built and sealed beside them later.
+///
+/// When `expressions_max` are in use, is_full() is true and new expressions are `nothing`: a language that is
+/// too large refuses texts, and never accepts one that it should not.
+///
+/// Sources: Brzozowski, Derivatives of regular expressions (1964); Owens, Reppy, Turon, Regular-expression
+/// derivatives re-examined (2009); Might, Darais, Spiewak, Parsing with derivatives (2011).
+/// Not thread-safe: also next() changes it.
+class Language {
+public:
+    explicit Language(std::size_t expressions_max = 1U << 20);
+
+    /// One byte of `set`.
+    Expression bytes(const ByteSet& set);
+    /// This string alone.
+    Expression literal(std::string_view text);
+    /// One after the other.
+    Expression sequence(Expression first, Expression second);
+    Expression sequence(std::span<const Expression> parts);
+    /// Any of them.
+    Expression either(std::span<const Expression> alternatives);
+    Expression either(Expression a, Expression b);
+    Expression optional(Expression item) { return either(item, empty); }
+    /// `item`, from `least` to `most` times. Precondition: least <= most.
+    Expression repeat(Expression item, uint32_t least, uint32_t most = unbounded);
+    /// The same strings, kept together: see Masks.
+    Expression unit(Expression content);
+    /// What an automaton accepts, from its first state on.
+    Expression accepted(const Automaton& automaton);
+
+    /// A rule, to be defined before seal(): no text fits one that is not. `name` is for errors.
+    Expression rule(std::string name);
+    /// Precondition: `rule` came from rule(), and is not defined yet.
+    void define(Expression rule, Expression definition);
+
+    /// Ends the definition of all rules, and gives `root` without the parts that no finite text fits, such as
+    /// a rule that always needs itself again: who follows next() from it can always come to an end.
+    /// Errors: unsupported (a rule begins with itself; the language is full), invalid_argument (no text
+    /// fits).
+    Result<Expression> seal(Expression root);
+
+    /// The automaton of an expression without rules. Errors: unsupported (more than automaton_states_max
+    /// states, or the language is full).
+    Result<Automaton> automaton(Expression regular);
+
+    /// What may come after `byte`; `nothing` where it does not fit. Precondition: `from` comes from seal() or
+    /// next(), or has no rules in it.
+    Expression next(Expression from, uint8_t byte);
+    /// next() over all bytes of `text`.
+    Expression next(Expression from, std::string_view text);
+    /// Whether the empty string is in it: a text may end here. Precondition: as for next().
+    [[nodiscard]] bool is_nullable(Expression expression) const;
+
+    [[nodiscard]] const Node& node(Expression expression) const { return nodes_[expression]; }
+    [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    [[nodiscard]] bool is_full() const { return is_full_; }
+
+private:
+    using Transitions = std::array<Expression, 256>;
+    /// Whether the empty string is in an expression; unknown while rules in it are not sealed.
+    enum class Nullable : uint8_t { no, yes, unknown };
+
+    Expression add(Node node);
+    [[nodiscard]] Nullable nullable_of(const Node& node) const;
+    struct Rule {
+        std::string name;
+        std::optional<Expression> definition = {};
+    };
+
+    Expression derive(Expression from, uint8_t byte);
+    Expression derive_sequence(Expression from, uint8_t byte);
+    void find_nullable();
+    [[nodiscard]] std::vector<bool> productive() const;
+    [[nodiscard]] std::vector<Expression> beginnings(Expression expression) const;
+    [[nodiscard]] const Rule* left_recursive() const;
+    Expression without_unproductive(Expression root, const std::vector<bool>& productive);
+
+    std::size_t expressions_max_;
+    std::vector<Node> nodes_;
+    std::vector<Nullable> nullable_;
+    std::vector<std::unique_ptr<Transitions>> transitions_;
+    std::unordered_multimap<std::size_t, Expression> by_hash_;
+    std::vector<Automaton> automata_;
+    std::vector<Rule> rules_; ///< by Node::index
+    std::size_t sealed_rules_ = 0;
+    Expression sealed_nodes_ = 0; ///< all before it are known to be nullable or not, and to be productive
+    uint32_t depth_ = 0;          ///< of derive() in itself
+    bool is_full_ = false;
+};
+
+} // namespace etna::grammar
