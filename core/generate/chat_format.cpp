@@ -33,16 +33,20 @@ std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, chat::output::
     return marks;
 }
 
+OutputFormat output_format(chat::output::Syntax syntax, const text::Tokenizer& tokenizer) {
+    auto marks = marks_of(syntax, chat::output::Calls::expected, tokenizer);
+    auto without_calls = marks_of(syntax, chat::output::Calls::none, tokenizer);
+    return {std::move(syntax), std::move(marks), std::move(without_calls)};
+}
+
 Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tokenizer) {
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
                                                .eos = bytes_of(tokenizer, tokenizer.eos())}));
-    auto syntax = chat::output::choose_syntax(
+    const auto syntax = chat::output::choose_syntax(
         text, [&](std::string_view name) { return has_special(tokenizer, name); });
-    auto marks = marks_of(syntax, chat::output::Calls::expected, tokenizer);
-    auto without_calls = marks_of(syntax, chat::output::Calls::none, tokenizer);
-    return ChatFormat{std::move(chat_template), std::move(syntax), std::move(marks),
-                      std::move(without_calls)};
+    return ChatFormat{std::move(chat_template), output_format(syntax, tokenizer),
+                      output_format(chat::output::syntax_of_told_tools(syntax), tokenizer)};
 }
 
 Error unknown_name(const std::string& name, const chat::TemplateSet& templates) {
@@ -96,10 +100,6 @@ Result<const ChatFormat*> ChatFormats::find(const chat::TemplatePurpose& purpose
     if (!found->second)
         return found->second.error();
     return &found->second.value();
-}
-
-const chat::output::Syntax& syntax_of_told_tools() {
-    return *chat::output::find_syntax("hermes");
 }
 
 } // namespace etna::generate

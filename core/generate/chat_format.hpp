@@ -16,14 +16,20 @@
 
 namespace etna::generate {
 
-/// How one model is talked to: how conversations become prompts, and how its output is read.
-struct ChatFormat {
-    chat::ChatTemplate chat_template;
+/// How a model's output is read.
+struct OutputFormat {
     chat::output::Syntax syntax;
     /// Ascending: control tokens that the syntax has to see as text where tools are offered, and where none
     /// are.
     std::vector<TokenId> marks;
     std::vector<TokenId> marks_without_calls;
+};
+
+/// How one model is talked to: how conversations become prompts, and how its output is read.
+struct ChatFormat {
+    chat::ChatTemplate chat_template;
+    OutputFormat output;
+    OutputFormat output_of_told_tools; ///< where tools were told in words, see AdaptedPrompt::tools_in_text
 };
 
 /// Which template a user wants instead of the model's own; both empty: none.
@@ -58,8 +64,5 @@ private:
     bool has_own_ = false;
     std::map<std::string, Result<ChatFormat>, std::less<>> formats_; ///< by text of the template
 };
-
-/// The syntax for tools that were told in words, see chat::AdaptedPrompt::tools_in_text.
-const chat::output::Syntax& syntax_of_told_tools();
 
 } // namespace etna::generate

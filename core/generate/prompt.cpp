@@ -83,9 +83,9 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     Prompt prompt;
     prompt.text = std::move(rendered.text);
     prompt.notes = std::move(rendered.notes);
-    const auto& syntax = rendered.tools_in_text ? syntax_of_told_tools() : format->syntax;
+    const OutputFormat& output = rendered.tools_in_text ? format->output_of_told_tools : format->output;
     if (conversation.demanded_tool && !conversation.tools.empty())
-        prompt.opening = chat::output::call_opening(syntax, *conversation.demanded_tool);
+        prompt.opening = chat::output::call_opening(output.syntax, *conversation.demanded_tool);
     prompt.text += prompt.opening;
     ETNA_CHECK(check_bytes(model, bounds, prompt.text.size()));
     // A template that writes the begin token has done what the tokenizer would do.
@@ -96,8 +96,8 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
-    prompt.syntax = &syntax;
-    prompt.marks = conversation.tools.empty() ? format->marks_without_calls : format->marks;
+    prompt.syntax = &output.syntax;
+    prompt.marks = conversation.tools.empty() ? output.marks_without_calls : output.marks;
     prompt.tools = conversation.tools;
     return prompt;
 }

@@ -59,7 +59,7 @@ Case case_of(const json& one, const Syntax& syntax) {
         result.expected.calls.push_back(
             {.name = call["name"], .id = call.value("id", ""), .arguments = call["arguments"].dump()});
     }
-    if (result.unopened)
+    if (result.unopened || one.value("reasons", false))
         result.syntax.reasoning.front().expected = true;
     return result;
 }

@@ -1,3 +1,4 @@
+#include "core/chat/output/parser.hpp"
 #include "core/generate/chat_format.hpp"
 #include "core/text/detokenizer.hpp"
 #include "tests/support/catch.hpp"
@@ -20,12 +21,42 @@ TEST_CASE("control tokens of calls are text only where tools are offered, those 
     REQUIRE(formats.has_value());
     const auto format = formats->find({});
     REQUIRE(format.has_value());
-    REQUIRE((*format)->syntax.name == "hermes");
+    REQUIRE((*format)->output.syntax.name == "hermes");
 
     const std::vector<TokenId> answer = {'a', think_end, call, 'b', call_end};
     const auto decoded = [&](const std::vector<TokenId>& marks) {
         return text::decode(*tokenizer, answer, {.shown = marks});
     };
-    CHECK(decoded((*format)->marks) == "a</think><tool_call>b</tool_call>");
-    CHECK(decoded((*format)->marks_without_calls) == "a</think>b");
+    CHECK(decoded((*format)->output.marks) == "a</think><tool_call>b</tool_call>");
+    CHECK(decoded((*format)->output.marks_without_calls) == "a</think>b");
+}
+
+TEST_CASE("a model that was told of tools in words calls as Hermes does, and reasons as it does itself") {
+    test::SmallVocabulary vocabulary = test::small_bpe();
+    const TokenId think_end = vocabulary.add("</think>", text::TokenType::control);
+    const TokenId call = vocabulary.add("<tool_call>", text::TokenType::control);
+    const auto tokenizer = test::build(vocabulary);
+    REQUIRE(tokenizer.has_value());
+    const test::Bytes bytes = test::GgufWriter().bytes();
+    const auto formats = generate::ChatFormats::read(
+        gguf::File::parse(bytes, "small").value(), *tokenizer,
+        {.name = {},
+         .text = "{% for m in messages %}<|user|>{{ m.content }}{% endfor %}<|assistant|><think>"});
+    REQUIRE(formats.has_value());
+    const auto format = formats->find({.tools = true});
+    REQUIRE(format.has_value());
+    const generate::OutputFormat& output = (*format)->output_of_told_tools;
+    CHECK(output.syntax.name == "hermes");
+    CHECK(text::decode(*tokenizer, std::vector{think_end, call}, {.shown = output.marks}) ==
+          "</think><tool_call>");
+    CHECK(chat::output::start_after(output.syntax, "<think>") == chat::output::Start::reasoning);
+    auto parser = chat::output::Parser::create(output.syntax, {.tools = R"([{"name": "f"}])"});
+    REQUIRE(parser.has_value());
+    chat::output::Collector collector;
+    collector.add(parser->push(
+        "because</think>\n\nThe answer<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"));
+    collector.add(parser->finish(chat::output::Ending::complete));
+    CHECK(collector.output().content == "The answer");
+    CHECK(collector.output().reasoning == "because");
+    CHECK(collector.output().calls.size() == 1);
 }

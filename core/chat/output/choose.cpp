@@ -41,6 +41,15 @@ Syntax choose_syntax(std::string_view template_text, const HasToken& has_token) 
     return syntax;
 }
 
+Syntax syntax_of_told_tools(Syntax own) {
+    const Syntax& hermes = *find_syntax("hermes");
+    own.name = hermes.name;
+    own.sections = hermes.sections;
+    own.members = hermes.members;
+    own.call_ends_reasoning = hermes.call_ends_reasoning;
+    return own;
+}
+
 Start start_after(const Syntax& syntax, std::string_view prompt) {
     const auto last = prompt.find_last_not_of(white_space);
     const auto end = prompt.substr(0, last == std::string_view::npos ? 0 : last + 1);

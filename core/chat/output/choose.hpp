@@ -15,4 +15,8 @@ using HasToken = std::function<bool(std::string_view)>;
 /// expected.
 Syntax choose_syntax(std::string_view template_text, const HasToken& has_token);
 
+/// How a model that otherwise writes `own` answers when tools were told to it in words, see
+/// AdaptedPrompt::tools_in_text: calls as Hermes writes them, and all else as its own.
+Syntax syntax_of_told_tools(Syntax own);
+
 } // namespace etna::chat::output

@@ -1,6 +1,8 @@
 #include "core/chat/output/json_scanner.hpp"
 
+#include <charconv>
 #include <iterator>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,18 @@ bool is_digit(char byte) {
 
 bool is_control(char byte) {
     return static_cast<unsigned char>(byte) < 0x20;
+}
+
+/// Whether it is beyond all doubles, so that no reader takes it. Small ones are zero.
+bool is_too_large(std::string_view number) {
+    double value = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), value).ec !=
+        std::errc::result_out_of_range)
+        return false;
+    const auto exponent = number.find_first_of("eE");
+    if (exponent != std::string_view::npos)
+        return number[exponent + 1] != '-';
+    return !number.starts_with("0.") && !number.starts_with("-0.");
 }
 
 } // namespace
@@ -78,6 +92,7 @@ Phase JsonScanner::begin_value(char byte) {
     if (depth_ == 0) // only containers say where they end
         return Phase::bad;
     is_key_ = false;
+    number_text_ = byte;
     switch (byte) {
     case '"':
         return Phase::in_string;
@@ -154,6 +169,7 @@ Phase JsonScanner::number_byte(char byte) {
     const bool digit = is_digit(byte);
     const auto go = [&](Number number) {
         number_ = number;
+        number_text_ += byte;
         return Phase::in_number;
     };
     switch (number_) {
@@ -187,6 +203,8 @@ Phase JsonScanner::number_byte(char byte) {
     if ((byte == 'e' || byte == 'E') && exponent_may_follow)
         return go(Number::exponent);
     if (!exponent_may_follow && number_ != Number::exponent_digits)
+        return Phase::bad;
+    if (is_too_large(number_text_))
         return Phase::bad;
     phase_ = after_value(); // the number ended before this byte
     return step(byte);

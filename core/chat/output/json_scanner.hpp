@@ -70,6 +70,7 @@ private:
     unsigned hex_ = 0;
     unsigned hex_digits_ = 0;
     Number number_ = Number::sign;
+    std::string number_text_;
     std::string_view literal_; ///< what is left of true, false or null
 };
 

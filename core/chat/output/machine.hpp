@@ -44,7 +44,14 @@ private:
 
     /// What a mark in content means, and which one of its kind it is.
     struct Meaning {
-        enum class Kind : uint8_t { section, hidden, message_open, message_close, reasoning_close } kind;
+        enum class Kind : uint8_t {
+            section,
+            hidden,
+            message_open,
+            message_close,
+            reasoning_open,
+            reasoning_close
+        } kind;
         std::size_t which = 0;
     };
 
@@ -71,6 +78,8 @@ private:
     void enter_header();
     Progress header();
     void not_a_header();
+    [[nodiscard]] bool may_begin_header(std::string_view text) const;
+    [[nodiscard]] bool names_channel_or_recipient(std::string_view header) const;
     bool read_header(std::string_view header);
     [[nodiscard]] bool fits(const Route& route, std::string_view channel, std::string_view recipient) const;
     bool follow(const Route& route, std::string_view recipient);

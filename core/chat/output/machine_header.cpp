@@ -1,6 +1,7 @@
 #include "core/chat/output/machine.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace etna::chat::output {
 
@@ -32,9 +33,13 @@ Parser::Machine::Progress Parser::Machine::header() {
     const auto text = std::string_view(input_).substr(header_begin_, max_header_bytes);
     const auto end = text.find(messages.body);
     const bool names_recipient = messages.recipient.empty();
+    if (!names_recipient && !may_begin_header(text)) {
+        not_a_header();
+        return Progress::again;
+    }
     if (end == std::string_view::npos) {
-        const bool is_name = text.empty() || is_function_name(text) || !names_recipient;
-        if (is_name && text.size() < max_header_bytes && more_ == More::may_come)
+        const bool is_open = !names_recipient || text.empty() || is_function_name(text);
+        if (is_open && text.size() < max_header_bytes && more_ == More::may_come)
             return Progress::wait;
         not_a_header();
         return Progress::again;
@@ -48,8 +53,40 @@ Parser::Machine::Progress Parser::Machine::header() {
     return Progress::again;
 }
 
+/// Whether marks follow at most one word, the role.
+bool Parser::Machine::may_begin_header(std::string_view text) const {
+    const Messages& messages = syntax_.messages;
+    std::vector<std::string_view> marks = messages.open;
+    for (const auto mark : {messages.channel, messages.recipient, messages.body}) {
+        if (!mark.empty())
+            marks.push_back(mark);
+    }
+    std::size_t first = std::string_view::npos;
+    for (const auto mark : marks)
+        first = std::min(first, text.find(mark));
+    const auto before = trim(text.substr(0, first));
+    const auto after_word = trim(before.substr(std::min(before.find_first_of(white_space), before.size())));
+    const auto closes = [before](std::string_view mark) {
+        return before.find(mark) != std::string_view::npos;
+    };
+    if (std::any_of(messages.close.begin(), messages.close.end(), closes))
+        return false;
+    return after_word.empty() ||
+           (first == std::string_view::npos && std::any_of(marks.begin(), marks.end(), [&](auto mark) {
+                return begins_with(after_word, mark) == Match::open;
+            }));
+}
+
+bool Parser::Machine::names_channel_or_recipient(std::string_view header) const {
+    const auto stands = [header](std::string_view mark) {
+        return !mark.empty() && header.find(mark) != std::string_view::npos;
+    };
+    return stands(syntax_.messages.channel) || stands(syntax_.messages.recipient);
+}
+
 /// Where a header is no more than a name, other text may look like the mark before it: then that is content.
-/// Elsewhere the mark and what there is of a header are dropped.
+/// Elsewhere the mark is dropped, and with it what there is of a header at the end; a model that answers
+/// without the header that the prompt has begun is heard all the same.
 void Parser::Machine::not_a_header() {
     at_ = header_begin_;
     const std::size_t begin = kept_;
@@ -62,7 +99,10 @@ void Parser::Machine::not_a_header() {
         return;
     }
     out_.mark();
-    if (more_ == More::none)
+    const auto text = rest();
+    const bool has_mark = begin < header_begin_ || names_channel_or_recipient(text) ||
+                          begins_with(trim(text), syntax_.messages.channel) == Match::open;
+    if (more_ == More::none && has_mark && may_begin_header(text))
         at_ = input_.size();
 }
 

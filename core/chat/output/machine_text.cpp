@@ -43,10 +43,13 @@ void Parser::Machine::collect_marks() {
         add(mark, {Kind::message_open});
     for (const auto mark : syntax_.messages.close)
         add(mark, {Kind::message_close});
-    for (const auto& marks : syntax_.reasoning) {
+    for (std::size_t i = 0; i < syntax_.reasoning.size(); ++i) {
+        const ReasoningMarks& marks = syntax_.reasoning[i];
         reasoning_opens_.add(marks.open);
-        if (marks.expected)
+        if (marks.expected) {
+            add(marks.open, {Kind::reasoning_open, i});
             add(marks.close, {Kind::reasoning_close});
+        }
     }
 }
 
@@ -111,6 +114,10 @@ void Parser::Machine::content_mark(std::size_t mark) {
         break;
     case Meaning::Kind::message_open:
         enter_header();
+        break;
+    case Meaning::Kind::reasoning_open:
+        out_.mark();
+        enter_reasoning(syntax_.reasoning[meaning.which].close);
         break;
     case Meaning::Kind::reasoning_close:
         out_.end_unopened_reasoning();

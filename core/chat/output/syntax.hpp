@@ -82,7 +82,8 @@ struct Section {
 struct ReasoningMarks {
     std::string_view open = {};
     std::string_view close = {};
-    /// Whether this model is known to reason. Only then a `close` that nothing opened is looked for.
+    /// Whether this model is known to reason. Only then `open` is looked for within content, and a `close`
+    /// that nothing opened.
     bool expected = false;
 };
 
@@ -135,8 +136,9 @@ enum class Calls : uint8_t { none, expected };
 struct Syntax {
     std::string_view name = {}; ///< "hermes", "kimi_k2", ...
     Signs signs = {};
-    std::vector<ReasoningMarks> reasoning = {}; ///< known only where a stretch of content could begin
-    bool call_ends_reasoning = false;           ///< a section may open inside reasoning and ends it
+    std::vector<ReasoningMarks> reasoning =
+        {};                           ///< known where a stretch of content could begin; see `expected`
+    bool call_ends_reasoning = false; ///< a section may open inside reasoning and ends it
     std::vector<Section> sections = {};
     Members members = {};
     Pattern parameter = {}; ///< of Slot::parameters
