@@ -19,5 +19,7 @@ struct Limits {
 };
 
 constexpr uint64_t step_work = 100; ///< what evaluating one expression or statement adds to the work
+/// What looking for a part adds for each byte: linear in the text, and slow at its worst.
+constexpr uint64_t search_work = 8;
 
 } // namespace etna::chat::jinja

@@ -217,7 +217,7 @@ Result<bool> contains(Machine& machine, const Value& container, const Value& ite
             return type_error(
                 fmt::format("'in <string>' requires string as left operand, not {}", type_name(item)));
         }
-        ETNA_CHECK(machine.spend(container.string().size()));
+        ETNA_CHECK(machine.spend(search_work * container.string().size()));
         return find_in(container.string(), item.string()) != std::string::npos;
     }
     if (container.is(Type::dict)) {

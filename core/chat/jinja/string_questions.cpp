@@ -58,8 +58,9 @@ Result<Value> find(Machine& machine, const Value& self, const Bound& arguments) 
     if (!arguments.at(0)->is(Type::string))
         return type_error(fmt::format("must be str, not {}", type_name(*arguments.at(0))));
     const std::string& part = arguments.at(0)->string();
-    const std::size_t effort = search == Search::last ? part.size() + 2 : 2; // rfind compares at each place
-    ETNA_CHECK(machine.spend(static_cast<uint64_t>(self.string().size()) * effort));
+    const uint64_t effort =
+        search == Search::last ? part.size() + 2 : search_work; // rfind compares at each place
+    ETNA_CHECK(machine.spend(self.string().size() * effort));
     ETNA_TRY(const Range range, range_of(arguments, count_code_points(self.string())));
     const std::string_view window = window_of(self.string(), range);
     const std::size_t at = search == Search::first ? find_in(window, part) : window.rfind(part);
