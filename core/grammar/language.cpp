@@ -26,8 +26,7 @@ std::size_t hash_of(const Node& node) {
 
 } // namespace
 
-Language::Language(std::size_t expressions_max)
-    : expressions_max_(std::max<std::size_t>(expressions_max, 2)) {
+Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
     add({.kind = Kind::no_string});
     add({.kind = Kind::empty_string});
 }
@@ -39,10 +38,13 @@ Expression Language::add(Node node) {
         if (nodes_[same->second] == node)
             return same->second;
     }
-    if (nodes_.size() >= expressions_max_) {
+    constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64; // and its place in by_hash_
+    const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
+    if (bytes_ + bytes > bytes_max_ && nodes_.size() > empty) {
         is_full_ = true;
         return nothing;
     }
+    bytes_ += bytes;
     const auto number = static_cast<Expression>(nodes_.size());
     nullable_.push_back(nullable_of(node));
     nodes_.push_back(std::move(node));

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace etna::grammar {
@@ -22,15 +23,15 @@ namespace etna::grammar {
 /// as another expression, and remembers it: walking a text is a look-up for each byte. A program builds its
 /// rules, seals them, and walks from then on; more can be built and sealed beside them later.
 ///
-/// When `expressions_max` are in use, is_full() is true and new expressions are `nothing`: a language that is
-/// too large refuses texts, and never accepts one that it should not.
+/// When `bytes_max` are in use, is_full() is true and new expressions are `nothing`: a language that is too
+/// large refuses texts, and never accepts one that it should not.
 ///
 /// Sources: Brzozowski, Derivatives of regular expressions (1964); Owens, Reppy, Turon, Regular-expression
 /// derivatives re-examined (2009); Might, Darais, Spiewak, Parsing with derivatives (2011).
 /// Not thread-safe: also next() changes it.
 class Language {
 public:
-    explicit Language(std::size_t expressions_max = 1U << 20);
+    explicit Language(std::size_t bytes_max = std::size_t{128} << 20);
 
     /// One byte of `set`.
     Expression bytes(const ByteSet& set);
@@ -78,7 +79,18 @@ public:
     [[nodiscard]] bool is_full() const { return is_full_; }
 
 private:
-    using Transitions = std::array<Expression, 256>;
+    /// What next() has found for one expression. Most are asked about few bytes only.
+    struct Transitions {
+        static constexpr std::size_t few_max = 6;
+        static constexpr Expression unknown = UINT32_MAX;
+
+        std::vector<std::pair<uint8_t, Expression>> few = {};
+        std::unique_ptr<std::array<Expression, 256>> all = {};
+
+        [[nodiscard]] Expression find(uint8_t byte) const;
+        /// Gives how many bytes of memory it took.
+        std::size_t add(uint8_t byte, Expression target);
+    };
     /// Whether the empty string is in an expression; unknown while rules in it are not sealed.
     enum class Nullable : uint8_t { no, yes, unknown };
 
@@ -97,10 +109,11 @@ private:
     [[nodiscard]] const Rule* left_recursive() const;
     Expression without_unproductive(Expression root, const std::vector<bool>& productive);
 
-    std::size_t expressions_max_;
+    std::size_t bytes_max_;
+    std::size_t bytes_ = 0; ///< about what the members below take
     std::vector<Node> nodes_;
     std::vector<Nullable> nullable_;
-    std::vector<std::unique_ptr<Transitions>> transitions_;
+    std::vector<Transitions> transitions_;
     std::unordered_multimap<std::size_t, Expression> by_hash_;
     std::vector<Automaton> automata_;
     std::vector<Rule> rules_; ///< by Node::index

@@ -8,7 +8,6 @@ namespace {
 /// How deep rules and optional parts may stand in each other at the beginning of what is left: derive() calls
 /// itself that often.
 constexpr uint32_t derivation_depth_max = 4000;
-constexpr Expression unknown = UINT32_MAX;
 
 } // namespace
 
@@ -21,14 +20,36 @@ Expression Language::next(Expression from, std::string_view text) {
     return from;
 }
 
-Expression Language::next(Expression from, uint8_t byte) {
-    auto& known = transitions_[from];
-    if (known == nullptr) {
-        known = std::make_unique<Transitions>();
-        known->fill(unknown);
+Expression Language::Transitions::find(uint8_t byte) const {
+    if (all != nullptr)
+        return (*all)[byte];
+    for (const auto& [known, target] : few) {
+        if (known == byte)
+            return target;
     }
-    if ((*known)[byte] != unknown)
-        return (*known)[byte];
+    return unknown;
+}
+
+std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
+    if (all != nullptr) {
+        (*all)[byte] = target;
+        return 0;
+    }
+    if (few.size() < few_max) {
+        few.emplace_back(byte, target);
+        return sizeof(few[0]);
+    }
+    all = std::make_unique<std::array<Expression, 256>>();
+    all->fill(unknown);
+    for (const auto& [known, its_target] : few)
+        (*all)[known] = its_target;
+    few = {};
+    return add(byte, target) + sizeof(*all);
+}
+
+Expression Language::next(Expression from, uint8_t byte) {
+    if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
+        return known;
     if (depth_ == derivation_depth_max) {
         is_full_ = true;
         return nothing;
@@ -37,7 +58,7 @@ Expression Language::next(Expression from, uint8_t byte) {
     const Expression result = derive(from, byte);
     --depth_;
     if (!is_full_) // else it may be refused for want of room alone
-        (*transitions_[from])[byte] = result;
+        bytes_ += transitions_[from].add(byte, result);
     return result;
 }
 

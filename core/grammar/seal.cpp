@@ -152,7 +152,7 @@ Result<Expression> Language::seal(Expression root) {
     }
     if (is_full_) {
         return Error{ErrorKind::unsupported,
-                     fmt::format("the grammar needs more than {} expressions", expressions_max_),
+                     fmt::format("the grammar needs more than {} MiB", bytes_max_ >> 20),
                      "make it smaller, or its bounds"};
     }
     if (root == nothing) {

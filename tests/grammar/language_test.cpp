@@ -109,7 +109,7 @@ TEST_CASE("what no finite text fits is left out, or refused where nothing else i
 }
 
 TEST_CASE("a language that is full refuses texts and says so") {
-    Language language(50);
+    Language language(20'000);
     const Expression root = language.repeat(language.literal("a"), 0, 1000);
     REQUIRE(language.seal(root).has_value());
     CHECK(language.next(root, "aaa") != nothing);

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/grammar/language.hpp"
+#include "core/grammar/token_tree.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::grammar {
+
+/// One bit for each token of a vocabulary, set where it is allowed: token t at bit t % 32 of word t / 32.
+class TokenMask {
+public:
+    explicit TokenMask(uint32_t tokens = 0) : words_((tokens + 31) / 32) {}
+
+    void allow(TokenId token) { words_[token / 32] |= uint32_t{1} << (token % 32); }
+    [[nodiscard]] bool allows(TokenId token) const { return ((words_[token / 32] >> (token % 32)) & 1) != 0; }
+    TokenMask& operator|=(const TokenMask& other);
+    [[nodiscard]] std::span<const uint32_t> words() const { return words_; }
+    bool operator==(const TokenMask&) const = default;
+
+private:
+    std::vector<uint32_t> words_;
+};
+
+/// The bytes of a vocabulary's tokens, ready to be asked for masks. Immutable; thread-safe.
+class Vocabulary {
+public:
+    /// `bytes[t]` is what token t stands for; empty for one that no text is made of, such as a control token.
+    explicit Vocabulary(std::vector<std::string> bytes);
+
+    [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
+    [[nodiscard]] std::string_view bytes(TokenId token) const { return bytes_[token]; }
+    /// Tokens of up to short_bytes bytes, and those of more.
+    [[nodiscard]] const TokenTree& short_tokens() const { return short_; }
+    [[nodiscard]] const TokenTree& long_tokens() const { return long_; }
+
+    static constexpr uint32_t short_bytes = 32;
+
+private:
+    std::vector<std::string> bytes_;
+    TokenTree short_;
+    TokenTree long_;
+};
+
+/// Which tokens fit what is left of a language. A token fits where all its bytes do and some text may follow.
+///
+/// A walk over the whole vocabulary takes a while, so that its result is kept wherever it can be used again.
+/// The head of a sequence that is a `unit` or an automaton, such as the rest of a string, is walked by
+/// itself: tokens that stay within it are known once and for all, and only those that reach beyond its end
+/// are looked at each time with what follows it. Counts beyond the length of any short token are the same to
+/// all of them, so that the rest of a string of at most 1000 characters is no new head with each character.
+///
+/// Not thread-safe; changes the language. Borrows both.
+class Masks {
+public:
+    Masks(Language& language, const Vocabulary& vocabulary);
+
+    /// Precondition: `state` comes from Language::seal() or next().
+    TokenMask mask(Expression state);
+
+private:
+    struct Head {
+        TokenMask inside; ///< tokens that do not leave it
+        TokenTree beyond; ///< of others, what they have after one of its ends
+    };
+
+    void add(Expression state, TokenMask& mask);
+    void walk(Expression state, const TokenTree& tree, TokenMask& mask);
+    const Head& head(Expression unit);
+    Head walk_head(Expression unit);
+    Expression shortened(Expression expression, int depth = 0);
+
+    Language* language_;
+    const Vocabulary* vocabulary_;
+    std::unordered_map<Expression, Head> heads_;
+    std::unordered_map<Expression, Expression> shortened_;
+};
+
+} // namespace etna::grammar

@@ -1,0 +1,417 @@
+#include "core/grammar/regex.hpp"
+
+#include "core/base/utf8.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+constexpr std::size_t group_depth_max = 200;
+constexpr uint32_t count_max = 1'000'000'000;
+
+/// The texts of one alternative, and whether it is bound to the ends of the text.
+struct Alternative {
+    Expression texts = empty;
+    bool is_bound_to_start = false;
+    bool is_bound_to_end = false;
+};
+using Alternatives = std::vector<Alternative>;
+
+const CodePoints digits = {{'0', '9'}};
+const CodePoints word = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+const CodePoints line_ends = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+const CodePoints spaces = {{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
+                           {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
+                           {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+
+std::optional<CodePoints> class_of(char32_t letter) {
+    switch (letter) {
+    case 'd':
+        return digits;
+    case 'D':
+        return digits.complement();
+    case 'w':
+        return word;
+    case 'W':
+        return word.complement();
+    case 's':
+        return spaces;
+    case 'S':
+        return spaces.complement();
+    default:
+        return std::nullopt;
+    }
+}
+
+std::optional<char32_t> control_of(char32_t letter) {
+    switch (letter) {
+    case 't':
+        return '\t';
+    case 'n':
+        return '\n';
+    case 'v':
+        return '\v';
+    case 'f':
+        return '\f';
+    case 'r':
+        return '\r';
+    case '0':
+        return '\0';
+    default:
+        return std::nullopt;
+    }
+}
+
+class Parser {
+public:
+    Parser(Language& language, std::string_view pattern, const Alphabet& alphabet)
+        : language_(&language), pattern_(pattern), alphabet_(&alphabet) {}
+
+    Result<Alternatives> parse() {
+        ETNA_CHECK(decode());
+        ETNA_TRY(auto all, disjunction());
+        if (!is_at_end())
+            return wrong("a ) without its (");
+        return all;
+    }
+
+private:
+    Status decode() {
+        for (std::size_t at = 0; at < pattern_.size();) {
+            const Utf8Step step = next_utf8(pattern_.substr(at));
+            if (step.kind != Utf8Kind::valid)
+                return Error{ErrorKind::invalid_argument, "a regular expression is no UTF-8"};
+            letters_.push_back(code_point_of(pattern_.substr(at), step.bytes));
+            at += step.bytes;
+        }
+        return {};
+    }
+
+    [[nodiscard]] bool is_at_end() const { return at_ == letters_.size(); }
+    [[nodiscard]] bool sees(char32_t letter) const { return !is_at_end() && letters_[at_] == letter; }
+    bool take(char32_t letter) {
+        const bool is_there = sees(letter);
+        at_ += is_there ? 1 : 0;
+        return is_there;
+    }
+
+    [[nodiscard]] Error error(ErrorKind kind, std::string_view what, std::string_view hint) const {
+        return {kind,
+                fmt::format("the regular expression `{}` has {} at character {}", pattern_, what, at_ + 1),
+                std::string(hint)};
+    }
+    [[nodiscard]] Error wrong(std::string_view what) const {
+        return error(ErrorKind::invalid_argument, what, "write it as ECMAScript does");
+    }
+    [[nodiscard]] Error unsupported(std::string_view what) const {
+        return error(ErrorKind::unsupported, what, "say it without");
+    }
+
+    Result<Alternatives> disjunction() {
+        if (depth_ == group_depth_max)
+            return unsupported("groups nested too deep");
+        ++depth_;
+        Alternatives all;
+        do {
+            ETNA_TRY(const auto some, sequence());
+            all.insert(all.end(), some.begin(), some.end());
+        } while (take('|'));
+        --depth_;
+        return all;
+    }
+
+    Result<Alternatives> sequence() {
+        Alternatives all = {{}};
+        for (bool is_first = true; !is_at_end() && !sees('|') && !sees(')'); is_first = false) {
+            ETNA_TRY(auto item, term(is_first));
+            ETNA_CHECK(append(all, item));
+        }
+        return all;
+    }
+
+    /// What is bound to the start must stand at the start, and nothing may follow what is bound to the end.
+    Status append(Alternatives& all, const Alternatives& item) {
+        Alternatives longer;
+        for (const Alternative& before : all) {
+            for (const Alternative& after : item) {
+                if ((after.is_bound_to_start && before.texts != empty) ||
+                    (before.is_bound_to_end && after.texts != empty))
+                    return unsupported("^ or $ in the middle");
+                longer.push_back({.texts = language_->sequence(before.texts, after.texts),
+                                  .is_bound_to_start = before.is_bound_to_start || after.is_bound_to_start,
+                                  .is_bound_to_end = before.is_bound_to_end || after.is_bound_to_end});
+            }
+        }
+        // Those with the same bounds are one, so that their number does not multiply.
+        all.clear();
+        for (const Alternative& one : longer) {
+            const auto same = std::find_if(all.begin(), all.end(), [&](const Alternative& other) {
+                return other.is_bound_to_start == one.is_bound_to_start &&
+                       other.is_bound_to_end == one.is_bound_to_end &&
+                       (other.texts == empty) == (one.texts == empty);
+            });
+            if (same == all.end()) {
+                all.push_back(one);
+            } else {
+                same->texts = language_->either(same->texts, one.texts);
+            }
+        }
+        return {};
+    }
+
+    Result<Alternatives> term(bool is_first) {
+        if (sees('^') && !is_first)
+            return unsupported("^ in the middle");
+        if (take('^'))
+            return Alternatives{{.is_bound_to_start = true}};
+        if (take('$'))
+            return Alternatives{{.is_bound_to_end = true}};
+        ETNA_TRY(auto item, atom());
+        ETNA_TRY(const auto counts, quantifier());
+        if (!counts)
+            return item;
+        Expression texts = nothing;
+        for (const Alternative& one : item) {
+            if (one.is_bound_to_start || one.is_bound_to_end)
+                return unsupported("a repeated ^ or $");
+            texts = language_->either(texts, one.texts);
+        }
+        return Alternatives{{.texts = language_->repeat(texts, counts->first, counts->second)}};
+    }
+
+    Result<Alternatives> atom() {
+        if (sees('*') || sees('+') || sees('?') || sees('{'))
+            return wrong("nothing to repeat");
+        if (sees(']') || sees('}'))
+            return wrong("a bracket without its partner");
+        if (take('('))
+            return group();
+        if (take('.'))
+            return one_of(line_ends.complement());
+        if (take('[')) {
+            ETNA_TRY(const CodePoints set, bracket());
+            return one_of(set);
+        }
+        if (take('\\')) {
+            ETNA_TRY(const CodePoints set, escape());
+            return one_of(set);
+        }
+        CodePoints set;
+        set.add(letters_[at_++]);
+        return one_of(set);
+    }
+
+    Alternatives one_of(const CodePoints& set) { return {{.texts = (*alphabet_)(set)}}; }
+
+    Result<Alternatives> group() {
+        if (take('?')) {
+            if (sees('=') || sees('!'))
+                return unsupported("a lookahead");
+            if (take('<')) {
+                if (sees('=') || sees('!'))
+                    return unsupported("a lookbehind");
+                while (!is_at_end() && !sees('>'))
+                    ++at_;
+                if (!take('>'))
+                    return wrong("a group's name without its end");
+            } else if (!take(':')) {
+                return wrong("an unknown kind of group");
+            }
+        }
+        ETNA_TRY(auto all, disjunction());
+        if (!take(')'))
+            return wrong("a ( without its )");
+        return all;
+    }
+
+    /// Counts of a quantifier, if there is one.
+    Result<std::optional<std::pair<uint32_t, uint32_t>>> quantifier() {
+        std::optional<std::pair<uint32_t, uint32_t>> counts;
+        if (take('*')) {
+            counts = {0, unbounded};
+        } else if (take('+')) {
+            counts = {1, unbounded};
+        } else if (take('?')) {
+            counts = {0, 1};
+        } else if (take('{')) {
+            ETNA_TRY(const uint32_t least, count());
+            counts = {least, least};
+            if (take(',')) {
+                counts->second = unbounded;
+                if (!sees('}')) {
+                    ETNA_TRY(counts->second, count());
+                }
+            }
+            if (!take('}'))
+                return wrong("a count without its }");
+            if (counts->first > counts->second)
+                return wrong("counts out of order");
+        }
+        if (counts)
+            take('?'); // lazy
+        return counts;
+    }
+
+    Result<uint32_t> count() {
+        uint64_t value = 0;
+        const std::size_t begin = at_;
+        for (; !is_at_end() && digits.contains(letters_[at_]); ++at_) {
+            value = value * 10 + (letters_[at_] - '0');
+            if (value > count_max)
+                return unsupported("a count that is too large");
+        }
+        if (at_ == begin)
+            return wrong("no count between { and }");
+        return static_cast<uint32_t>(value);
+    }
+
+    Result<CodePoints> bracket() {
+        const bool is_negated = take('^');
+        CodePoints set;
+        while (!take(']')) {
+            if (is_at_end())
+                return wrong("a [ without its ]");
+            ETNA_TRY(const CodePoints first, bracket_item());
+            const bool is_range = sees('-') && at_ + 1 < letters_.size() && letters_[at_ + 1] != ']';
+            if (!is_range) {
+                set.add(first);
+                continue;
+            }
+            ++at_;
+            ETNA_TRY(const CodePoints last, bracket_item());
+            if (!is_single(first) || !is_single(last))
+                return wrong("a range between sets");
+            if (first.ranges()[0].first > last.ranges()[0].first)
+                return wrong("a range out of order");
+            set.add(first.ranges()[0].first, last.ranges()[0].first);
+        }
+        return is_negated ? set.complement() : set;
+    }
+
+    static bool is_single(const CodePoints& set) {
+        return set.ranges().size() == 1 && set.ranges()[0].first == set.ranges()[0].last;
+    }
+
+    Result<CodePoints> bracket_item() {
+        if (is_at_end())
+            return wrong("a [ without its ]");
+        if (sees('\\') && at_ + 1 < letters_.size() && letters_[at_ + 1] == 'b') {
+            at_ += 2;
+            return CodePoints{{'\b', '\b'}};
+        }
+        if (take('\\'))
+            return escape();
+        CodePoints set;
+        set.add(letters_[at_++]);
+        return set;
+    }
+
+    /// After the backslash.
+    Result<CodePoints> escape() {
+        if (is_at_end())
+            return wrong("a backslash");
+        const char32_t letter = letters_[at_];
+        if (letter == 'p' || letter == 'P')
+            return unsupported("a Unicode property");
+        if (letter == 'b' || letter == 'B')
+            return unsupported("a word's border");
+        if ((letter >= '1' && letter <= '9') || letter == 'k')
+            return unsupported("a back reference");
+        ++at_;
+        if (auto known = class_of(letter))
+            return std::move(*known);
+        CodePoints set;
+        if (const auto control = control_of(letter)) {
+            set.add(*control);
+        } else if (letter == 'c') {
+            if (is_at_end() || !word.contains(letters_[at_]) || digits.contains(letters_[at_]))
+                return wrong("no letter after \\c");
+            set.add(letters_[at_++] % 32);
+        } else if (letter == 'x') {
+            ETNA_TRY(const char32_t value, hex(2));
+            set.add(value);
+        } else if (letter == 'u') {
+            ETNA_TRY(const char32_t value, unicode());
+            set.add(value);
+        } else {
+            set.add(letter);
+        }
+        return set;
+    }
+
+    Result<char32_t> unicode() {
+        if (take('{')) {
+            char32_t value = 0;
+            const std::size_t begin = at_;
+            for (; !is_at_end() && !sees('}'); ++at_) {
+                ETNA_TRY(const char32_t digit, hex_digit());
+                value = value * 16 + digit;
+                if (value > code_point_max)
+                    return wrong("a code point that is too large");
+            }
+            if (at_ == begin || !take('}'))
+                return wrong("\\u{ without its end");
+            return value;
+        }
+        ETNA_TRY(const char32_t high, hex(4));
+        const bool is_pair = high >= 0xD800 && high < 0xDC00 && at_ + 1 < letters_.size() &&
+                             letters_[at_] == '\\' && letters_[at_ + 1] == 'u';
+        if (!is_pair)
+            return high;
+        at_ += 2;
+        ETNA_TRY(const char32_t low, hex(4));
+        if (low < 0xDC00 || low > 0xDFFF)
+            return wrong("half a surrogate pair");
+        return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+    }
+
+    Result<char32_t> hex(int count) {
+        char32_t value = 0;
+        for (; count > 0; --count, ++at_) {
+            ETNA_TRY(const char32_t digit, hex_digit());
+            value = value * 16 + digit;
+        }
+        return value;
+    }
+
+    Result<char32_t> hex_digit() {
+        const char32_t letter = is_at_end() ? U' ' : letters_[at_];
+        if (digits.contains(letter))
+            return letter - '0';
+        const char32_t lower = letter | 0x20;
+        if (lower >= 'a' && lower <= 'f' && letter < 0x80)
+            return lower - 'a' + 10;
+        return wrong("no hexadecimal digit");
+    }
+
+    Language* language_;
+    std::string_view pattern_;
+    const Alphabet* alphabet_;
+    std::vector<char32_t> letters_;
+    std::size_t at_ = 0;
+    std::size_t depth_ = 0;
+};
+
+} // namespace
+
+Result<Expression> regex(Language& language, std::string_view pattern, const Alphabet& alphabet,
+                         Place place) {
+    ETNA_TRY(const Alternatives all, Parser(language, pattern, alphabet).parse());
+    const Expression anything = language.repeat(alphabet(CodePoints::all()), 0);
+    std::vector<Expression> texts;
+    for (const Alternative& one : all) {
+        const bool is_open = place == Place::anywhere;
+        const Expression before = is_open && !one.is_bound_to_start ? anything : empty;
+        const Expression after = is_open && !one.is_bound_to_end ? anything : empty;
+        texts.push_back(language.sequence(std::array{before, one.texts, after}));
+    }
+    return language.either(texts);
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,125 @@
+// Masks against asking for each token by itself, over random languages and vocabularies.
+
+#include "core/grammar/json_text.hpp"
+#include "core/grammar/masks.hpp"
+#include "tests/grammar/description.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+
+using namespace etna;
+using namespace etna::grammar;
+
+namespace {
+
+/// Short tokens and some of up to `longest` bytes; some twice, some without bytes, some that no text has.
+std::vector<std::string> random_vocabulary(std::mt19937& random, std::size_t longest) {
+    std::vector<std::string> tokens = {"a", "b", "", "ab", "ab", "c", "abc"};
+    for (int i = 0; i < 200; ++i) {
+        const std::size_t length =
+            1 + random() % (random() % 10 == 0 ? longest : std::min<std::size_t>(longest, 6));
+        std::string token;
+        while (token.size() < length)
+            token += random() % 20 == 0 ? 'c' : random() % 2 == 0 ? 'a' : 'b';
+        tokens.push_back(token);
+    }
+    return tokens;
+}
+
+/// The sealed language of the rules, and where a text leads in it.
+Expression state_after(Language& language, const test::Descriptions& rules, const std::string& text) {
+    const auto root = language.seal(test::built(language, rules));
+    return root ? language.next(*root, text) : nothing;
+}
+
+void check_against_each_token(Language& language, Masks& masks, const Vocabulary& vocabulary,
+                              Expression state) {
+    const TokenMask mask = masks.mask(state);
+    for (TokenId token = 0; token < vocabulary.size(); ++token) {
+        const std::string_view bytes = vocabulary.bytes(token);
+        const bool fits = !bytes.empty() && language.next(state, bytes) != nothing;
+        CAPTURE(token, bytes);
+        REQUIRE(mask.allows(token) == fits);
+    }
+}
+
+} // namespace
+
+TEST_CASE("a token tree keeps every token, and shares beginnings") {
+    std::mt19937 random(2);
+    const auto bytes = random_vocabulary(random, 50);
+    std::vector<std::pair<std::string_view, TokenId>> tokens;
+    for (TokenId token = 0; token < bytes.size(); ++token)
+        tokens.emplace_back(bytes[token], token);
+    const TokenTree tree(tokens);
+    std::set<std::string> beginnings;
+    for (const std::string& one : bytes) {
+        for (std::size_t i = 1; i <= one.size(); ++i)
+            beginnings.insert(one.substr(0, i));
+    }
+    CHECK(tree.size() == beginnings.size());
+    std::vector<TokenId> seen;
+    std::string path;
+    for (uint32_t node = 0; node < tree.size(); ++node) {
+        path.resize(tree.depth(node) - 1);
+        path += static_cast<char>(tree.byte(node));
+        CHECK(beginnings.contains(path));
+        CHECK((tree.end(node) > node && tree.end(node) <= tree.size()));
+        for (const TokenId token : tree.tokens(node)) {
+            CHECK(bytes[token] == path);
+            seen.push_back(token);
+        }
+    }
+    std::sort(seen.begin(), seen.end());
+    CHECK(seen.size() == bytes.size() - 1); // one is empty
+    CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+    CHECK(TokenTree(std::vector<std::pair<std::string_view, TokenId>>()).size() == 0);
+}
+
+TEST_CASE("masks allow what fits token by token") {
+    std::mt19937 random(17);
+    int states = 0;
+    for (int round = 0; round < 150; ++round) {
+        const test::Descriptions rules = test::random_rules(random, 1 + random() % 3);
+        const Vocabulary vocabulary(random_vocabulary(random, 10)); // ambiguous languages grow with the text
+        for (const std::string& text : test::all_texts(3)) {
+            Language language;
+            Masks masks(language, vocabulary);
+            const Expression state = state_after(language, rules, text);
+            CAPTURE(round, text);
+            check_against_each_token(language, masks, vocabulary, state);
+            states += state == nothing ? 0 : 1;
+        }
+    }
+    CHECK(states > 300);
+}
+
+TEST_CASE("masks of bounded strings agree at each length, and share their heads") {
+    std::mt19937 random(23);
+    auto tokens = random_vocabulary(random, 50);
+    for (const char* more :
+         {"\"", "a\"", "\",", "ab\",a", "\"]", "\xC3", "\xC3\xA9", "\\n", "\\", "n\"", "\xE2\x82\xAC\"]"})
+        tokens.emplace_back(more);
+    const Vocabulary vocabulary(tokens);
+    Language language;
+    Masks masks(language, vocabulary);
+    const Expression any = json_character(language, CodePoints::all());
+    const Expression quote = language.literal("\"");
+    for (const uint32_t most : {0U, 1U, 5U, 31U, 32U, 33U, 34U, 70U, unbounded}) {
+        const Expression text = language.sequence(language.repeat(any, std::min(most, 2U), most), quote);
+        const Expression string = language.sequence(quote, language.unit(text));
+        const Expression list = language.sequence(std::array{
+            language.literal("["), string,
+            language.repeat(language.sequence(language.literal(","), string), 0, 2), language.literal("]")});
+        Expression state = language.seal(list).value();
+        for (const char byte : std::string("[\"" + std::string(std::min(most, 75U), 'a') + "\"]")) {
+            CAPTURE(most);
+            check_against_each_token(language, masks, vocabulary, state);
+            state = language.next(state, static_cast<uint8_t>(byte));
+        }
+    }
+    CHECK(!language.is_full());
+}
