@@ -1,6 +1,7 @@
 #include "cli/chat_command.hpp"
 
 #include "cli/chat/commands.hpp"
+#include "cli/chat/complete.hpp"
 #include "cli/chat/edit_reader.hpp"
 #include "cli/chat/message_reader.hpp"
 #include "cli/chat/plain_reader.hpp"
@@ -46,7 +47,9 @@ Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, cons
                                                 const EndSignal& end_signal) {
     if (!environment.is_interactive())
         return std::unique_ptr<LineReader>(std::make_unique<PlainReader>(environment.input, end_signal));
-    EditOptions edit = {.complete = complete_chat_command, .end_signal = end_signal};
+    EditOptions edit = {
+        .complete = [&](std::string_view line) { return complete_chat_line(line, environment.variables); },
+        .end_signal = end_signal};
     if (options.history == History::kept)
         edit.history_file = history_file(environment.variables);
     const int screen = environment.error_is_terminal ? environment.error : environment.output;
@@ -54,24 +57,27 @@ Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, cons
     return std::unique_ptr<LineReader>(std::move(reader));
 }
 
+Result<ChatStep> say(ChatState& state, const std::string& text) {
+    ETNA_CHECK(state.session.say(text));
+    return ChatStep::answered;
+}
+
 /// One message or command. Errors are told; the chat goes on.
 ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
-    if (message.kind == TypedMessage::Kind::line && is_chat_command(message.text)) {
-        const auto step = run_chat_command(state, message.text);
-        if (!step)
-            state.diagnostics.error(step.error());
-        return step ? *step : ChatStep::go_on;
-    }
-    if (const Status status = state.session.say(message.text); !status) {
-        if (status.error().kind == ErrorKind::cancelled) {
-            state.diagnostics.note(status.error().message);
+    const bool is_command = message.kind == TypedMessage::Kind::line && is_chat_command(message.text);
+    const auto step = is_command ? run_chat_command(state, message.text) : say(state, message.text);
+    if (!step) {
+        if (step.error().kind == ErrorKind::cancelled) {
+            state.diagnostics.note(step.error().message);
         } else {
-            state.diagnostics.error(status.error());
+            state.diagnostics.error(step.error());
+            state.failed_commands += is_command ? 1 : 0;
         }
-    } else if (verbosity == Verbosity::verbose) {
-        state.diagnostics.line(status_line(state.session));
+        return ChatStep::go_on;
     }
-    return ChatStep::go_on;
+    if (*step == ChatStep::answered && verbosity == Verbosity::verbose)
+        state.diagnostics.line(status_line(state.session));
+    return *step;
 }
 
 ExitCode exit_code(const ChatState& state, int end_signal) {
@@ -80,7 +86,8 @@ ExitCode exit_code(const ChatState& state, int end_signal) {
     if (state.session.output_state() == OutputState::closed)
         return ExitCode::done;
     // Whoever talks through a pipe sees no message on a screen.
-    const bool has_failed = !state.environment.input_is_terminal && state.session.failed_turns() > 0;
+    const bool has_failed =
+        !state.environment.input_is_terminal && state.session.failed_turns() + state.failed_commands > 0;
     return has_failed || state.session.output_state() == OutputState::failed ? ExitCode::failed
                                                                              : ExitCode::done;
 }

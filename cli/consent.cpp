@@ -1,29 +1,38 @@
 #include "cli/consent.hpp"
 
-#include <string>
+#include "cli/printable.hpp"
 
 #include <fmt/format.h>
 
 namespace etna::cli {
 
-Leave ToolConsent::ask(std::string_view command, const generate::StopRequested& stop_requested,
-                       Diagnostics& diagnostics) {
-    if (consent_ == Consent::given)
+void ToolConsent::begin_with(const Tools& tools, NamedBy by) {
+    always_.clear();
+    if (consent_ == Consent::given && by == NamedBy::user)
+        by_option_.insert(tools.commands().begin(), tools.commands().end());
+}
+
+Leave ToolConsent::ask(const chat::output::Call& call, std::string_view command,
+                       const generate::StopRequested& stop_requested, Diagnostics& diagnostics) {
+    const std::string told = fmt::format("the model calls {}", describe(call));
+    const std::pair asked(call.name, std::string(command));
+    if (by_option_.contains(asked) || always_.contains(asked)) {
+        diagnostics.note(told);
         return Leave::given;
-    const std::string question = fmt::format("run `{}`? [y]es, [N]o, [a]lways: ", command);
+    }
+    diagnostics.note(told, Length::whole); // the user has to see what is agreed to
+    const std::string question = fmt::format("run `{}`? [y]es, [N]o, [a]lways: ", printable(command));
     const TerminalAnswer answer = environment_->ask_at_terminal
                                       ? environment_->ask_at_terminal(question, stop_requested)
                                       : TerminalAnswer();
     if (answer.kind == TerminalAnswer::Kind::stopped)
         return Leave::stopped;
-    if (answer.kind == TerminalAnswer::Kind::nobody) {
-        diagnostics.note("there is nobody to ask, so it is not run; --yes agrees to every call");
-        return Leave::refused;
-    }
-    if (answer.line == "a" || answer.line == "always")
-        consent_ = Consent::given;
-    const bool agrees = consent_ == Consent::given || answer.line == "y" || answer.line == "yes";
-    return agrees ? Leave::given : Leave::refused;
+    if (answer.kind == TerminalAnswer::Kind::nobody)
+        return Leave::nobody;
+    const bool is_always = answer.line == "a" || answer.line == "always";
+    if (is_always)
+        always_.insert(asked);
+    return is_always || answer.line == "y" || answer.line == "yes" ? Leave::given : Leave::refused;
 }
 
 } // namespace etna::cli

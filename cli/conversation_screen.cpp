@@ -1,6 +1,6 @@
 #include "cli/conversation_screen.hpp"
 
-#include "core/base/utf8.hpp"
+#include "cli/printable.hpp"
 
 #include <variant>
 
@@ -9,21 +9,6 @@ namespace {
 
 constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is the next
 constexpr std::string_view plain = "\x1b[0m";
-
-/// Without control characters but for those that lay out text.
-std::string harmless(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool is_control = (byte < ' ' && c != '\n' && c != '\t') || byte == 0x7f;
-        if (is_control) {
-            result += replacement_character;
-        } else {
-            result += c;
-        }
-    }
-    return result;
-}
 
 } // namespace
 

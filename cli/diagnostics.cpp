@@ -1,5 +1,6 @@
 #include "cli/diagnostics.hpp"
 
+#include "cli/printable.hpp"
 #include "cli/quote.hpp"
 
 #include <string>
@@ -30,18 +31,10 @@ bool wants_colour(const Environment& environment) {
 
 constexpr std::size_t line_bytes_max = 2000;
 
-/// Names and paths may hold anything, of any length; control characters would write on the user's terminal.
-std::string printable(std::string_view text) {
-    std::string result;
-    for (const char c : cut(text, line_bytes_max)) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < ' ' || byte == 0x7f) {
-            result += fmt::format("\\x{:02x}", byte);
-        } else {
-            result += c;
-        }
-    }
-    return cut(result, line_bytes_max);
+/// Names and paths may be of any length.
+std::string shown(std::string_view text, Length length) {
+    return length == Length::whole ? printable(text)
+                                   : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
 }
 
 } // namespace
@@ -50,9 +43,10 @@ Diagnostics::Diagnostics(const Environment& environment)
     : output_(environment.error), obeys_sequences_(obeys_sequences(environment)),
       in_colour_(wants_colour(environment)) {}
 
-void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text) {
-    write_line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, printable(text))
-                          : fmt::format("{}: {}", label, printable(text)));
+void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text,
+                           Length length) {
+    write_line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, shown(text, length))
+                          : fmt::format("{}: {}", label, shown(text, length)));
 }
 
 void Diagnostics::error(const Error& error) {
@@ -61,8 +55,8 @@ void Diagnostics::error(const Error& error) {
         labelled(cyan, "hint", error.hint);
 }
 
-void Diagnostics::note(std::string_view text) {
-    labelled(cyan, "note", text);
+void Diagnostics::note(std::string_view text, Length length) {
+    labelled(cyan, "note", text, length);
 }
 
 void Diagnostics::warning(std::string_view text) {
@@ -70,7 +64,7 @@ void Diagnostics::warning(std::string_view text) {
 }
 
 void Diagnostics::line(std::string_view text) {
-    write_line(printable(text));
+    write_line(shown(text, Length::cut));
 }
 
 void Diagnostics::write_line(std::string_view text) {

@@ -4,18 +4,24 @@
 #include "cli/output.hpp"
 #include "core/base/error.hpp"
 
+#include <cstdint>
 #include <string_view>
 
 namespace etna::cli {
 
-/// Messages for people, on standard error: one line each, of at most about 2000 bytes. In colour on a
+enum class Length : uint8_t {
+    cut, ///< to about 2000 bytes
+    whole,
+};
+
+/// Messages for people, on standard error, one line each, printable (cli/printable.hpp). In colour on a
 /// terminal, unless NO_COLOR is set (no-color.org).
 class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);
 
     void error(const Error& error); ///< "error: ...", and "hint: ..." where there is one
-    void note(std::string_view text);
+    void note(std::string_view text, Length length = Length::cut);
     void warning(std::string_view text);
     void line(std::string_view text); ///< without a label
 
@@ -28,7 +34,8 @@ public:
 
 private:
     void write_line(std::string_view text);
-    void labelled(std::string_view colour, std::string_view label, std::string_view text);
+    void labelled(std::string_view colour, std::string_view label, std::string_view text,
+                  Length length = Length::cut);
 
     Output output_;
     bool obeys_sequences_;

@@ -52,8 +52,8 @@ struct Environment {
     /// Likewise of SIGTERM and SIGHUP, for a command that has something to bring to an end. What
     /// watch_interrupts() returns tells of them too. A second one ends the program.
     std::function<EndSignal()> watch_end_signals;
-    /// Writes a question to the user's terminal and reads a line. Blocking, until `stop_requested` says so.
-    /// May be absent.
+    /// Writes a question to the user's terminal and reads a line that is typed after it. Blocking, until
+    /// `stop_requested` says so. May be absent.
     std::function<TerminalAnswer(const std::string& question, const generate::StopRequested& stop_requested)>
         ask_at_terminal;
 };

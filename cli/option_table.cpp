@@ -75,17 +75,22 @@ constexpr std::array all_commands = {
             "alone.\n\n"
             "A message of several lines begins and ends with three double quotes. A line that begins "
             "with a slash is a command of the chat: /help lists them. Ctrl-C stops an answer or a tool "
-            "and keeps the chat, Ctrl-D leaves. Through a pipe a turn that fails is told, the next line "
-            "is read, and the exit code is 1 in the end. SIGTERM and SIGHUP stop an answer and end the "
-            "chat.\n\n"
+            "and keeps the chat, Ctrl-D leaves. Through a pipe a turn or a command that fails is told, the "
+            "next line is read, and the exit code is 1 in the end. SIGTERM and SIGHUP stop an answer and end "
+            "the chat.\n\n"
             "What the model has read stays in its cache, so that each turn computes only what is new. "
             "When the context is full, the oldest turns are forgotten first; the system message "
             "stays.\n\n"
             "A tool of --tools that has a `command` is run by /bin/sh when the model calls it and you "
             "agree: the arguments come as JSON on standard input and as $arg_NAME, and what it writes "
             "to standard output goes back to the model; where it fails, its exit code and its standard "
-            "error too. Ctrl-C or --tool-timeout ends the command and its children with SIGTERM, and "
-            "with SIGKILL a second later.",
+            "error too. What the context has no room for is cut off, and both are told. Ctrl-C or "
+            "--tool-timeout ends the command and its children with SIGTERM, and with SIGKILL a second "
+            "later.\n\n"
+            "Commands come only from files named by --tools or /tools, never from a conversation. A chat "
+            "that was saved names its file of tools: /load shows what that brings, and of what was "
+            "agreed to before only --yes goes on, for files named to this chat. `always` is said of one "
+            "command of one tool, until other tools come.",
         .positionals = chat_positionals,
         .options = chat_options,
         .examples = chat_examples,
@@ -169,7 +174,8 @@ constexpr std::array all_commands = {
 
 constexpr std::array codes = {
     ExitCodeText{0, "done, also when the reader of a pipe went away"},
-    ExitCodeText{1, "failed: the model, the device or the output, or a turn of a chat through a pipe"},
+    ExitCodeText{
+        1, "failed: the model, the device or the output, or a turn or a command of a chat through a pipe"},
     ExitCodeText{2, "usage: the command line, the environment or the configuration file is wrong"},
     ExitCodeText{129, "a chat was ended by SIGHUP"},
     ExitCodeText{130, "interrupted with Ctrl-C"},

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -80,6 +81,7 @@ TerminalAnswer ask_at_terminal(const std::string& question, const generate::Stop
     if (terminal < 0)
         return {.kind = TerminalAnswer::Kind::nobody};
     Output output(terminal);
+    ::tcflush(terminal, TCIFLUSH); // what was typed before the question is no answer to it
     output.write(question);
     TerminalAnswer answer = {.kind = TerminalAnswer::Kind::line};
     for (char letter = 0; letter != '\n';) {

@@ -1,6 +1,7 @@
 #include "cli/run_command.hpp"
 
 #include "cli/consent.hpp"
+#include "cli/context_room.hpp"
 #include "cli/conversation_screen.hpp"
 #include "cli/diagnostics.hpp"
 #include "cli/load_model.hpp"
@@ -71,12 +72,15 @@ Result<generate::Request> request_of(const RunOptions& options, const generate::
 /// Shows the answer, or keeps it for JSON.
 class Receiver : public TurnWatcher {
 public:
-    Receiver(const RunOptions& options, const Environment& environment, Diagnostics& diagnostics)
+    Receiver(const RunOptions& options, const Tools& tools, const Environment& environment,
+             Diagnostics& diagnostics)
         : diagnostics_(&diagnostics),
           screen_(environment, diagnostics, options.generation.reasoning,
                   options.output_form == OutputForm::text ? ConversationScreen::Content::shown
                                                           : ConversationScreen::Content::hidden),
-          consent_(environment, options.generation.tools_consent) {}
+          consent_(environment, options.generation.tools_consent) {
+        consent_.begin_with(tools, NamedBy::user);
+    }
 
     generate::Flow receive(const generate::Event& event) override {
         if (const auto* token = std::get_if<generate::TokenDelta>(&event))
@@ -90,19 +94,19 @@ public:
     Leave ask(const chat::output::Call& call, std::string_view command,
               const generate::StopRequested& stop_requested) override {
         screen_.end_line();
-        diagnostics_->note(fmt::format("the model calls {}", describe(call)));
-        return consent_.ask(command, stop_requested, *diagnostics_);
+        return consent_.ask(call, command, stop_requested, *diagnostics_);
     }
 
     void tool_answered(const chat::output::Call& call, const ToolResult& result) override {
-        show_tool_text(*diagnostics_, call.name, result.error_output);
+        screen_.end_line();
+        tell_result(*diagnostics_, call.name, result, ToolOutput::hidden);
     }
 
     /// The newline that makes whole lines of the text; also after an error, before its message.
     void finish_line() { screen_.end_line(); }
 
     [[nodiscard]] const Output& output() const { return screen_.output(); }
-    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] const std::string& text() const { return text_; } ///< of a prompt that is no conversation
     [[nodiscard]] const std::vector<generate::TokenDelta>& tokens() const { return tokens_; }
 
 private:
@@ -121,15 +125,17 @@ std::string lines_of(const std::vector<chat::output::Call>& calls) {
     return lines;
 }
 
-ExitCode exit_code(const Output& output, const generate::Finished& finished, Diagnostics& diagnostics) {
+ExitCode exit_code(const Output& output, const generate::Finished& finished, bool has_answer,
+                   Diagnostics& diagnostics) {
     if (output.state() == OutputState::failed) {
         diagnostics.error(output.error());
         return ExitCode::failed;
     }
     if (output.state() == OutputState::closed)
         return ExitCode::done;
-    return finished.finish_reason == generate::FinishReason::cancelled ? ExitCode::interrupted
-                                                                       : ExitCode::done;
+    if (finished.finish_reason == generate::FinishReason::cancelled)
+        return ExitCode::interrupted;
+    return has_answer ? ExitCode::done : ExitCode::failed;
 }
 
 /// Whether chance had a part in the text, and nobody chose it.
@@ -152,7 +158,8 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
         ETNA_TRY(const std::string text, read_text_file(options.messages_file, messages_bytes_max));
         ETNA_TRY(asked.conversation, chat::parse_conversation(text));
         if (!asked.conversation.tools.empty()) {
-            ETNA_TRY(asked.tools, Tools::parse(asked.conversation.tools, options.messages_file.string()));
+            ETNA_TRY(asked.tools,
+                     Tools::of_conversation(asked.conversation.tools, options.messages_file.string()));
             asked.conversation.tools = asked.tools.definitions();
         }
     }
@@ -169,15 +176,15 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
 void report(const RunOptions& options, const generate::Model& model, const Turn& turn,
             const Receiver& receiver, const Environment& environment, Diagnostics& diagnostics) {
     if (options.output_form == OutputForm::json) {
+        // What a conversation's parser took for text at first may have been reasoning in the end.
+        const std::string& text =
+            is_conversation(options, model) ? turn.finished.output.content : receiver.text();
         Output(environment.output)
-            .write(json_report(model, turn.finished, receiver.text(),
-                               options.logprobs ? &receiver.tokens() : nullptr));
+            .write(json_report(model, turn.finished, text, options.logprobs ? &receiver.tokens() : nullptr));
     } else {
         Output(environment.output).write(lines_of(turn.open));
         report_logprobs(diagnostics, receiver.tokens());
     }
-    for (const std::string& broken : turn.finished.output.broken)
-        diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
     if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
         diagnostics.note("the model's chat template has no switch for thinking");
     if (options.verbosity == Verbosity::verbose) {
@@ -207,15 +214,19 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     if (!request)
         return fail(request.error(), ExitCode::failed);
     request->now_unix_s = now_unix_s(environment.variables);
-    Receiver receiver(options, environment, diagnostics);
-    const auto turn = take_turn(*model, std::move(*request),
-                                {.tools = tools, .time_limit = options.generation.tool_time_limit}, receiver,
+    tell_refused(diagnostics, tools);
+    Receiver receiver(options, tools, environment, diagnostics);
+    const ToolUse use = {.tools = tools,
+                         .time_limit = options.generation.tool_time_limit,
+                         .answer_tokens = tokens_for_answer(*model, options.generation.max_tokens)};
+    const auto turn = take_turn(*model, std::move(*request), use, receiver,
                                 environment.watch_interrupts(SecondInterrupt::ends_program));
     receiver.finish_line();
     if (!turn)
         return fail(turn.error(), ExitCode::failed);
     report(options, *model, *turn, receiver, environment, diagnostics);
-    return exit_code(receiver.output(), turn->finished, diagnostics);
+    const bool has_answer = tell_end(diagnostics, *turn);
+    return exit_code(receiver.output(), turn->finished, has_answer, diagnostics);
 }
 
 } // namespace etna::cli

@@ -44,6 +44,9 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
 }
 
 Status write_text_file(const std::filesystem::path& path, std::string_view text) {
+    std::error_code failure;
+    if (std::filesystem::is_directory(path, failure))
+        return Error{ErrorKind::io, fmt::format("{} is a folder", path.string()), "name a file in it"};
     const std::array parts = {std::as_bytes(std::span(text))};
     return write_whole_file(path, parts);
 }

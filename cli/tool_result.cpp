@@ -33,6 +33,20 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
+void show_text(Diagnostics& diagnostics, std::string_view name, std::string_view text) {
+    const auto lines = lines_of(text);
+    const std::size_t shown = std::min(lines.size(), tool_lines_shown_max);
+    for (std::size_t i = 0; i < shown; ++i) {
+        if (i == 0) {
+            diagnostics.note(fmt::format("{}: {}", name, lines[i]));
+        } else {
+            diagnostics.line(lines[i]);
+        }
+    }
+    if (shown < lines.size())
+        diagnostics.line(fmt::format("({} more lines)", lines.size() - shown));
+}
+
 } // namespace
 
 ToolResult tool_result(const Result<ShellOutcome>& outcome, std::chrono::seconds limit) {
@@ -53,18 +67,17 @@ ToolResult tool_result(const Result<ShellOutcome>& outcome, std::chrono::seconds
     return result;
 }
 
-void show_tool_text(Diagnostics& diagnostics, std::string_view name, std::string_view text) {
-    const auto lines = lines_of(text);
-    const std::size_t shown = std::min(lines.size(), tool_lines_shown_max);
-    for (std::size_t i = 0; i < shown; ++i) {
-        if (i == 0) {
-            diagnostics.note(fmt::format("{}: {}", name, lines[i]));
-        } else {
-            diagnostics.line(lines[i]);
-        }
-    }
-    if (shown < lines.size())
-        diagnostics.line(fmt::format("({} more lines)", lines.size() - shown));
+void tell_result(Diagnostics& diagnostics, const std::string& name, const ToolResult& result,
+                 ToolOutput output) {
+    const bool shows_told = result.has_failed || output == ToolOutput::shown;
+    if (shows_told)
+        show_text(diagnostics, name, result.told);
+    if (!result.has_failed)
+        show_text(diagnostics, shows_told ? name + " (standard error)" : name, result.error_output);
+    if (result.bytes_left_out > 0)
+        diagnostics.note(fmt::format("{}: {} bytes of what it gave were cut off: the context has no room for "
+                                     "them; --ctx-size makes some",
+                                     name, result.bytes_left_out));
 }
 
 } // namespace etna::cli

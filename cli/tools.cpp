@@ -1,5 +1,6 @@
 #include "cli/tools.hpp"
 
+#include "cli/quote.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
 
@@ -65,6 +66,15 @@ Result<Tools> Tools::read(const std::filesystem::path& path) {
     return tools;
 }
 
+Result<Tools> Tools::of_conversation(const std::string& json, const std::string& name) {
+    ETNA_TRY(Tools tools, parse(json, name));
+    for (auto& [tool, command] : tools.commands_) {
+        if (!std::exchange(command, {}).empty())
+            tools.refused_.push_back(tool);
+    }
+    return tools;
+}
+
 Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
     auto whole = parsed(json);
     if (!whole)
@@ -102,6 +112,13 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
 std::string_view Tools::command(std::string_view name) const {
     const auto found = commands_.find(name);
     return found == commands_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+void tell_refused(Diagnostics& diagnostics, const Tools& tools) {
+    for (const std::string& name : tools.refused())
+        diagnostics.note(fmt::format("the conversation brings a command for {}, which is not taken: commands "
+                                     "come from a file of tools that you name",
+                                     backquoted(name)));
 }
 
 std::string describe(const chat::output::Call& call) {

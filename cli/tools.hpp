@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/diagnostics.hpp"
 #include "core/base/result.hpp"
 #include "core/chat/output/event.hpp"
 
@@ -7,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
@@ -18,9 +20,10 @@ public:
 
     /// Errors: not_found, io, invalid_argument (no such list, with the place).
     static Result<Tools> read(const std::filesystem::path& path);
-    static Result<Tools> parse(const std::string& json, const std::string& name);
+    /// Those of a conversation: a `command` there is not taken, because nobody looks for one there.
+    static Result<Tools> of_conversation(const std::string& json, const std::string& name);
 
-    /// Where they were read from, absolute; empty where it was no file.
+    /// Where they were read from, absolute; empty where they are a conversation's.
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }
     [[nodiscard]] bool is_empty() const { return commands_.empty(); }
     /// What the model is told: JSON text, without the commands; empty where there are no tools.
@@ -32,12 +35,20 @@ public:
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& commands() const {
         return commands_;
     }
+    /// Tools of a conversation whose commands were not taken.
+    [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
 
 private:
+    static Result<Tools> parse(const std::string& json, const std::string& name);
+
     std::filesystem::path file_;
     std::string definitions_;
     std::map<std::string, std::string, std::less<>> commands_;
+    std::vector<std::string> refused_;
 };
+
+/// Says which commands of a conversation are not taken, and where they would be.
+void tell_refused(Diagnostics& diagnostics, const Tools& tools);
 
 /// For people, on one line: roll_dice {"sides":6}.
 std::string describe(const chat::output::Call& call);

@@ -1,5 +1,6 @@
 #include "cli/turn.hpp"
 
+#include "cli/context_room.hpp"
 #include "cli/shell.hpp"
 
 #include <utility>
@@ -41,11 +42,13 @@ public:
             if (output.calls.empty())
                 return std::move(turn_);
             std::string obstacle = obstacle_to(output.calls, round);
+            std::size_t left = output.calls.size();
             for (const chat::output::Call& call : output.calls) {
-                if (obstacle.empty())
-                    obstacle = answer(call);
-                else
+                if (obstacle.empty()) {
+                    ETNA_TRY(obstacle, answer(call, left--));
+                } else {
                     add_result(call, "not run: " + obstacle);
+                }
             }
             if (!obstacle.empty())
                 return std::move(turn_);
@@ -85,30 +88,54 @@ private:
                                          : std::string();
     }
 
-    /// Adds the call's result. Returns why no other is run; empty where the turn goes on.
-    std::string answer(const chat::output::Call& call) {
+    /// Adds the call's result; so many calls of this round, this one too, have none yet. Returns why no other
+    /// is run; empty where the turn goes on.
+    Result<std::string> answer(const chat::output::Call& call, std::size_t calls_left) {
         const std::string command(use_.tools.command(call.name));
         if (!use_.tools.knows(call.name)) {
             tell(call, {.told = fmt::format("error: there is no tool `{}`", call.name), .has_failed = true});
-            return {};
+            return std::string();
         }
-        const Leave leave = watcher_->ask(call, command, *stop_requested_);
-        if (leave == Leave::stopped) {
-            add_result(call, "not run: " + std::string(stopped));
-            return stop();
-        }
-        if (leave == Leave::refused) {
+        switch (watcher_->ask(call, command, *stop_requested_)) {
+        case Leave::stopped:
+            return stop(call);
+        case Leave::nobody:
+            turn_.lacks_leave = true;
+            return not_run(call, "nobody is there to allow it");
+        case Leave::refused:
             tell(call, {.told = "the user did not allow this call", .has_failed = true});
-            return {};
+            return std::string();
+        case Leave::given:
+            break;
         }
         const auto outcome = run_shell(command, call.arguments, {.time = use_.time_limit}, *stop_requested_);
-        tell(call, tool_result(outcome, use_.time_limit));
-        return outcome && outcome->end == ShellEnd::stopped ? stop() : std::string();
+        ToolResult result = tool_result(outcome, use_.time_limit);
+        ETNA_CHECK(fit(call, result, calls_left));
+        tell(call, std::move(result));
+        if (outcome && outcome->end == ShellEnd::stopped) {
+            turn_.finished.finish_reason = generate::FinishReason::cancelled;
+            return std::string(stopped);
+        }
+        return std::string();
     }
 
-    std::string stop() {
+    std::string stop(const chat::output::Call& call) {
         turn_.finished.finish_reason = generate::FinishReason::cancelled;
-        return stopped;
+        return not_run(call, stopped);
+    }
+
+    std::string not_run(const chat::output::Call& call, std::string why) {
+        add_result(call, "not run: " + why);
+        return why;
+    }
+
+    /// Cuts the result to what the context has room for, with an answer after it.
+    Status fit(const chat::output::Call& call, ToolResult& result, std::size_t calls_left) {
+        generate::Request request = watcher_->essence(request_);
+        std::get<chat::Conversation>(request.prompt).messages.push_back(result_of(call, {}));
+        const ResultLimits limits = {.answer_tokens = use_.answer_tokens, .calls = calls_left};
+        ETNA_TRY(result.bytes_left_out, fit_result(*model_, std::move(request), limits, result.told));
+        return {};
     }
 
     void tell(const chat::output::Call& call, ToolResult result) {
@@ -116,11 +143,15 @@ private:
         add_result(call, std::move(result.told));
     }
 
+    static chat::Message result_of(const chat::output::Call& call, std::string text) {
+        return {.role = chat::Role::tool,
+                .content = std::move(text),
+                .tool_call_id = call.id,
+                .tool_name = call.name};
+    }
+
     void add_result(const chat::output::Call& call, std::string text) {
-        add({.role = chat::Role::tool,
-             .content = std::move(text),
-             .tool_call_id = call.id,
-             .tool_name = call.name});
+        add(result_of(call, std::move(text)));
     }
 
     void add(chat::Message message) {
@@ -145,6 +176,20 @@ private:
 Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
                        TurnWatcher& watcher, const generate::StopRequested& stop_requested) {
     return TurnTaker(model, std::move(request), tools, watcher, stop_requested).run();
+}
+
+bool tell_end(Diagnostics& diagnostics, const Turn& turn) {
+    for (const std::string& broken : turn.finished.output.broken)
+        diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
+    if (turn.has_too_many_rounds)
+        diagnostics.error(
+            {ErrorKind::invalid_argument,
+             fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max)});
+    if (turn.lacks_leave)
+        diagnostics.error({ErrorKind::invalid_argument,
+                           "there is nobody to ask whether the tool may be run: the turn ends here",
+                           "--yes agrees to the commands of tools in files that you name"});
+    return !turn.has_too_many_rounds && !turn.lacks_leave;
 }
 
 } // namespace etna::cli

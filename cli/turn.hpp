@@ -22,11 +22,13 @@ public:
 
     /// Before each generation: the place to make room in the request's conversation. An error ends the turn.
     virtual Status prepare(generate::Request& /*request*/) { return {}; }
+    /// The request without what prepare() could forget.
+    virtual generate::Request essence(const generate::Request& request) { return request; }
     virtual generate::Flow receive(const generate::Event& event) = 0;
     /// Whether `command` may be run for this call. May block until `stop_requested` says so.
     virtual Leave ask(const chat::output::Call& call, std::string_view command,
                       const generate::StopRequested& stop_requested) = 0;
-    /// What a tool gave back.
+    /// What came of a call: what its tool gave, or why there is nothing.
     virtual void tool_answered(const chat::output::Call& call, const ToolResult& result) = 0;
 };
 
@@ -38,6 +40,7 @@ struct Turn {
     std::vector<chat::Message> messages;
     std::vector<chat::output::Call> open; ///< calls that nobody here can run
     bool has_too_many_rounds = false;     ///< tool_rounds_max were not enough
+    bool lacks_leave = false;             ///< nobody could say whether a tool may be run
 };
 
 constexpr int tool_rounds_max = 32; ///< generations of one turn
@@ -46,13 +49,18 @@ constexpr int tool_rounds_max = 32; ///< generations of one turn
 struct ToolUse {
     const Tools& tools;
     std::chrono::seconds time_limit{0}; ///< of one call; 0: none
+    uint32_t answer_tokens = 0;         ///< of the context that results leave free
 };
 
 /// Lets the model answer the request, a conversation mostly; runs the tools that it calls, tells it what they
-/// gave, and lets it go on, until it answers in words, calls what has no command, is stopped, or has called
-/// tools tool_rounds_max times. Blocking. Errors: those of generate::generate() and of the watcher;
-/// run_shell()'s are told to the model.
+/// gave, as much as the context has room for, and lets it go on, until it answers in words, calls what has no
+/// command or what nobody can agree to, is stopped, or has called tools tool_rounds_max times. Blocking.
+/// Errors: those of generate::generate() and of the watcher; run_shell()'s are told to the model.
 Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
                        TurnWatcher& watcher, const generate::StopRequested& stop_requested);
+
+/// Tells how the turn ended where that is not plain from its answer: calls that are none, and why there is no
+/// answer. False where there is none and nothing was stopped: the turn has failed.
+bool tell_end(Diagnostics& diagnostics, const Turn& turn);
 
 } // namespace etna::cli

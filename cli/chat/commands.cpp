@@ -76,7 +76,7 @@ Result<ChatStep> undo(ChatState& state, const std::string& /*argument*/) {
 
 Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
     ETNA_CHECK(state.session.retry());
-    return ChatStep::go_on;
+    return ChatStep::answered;
 }
 
 Result<ChatStep> save(ChatState& state, const std::string& argument) {
@@ -86,7 +86,8 @@ Result<ChatStep> save(ChatState& state, const std::string& argument) {
     return ChatStep::go_on;
 }
 
-/// With their commands, where their own file is still there.
+/// With their commands, where their own file is still there. What commands the conversation itself brings is
+/// not taken: it may be somebody else's.
 Result<Tools> saved_tools(const Saved& saved, const std::string& path, Diagnostics& diagnostics) {
     if (!saved.tools_file.empty()) {
         auto tools = Tools::read(saved.tools_file);
@@ -94,7 +95,19 @@ Result<Tools> saved_tools(const Saved& saved, const std::string& path, Diagnosti
             return tools;
         diagnostics.note(fmt::format("{}: the tools are offered without commands", tools.error().message));
     }
-    return Tools::parse(saved.conversation.tools, path);
+    ETNA_TRY(auto tools, Tools::of_conversation(saved.conversation.tools, path));
+    tell_refused(diagnostics, tools);
+    return tools;
+}
+
+/// Whoever wrote the conversation chose what would be run.
+void tell_tools(Diagnostics& diagnostics, const Tools& tools) {
+    if (tools.file().empty())
+        return;
+    diagnostics.note(fmt::format("it brings the tools of {}, whose commands run only after you agree:",
+                                 tools.file().string()));
+    for (const std::string& line : tool_lines(tools))
+        diagnostics.line(line);
 }
 
 Status take_saved(ChatState& state, const std::string& text, const std::string& path) {
@@ -104,8 +117,10 @@ Status take_saved(ChatState& state, const std::string& text, const std::string& 
         ETNA_TRY(tools, saved_tools(saved, path, state.diagnostics));
     }
     ETNA_CHECK(state.settings.restore(saved.settings));
-    if (tools)
-        state.session.set_tools(std::move(*tools));
+    if (tools) {
+        tell_tools(state.diagnostics, *tools);
+        state.session.set_tools(std::move(*tools), NamedBy::conversation);
+    }
     state.session.set_conversation(std::move(saved.conversation));
     return {};
 }
@@ -147,7 +162,7 @@ Result<ChatStep> model(ChatState& state, const std::string& argument) {
 Result<ChatStep> tools(ChatState& state, const std::string& argument) {
     ETNA_TRY(auto read, Tools::read(expand_home(argument, state.environment.variables)));
     state.diagnostics.note(fmt::format("{} tools are offered", read.commands().size()));
-    state.session.set_tools(std::move(read));
+    state.session.set_tools(std::move(read), NamedBy::user);
     return ChatStep::go_on;
 }
 
@@ -220,15 +235,6 @@ Result<ChatStep> run_chat_command(ChatState& state, const std::string& message) 
                      fmt::format("{} {}: {}", name, found->argument, found->summary)};
     }
     return found->run(state, argument);
-}
-
-std::vector<std::string> complete_chat_command(std::string_view word) {
-    std::vector<std::string> names;
-    for (const ChatCommand& command : all) {
-        if (command.name.starts_with(word))
-            names.emplace_back(command.name);
-    }
-    return names;
 }
 
 } // namespace etna::cli

@@ -19,9 +19,14 @@ struct ChatState {
     ModelOptions& model;
     const Environment& environment;
     Diagnostics& diagnostics;
+    std::size_t failed_commands = 0;
 };
 
-enum class ChatStep : uint8_t { go_on, leave };
+enum class ChatStep : uint8_t {
+    go_on,
+    answered, ///< go on, and there is a new answer
+    leave,
+};
 
 struct ChatCommand {
     std::string_view name;     ///< with its slash
@@ -38,8 +43,5 @@ bool is_chat_command(std::string_view message);
 /// Runs "/NAME ARGUMENT". Errors: invalid_argument (no such command, an argument too many or too few), and
 /// the command's own.
 Result<ChatStep> run_chat_command(ChatState& state, const std::string& message);
-
-/// Names that begin like this, for completion.
-std::vector<std::string> complete_chat_command(std::string_view word);
 
 } // namespace etna::cli

@@ -5,16 +5,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <histedit.h>
 #include <langinfo.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace etna::cli {
@@ -26,6 +32,7 @@ constexpr std::string_view paste_on = "\x1b[?2004h"; // xterm's bracketed paste 
 constexpr std::string_view paste_off = "\x1b[?2004l";
 constexpr std::string_view clear_rest = "\r\x1b[J"; // ECMA-48's ED
 constexpr wchar_t ctrl_c = L'\x03';
+constexpr std::chrono::milliseconds paste_silence{1000};
 
 /// wchar_t holds a code point here, as everywhere but on Windows.
 std::string narrow(std::wstring_view text) {
@@ -58,6 +65,26 @@ bool knows_sequences() {
     return kind != nullptr && std::strcmp(kind, "dumb") != 0;
 }
 
+/// Whole characters that all words begin with.
+std::string common_beginning(const std::vector<std::string>& words) {
+    std::string common = words.front();
+    for (const std::string& other : words) {
+        const auto [end, unused] = std::mismatch(common.begin(), common.end(), other.begin(), other.end());
+        common.erase(end, common.end());
+    }
+    common.resize(valid_utf8_prefix(common));
+    return common;
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+    constexpr std::size_t words_max = 100;
+    const std::size_t shown = std::min(words.size(), words_max);
+    std::string list;
+    for (std::size_t i = 0; i < shown; ++i)
+        list += words[i] + "  ";
+    return shown == words.size() ? list : fmt::format("{}(and {} more)", list, words.size() - shown);
+}
+
 struct FileCloser {
     void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -67,6 +94,34 @@ struct EditCloser {
 struct HistoryCloser {
     void operator()(HistoryW* history) const { history_wend(history); }
 };
+using HistoryPointer = std::unique_ptr<HistoryW, HistoryCloser>;
+
+/// Null where memory is short; empty without such a file.
+HistoryPointer load_history(const std::filesystem::path& file) {
+    HistoryPointer history(history_winit());
+    HistEventW event;
+    if (history) {
+        history_w(history.get(), &event, H_SETSIZE, history_lines_max);
+        history_w(history.get(), &event, H_SETUNIQUE, 1);
+    }
+    if (history && !file.empty())
+        history_w(history.get(), &event, H_LOAD, file.c_str());
+    return history;
+}
+
+/// What other chats have added meanwhile stays.
+void add_to_file(const std::filesystem::path& file, const std::wstring& line) {
+    const int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (lock < 0)
+        return;
+    ::flock(lock, LOCK_EX); // released with the descriptor
+    if (const HistoryPointer history = load_history(file)) {
+        HistEventW event;
+        history_w(history.get(), &event, H_ENTER, line.c_str());
+        history_w(history.get(), &event, H_SAVE, file.c_str());
+    }
+    ::close(lock);
+}
 
 } // namespace
 
@@ -74,7 +129,7 @@ struct EditReader::Content {
     EditOptions options;
     KeySource keys;
     std::unique_ptr<std::FILE, FileCloser> output; ///< outlives `edit`, as does `history`
-    std::unique_ptr<HistoryW, HistoryCloser> history;
+    HistoryPointer history;
     std::unique_ptr<EditLine, EditCloser> edit;
     std::wstring prompt;
     bool is_interrupted = false;
@@ -109,25 +164,23 @@ struct EditReader::Content {
 
     /// In place of libedit's own, whose signal handlers free and allocate what they interrupt the use of.
     static int next_letter(EditLine* edit, wchar_t* letter) {
-        Content& content = of(edit);
+        const KeySource::Event event = of(edit).next_event(*letter, std::nullopt);
+        if (event == KeySource::Event::interrupted)
+            *letter = ctrl_c;
+        return event == KeySource::Event::end ? 0 : 1;
+    }
+
+    /// What the terminal itself needs is done, and never returned.
+    KeySource::Event next_event(wchar_t& letter, std::optional<std::chrono::milliseconds> patience) {
         while (true) {
-            switch (content.keys.next(*letter)) {
-            case KeySource::Event::letter:
-                return 1;
-            case KeySource::Event::interrupted:
-                *letter = ctrl_c;
-                return 1;
-            case KeySource::Event::resumed:
-                el_wset(edit, EL_PREP_TERM, 0); // it forgets that the terminal had been prepared
-                el_wset(edit, EL_PREP_TERM, 1);
-                content.redraw();
-                break;
-            case KeySource::Event::resized:
-                content.redraw();
-                break;
-            case KeySource::Event::end:
-                return 0;
+            const KeySource::Event event = keys.next(letter, patience);
+            if (event == KeySource::Event::resumed) {
+                el_wset(edit.get(), EL_PREP_TERM, 0); // it forgets that the terminal had been prepared
+                el_wset(edit.get(), EL_PREP_TERM, 1);
+            } else if (event != KeySource::Event::resized) {
+                return event;
             }
+            redraw();
         }
     }
 
@@ -138,42 +191,43 @@ struct EditReader::Content {
         el_wset(edit.get(), EL_REFRESH);
     }
 
-    /// Everything up to the mark is text, newlines too.
+    /// Everything up to the mark is text, newlines too. A mark that never comes must not hold whoever types:
+    /// a silence ends the text as well.
     static unsigned char paste(EditLine* edit, wint_t /*letter*/) {
         std::wstring text;
-        wchar_t letter = 0;
-        while (!text.ends_with(paste_end) && el_wgetc(edit, &letter) == 1)
-            text += letter == L'\r' ? L'\n' : letter;
+        auto event = KeySource::Event::letter;
+        while (event == KeySource::Event::letter && !text.ends_with(paste_end)) {
+            wchar_t letter = 0;
+            event = of(edit).next_event(letter, paste_silence);
+            if (event == KeySource::Event::letter)
+                text += letter == L'\r' ? L'\n' : letter;
+        }
+        const bool is_given_up = event == KeySource::Event::silence && text.ends_with(ctrl_c);
+        if (event == KeySource::Event::interrupted || is_given_up)
+            return interrupt(edit, ctrl_c);
         if (text.ends_with(paste_end))
             text.resize(text.size() - paste_end.size());
         std::erase_if(text, [](wchar_t each) { return each < L' ' && each != L'\n' && each != L'\t'; });
         return el_winsertstr(edit, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
     }
 
-    /// The first word is completed by the options, any other as a file's name.
-    static unsigned char complete(EditLine* edit, wint_t letter) {
+    /// As much as is certain, else a list of what it may be.
+    static unsigned char complete(EditLine* edit, wint_t /*letter*/) {
         const LineInfoW* line = el_wline(edit);
-        const std::wstring_view typed(line->buffer, static_cast<std::size_t>(line->cursor - line->buffer));
+        const std::string typed =
+            narrow({line->buffer, static_cast<std::size_t>(line->cursor - line->buffer)});
         const Content& content = of(edit);
-        if (typed.find(L' ') != std::wstring_view::npos)
-            return _el_fn_complete(edit, static_cast<int>(letter));
-        const std::string word = narrow(typed);
-        const std::vector<std::string> words = content.options.complete(word);
+        const LineCompletion completion = content.options.complete(typed);
+        const std::vector<std::string>& words = completion.words;
         if (words.empty())
             return CC_ERROR;
-        std::string common = words.front();
-        for (const std::string& other : words) {
-            const auto [end, unused] =
-                std::mismatch(common.begin(), common.end(), other.begin(), other.end());
-            common.erase(end, common.end());
-        }
-        const std::string rest = common.substr(word.size()) + (words.size() == 1 ? " " : "");
+        std::string certain = common_beginning(words);
+        if (words.size() == 1 && !certain.ends_with('/'))
+            certain += ' ';
+        const std::string rest = certain.substr(typed.size() - completion.begin);
         if (!rest.empty())
             return el_winsertstr(edit, wide(rest).c_str()) == 0 ? CC_REFRESH : CC_ERROR;
-        std::string list = "\n";
-        for (const std::string& each : words)
-            list += each + "  ";
-        content.write(list + "\n");
+        content.write("\n" + list_of(words) + "\n");
         return CC_REDISPLAY;
     }
 
@@ -204,16 +258,11 @@ Result<std::unique_ptr<EditReader>> EditReader::create(int descriptor, EditOptio
     const int screen = ::dup(descriptor); // closed with the stream
     if (screen >= 0)
         content->output.reset(::fdopen(screen, "w"));
-    content->history.reset(history_winit());
+    content->history = load_history(content->options.history_file);
     if (content->output)
         content->edit.reset(el_init("etna", stdin, content->output.get(), content->output.get()));
     if (!content->history || !content->edit)
         return Error{ErrorKind::io, fmt::format("cannot edit lines: {}", std::strerror(errno))};
-    HistEventW event;
-    history_w(content->history.get(), &event, H_SETSIZE, history_lines_max);
-    history_w(content->history.get(), &event, H_SETUNIQUE, 1);
-    if (!content->options.history_file.empty())
-        history_w(content->history.get(), &event, H_LOAD, content->options.history_file.c_str());
     content->pastes = knows_sequences();
     content->bind();
     return std::unique_ptr<EditReader>(new EditReader(std::move(content)));
@@ -248,14 +297,15 @@ LineReader::Outcome EditReader::read(std::string_view prompt, std::string& line)
 }
 
 void EditReader::remember(const std::string& message) {
+    const std::wstring line = wide(message);
     HistEventW event;
-    history_w(content_->history.get(), &event, H_ENTER, wide(message).c_str());
+    history_w(content_->history.get(), &event, H_ENTER, line.c_str());
     const std::filesystem::path& file = content_->options.history_file;
     if (file.empty())
         return;
     std::error_code failure; // a history that cannot be kept is no reason to stop
     std::filesystem::create_directories(file.parent_path(), failure);
-    history_w(content_->history.get(), &event, H_SAVE, file.c_str());
+    add_to_file(file, line);
 }
 
 } // namespace etna::cli

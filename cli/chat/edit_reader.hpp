@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/chat/complete.hpp"
 #include "cli/chat/line_reader.hpp"
 #include "cli/environment.hpp"
 #include "core/base/result.hpp"
@@ -9,14 +10,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace etna::cli {
 
 struct EditOptions {
     std::filesystem::path history_file = {}; ///< empty: nothing is kept
-    /// Words that may stand where the line's first word is half typed.
-    std::function<std::vector<std::string>(std::string_view word)> complete;
+    /// What the last word of the line up to the cursor may become.
+    std::function<LineCompletion(std::string_view line)> complete;
     EndSignal end_signal; ///< a signal that it tells of ends the lines
 };
 

@@ -68,7 +68,9 @@ bool KeySource::take_letter(wchar_t& letter) {
     return false;
 }
 
-KeySource::Event KeySource::next(wchar_t& letter) {
+KeySource::Event KeySource::next(wchar_t& letter, std::optional<std::chrono::milliseconds> patience) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
     while (true) {
         if (end_signal_() != 0)
             return Event::end;
@@ -81,10 +83,12 @@ KeySource::Event KeySource::next(wchar_t& letter) {
         if (take_letter(letter))
             return Event::letter;
         pollfd typed{descriptor_, POLLIN, 0};
-        if (::poll(&typed, 1, poll_ms) <= 0)
-            continue;
-        if (!read_byte())
-            return Event::end;
+        if (::poll(&typed, 1, poll_ms) > 0) {
+            if (!read_byte())
+                return Event::end;
+        } else if (patience && Clock::now() - begin >= *patience) {
+            return Event::silence;
+        }
     }
 }
 

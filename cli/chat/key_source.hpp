@@ -2,7 +2,9 @@
 
 #include "cli/environment.hpp"
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,6 +19,7 @@ public:
         interrupted, ///< SIGINT came from elsewhere: Ctrl-C is a letter
         resized,     ///< the terminal has another size
         resumed,     ///< the program was stopped and goes on
+        silence,     ///< nothing came in time
         end,         ///< the terminal is gone, or the end is asked for
     };
 
@@ -33,9 +36,9 @@ public:
     KeySource(int descriptor, EndSignal end_signal)
         : descriptor_(descriptor), end_signal_(std::move(end_signal)) {}
 
-    /// The next letter, a code point; bytes that are no UTF-8 are passed over. Blocking. Precondition: there
-    /// is a Watch.
-    Event next(wchar_t& letter);
+    /// The next letter, a code point; bytes that are no UTF-8 are passed over. Blocking, as long as
+    /// `patience` says, or without an end. Precondition: there is a Watch.
+    Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
 private:
     bool read_byte();

@@ -11,13 +11,23 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
+/// Takes the quotes at `end` away, and with them the line's end before them; what stands behind them is of
+/// the message too.
+void close(std::string& message, std::size_t end) {
+    std::string behind = message.substr(end + quotes.size());
+    message.resize(end);
+    if (!is_blank(behind)) {
+        message += behind;
+    } else if (message.ends_with('\n')) {
+        message.pop_back();
+    }
+}
+
 /// The rest of a message whose first line has come, after the opening quotes.
 LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
     while (true) {
         if (const std::size_t end = message.find(quotes); end != std::string::npos) {
-            message.resize(end);
-            if (message.ends_with('\n'))
-                message.pop_back();
+            close(message, end);
             return LineReader::Outcome::line;
         }
         std::string line;

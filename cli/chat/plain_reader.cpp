@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cerrno>
+#include <string_view>
+#include <utility>
 
 #include <poll.h>
 #include <unistd.h>
@@ -11,12 +13,18 @@
 namespace etna::cli {
 
 LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& line) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     constexpr std::size_t block_bytes = 4096;
     constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
     std::size_t searched = 0;
     while (true) {
         const std::size_t newline = waiting_.find('\n', searched);
         if (newline != std::string::npos || has_ended_) {
+            if (!std::exchange(has_begun_, true) && waiting_.starts_with(byte_order_mark)) {
+                waiting_.erase(0, byte_order_mark.size());
+                searched = 0;
+                continue;
+            }
             if (waiting_.empty())
                 return Outcome::end;
             line = repaired_utf8(std::string_view(waiting_).substr(0, newline));

@@ -8,7 +8,8 @@
 
 namespace etna::cli {
 
-/// Lines of a pipe or a file, without prompts. What is no UTF-8 becomes U+FFFD.
+/// Lines of a pipe or a file, without prompts and without the byte order mark that a file may begin with.
+/// What is no UTF-8 becomes U+FFFD.
 class PlainReader : public LineReader {
 public:
     /// Borrows the descriptor. A signal that `end_signal` tells of ends the lines.
@@ -21,7 +22,8 @@ public:
 private:
     int descriptor_;
     EndSignal end_signal_;
-    std::string waiting_; ///< read, and not yet a line
+    std::string waiting_;    ///< read, and not yet a line
+    bool has_begun_ = false; ///< a line was read
     bool has_ended_ = false;
 };
 

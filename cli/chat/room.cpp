@@ -129,4 +129,15 @@ Result<std::size_t> make_room(const generate::Model& model, generate::Request& r
     return Room(model, request, reserve_tokens).make();
 }
 
+generate::Request with_last_turn(generate::Request request) {
+    Messages& messages = std::get<chat::Conversation>(request.prompt).messages;
+    const auto begins_turn = [](const chat::Message& message) { return message.role == chat::Role::user; };
+    const auto last = std::find_if(messages.rbegin(), messages.rend(), begins_turn);
+    if (last == messages.rend())
+        return request;
+    const bool has_system = messages.front().role == chat::Role::system;
+    messages.erase(messages.begin() + (has_system ? 1 : 0), std::prev(last.base()));
+    return request;
+}
+
 } // namespace etna::cli

@@ -16,4 +16,8 @@ namespace etna::cli {
 Result<std::size_t> make_room(const generate::Model& model, generate::Request& request,
                               uint32_t reserve_tokens);
 
+/// The request with the system message and the last turn alone: what make_room() never forgets. Precondition:
+/// the prompt is a conversation.
+generate::Request with_last_turn(generate::Request request);
+
 } // namespace etna::cli

@@ -1,6 +1,7 @@
 #include "cli/chat/session.hpp"
 
 #include "cli/chat/room.hpp"
+#include "cli/context_room.hpp"
 #include "cli/load_model.hpp"
 
 #include <algorithm>
@@ -10,9 +11,6 @@
 
 namespace etna::cli {
 namespace {
-
-/// The part of the context that is kept free for an answer.
-constexpr uint32_t answer_share = 4;
 
 bool is_user(const chat::Message& message) {
     return message.role == chat::Role::user;
@@ -40,6 +38,7 @@ ChatSession::ChatSession(generate::Model model, const ChatSettings& settings, To
       diagnostics_(&diagnostics), screen_(environment, diagnostics, settings.generation().reasoning),
       consent_(environment, settings.generation().tools_consent) {
     set_system(settings.generation().system);
+    consent_.begin_with(tools_, NamedBy::user);
 }
 
 Status ChatSession::say(const std::string& text) {
@@ -94,6 +93,11 @@ void ChatSession::set_system(std::string text) {
         messages_.erase(messages_.begin());
     if (!text.empty())
         messages_.insert(messages_.begin(), {.role = chat::Role::system, .content = std::move(text)});
+}
+
+void ChatSession::set_tools(Tools tools, NamedBy by) {
+    tools_ = std::move(tools);
+    consent_.begin_with(tools_, by);
 }
 
 void ChatSession::set_model(generate::Model model) {
@@ -153,7 +157,10 @@ Status ChatSession::answer() {
 
 Status ChatSession::take() {
     screen_.set_reasoning(settings_->generation().reasoning);
-    const ToolUse tools = {.tools = tools_, .time_limit = settings_->generation().tool_time_limit};
+    const GenerationOptions& generation = settings_->generation();
+    const ToolUse tools = {.tools = tools_,
+                           .time_limit = generation.tool_time_limit,
+                           .answer_tokens = tokens_for_answer(model_, generation.max_tokens)};
     const SecondInterrupt second =
         environment_->is_interactive() ? SecondInterrupt::is_told : SecondInterrupt::ends_program;
     auto turn = take_turn(model_, request(), tools, *this, environment_->watch_interrupts(second));
@@ -167,15 +174,13 @@ Status ChatSession::take() {
                      "the answer was stopped before it began: the message is taken back"};
     }
     messages_.insert(messages_.end(), turn->messages.begin(), turn->messages.end());
-    tell_end(*turn);
+    tell(*turn);
     return {};
 }
 
 /// Forgets the oldest turns until the prompt leaves room for an answer.
 Status ChatSession::prepare(generate::Request& request) {
-    const uint32_t context = model_.context_tokens();
-    const uint32_t reserve =
-        std::min(context / answer_share, settings_->generation().max_tokens.value_or(context));
+    const uint32_t reserve = tokens_for_answer(model_, settings_->generation().max_tokens);
     ETNA_TRY(const std::size_t forgotten, make_room(model_, request, reserve));
     const auto first = messages_.begin() + (has_system(messages_) ? 1 : 0);
     messages_.erase(first, first + static_cast<std::ptrdiff_t>(forgotten));
@@ -184,12 +189,12 @@ Status ChatSession::prepare(generate::Request& request) {
         diagnostics_->note(
             fmt::format("the context of {} tokens is full: the oldest turns are forgotten, the "
                         "system message stays",
-                        context));
+                        model_.context_tokens()));
     }
     return {};
 }
 
-void ChatSession::tell_end(const Turn& turn) {
+void ChatSession::tell(const Turn& turn) {
     const generate::Finished& finished = turn.finished;
     statistics_.last = finished;
     statistics_.generated_tokens += finished.tokens.size();
@@ -197,14 +202,14 @@ void ChatSession::tell_end(const Turn& turn) {
     statistics_.cached_tokens += finished.cached_tokens;
     for (const chat::output::Call& call : turn.open)
         diagnostics_->note(fmt::format("the model calls {}, which has no command here", describe(call)));
-    if (turn.has_too_many_rounds)
-        diagnostics_->note(
-            fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max));
-    for (const std::string& broken : finished.output.broken)
-        diagnostics_->warning(fmt::format("the model wrote a tool call that is none: {}", broken));
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
     if (is_cut && finished.prompt_tokens + finished.tokens.size() >= model_.context_tokens())
         diagnostics_->note("the context is full: the answer was cut off here");
+    failed_turns_ += tell_end(*diagnostics_, turn) ? 0 : 1;
+}
+
+generate::Request ChatSession::essence(const generate::Request& request) {
+    return with_last_turn(request);
 }
 
 generate::Flow ChatSession::receive(const generate::Event& event) {
@@ -215,14 +220,11 @@ generate::Flow ChatSession::receive(const generate::Event& event) {
 Leave ChatSession::ask(const chat::output::Call& call, std::string_view command,
                        const generate::StopRequested& stop_requested) {
     screen_.end_line();
-    diagnostics_->note(fmt::format("the model calls {}", describe(call)));
-    return consent_.ask(command, stop_requested, *diagnostics_);
+    return consent_.ask(call, command, stop_requested, *diagnostics_);
 }
 
 void ChatSession::tool_answered(const chat::output::Call& call, const ToolResult& result) {
-    show_tool_text(*diagnostics_, call.name, result.told);
-    if (!result.has_failed)
-        show_tool_text(*diagnostics_, call.name + " (standard error)", result.error_output);
+    tell_result(*diagnostics_, call.name, result, ToolOutput::shown);
 }
 
 } // namespace etna::cli

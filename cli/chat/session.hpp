@@ -45,7 +45,8 @@ public:
 
     void clear();                      ///< all but the system message
     void set_system(std::string text); ///< empty: none
-    void set_tools(Tools tools) { tools_ = std::move(tools); }
+    /// The user is asked anew about every command; see ToolConsent::begin_with().
+    void set_tools(Tools tools, NamedBy by);
     void set_model(generate::Model model);
     /// Goes on with the messages of another conversation and what its template is given; tools and thinking
     /// stay as they are.
@@ -60,11 +61,12 @@ public:
     [[nodiscard]] std::size_t turns() const; ///< messages of the user
     [[nodiscard]] std::string_view system() const;
     [[nodiscard]] OutputState output_state() const { return screen_.output().state(); }
-    /// Turns that ended in an error, not counting those that were stopped.
+    /// Turns that ended in an error or without an answer, not counting those that were stopped.
     [[nodiscard]] std::size_t failed_turns() const { return failed_turns_; }
 
 private:
     Status prepare(generate::Request& request) override;
+    generate::Request essence(const generate::Request& request) override;
     generate::Flow receive(const generate::Event& event) override;
     Leave ask(const chat::output::Call& call, std::string_view command,
               const generate::StopRequested& stop_requested) override;
@@ -73,7 +75,7 @@ private:
     Status answer();
     Status take();
     void drop_attached();
-    void tell_end(const Turn& turn);
+    void tell(const Turn& turn);
     [[nodiscard]] generate::Request request();
 
     generate::Model model_;

@@ -55,13 +55,6 @@ std::vector<std::string> message_lines(const ChatSession& session) {
     return lines;
 }
 
-std::vector<std::string> tool_lines(const ChatSession& session) {
-    std::vector<std::string> lines;
-    for (const auto& [name, command] : session.tools().commands())
-        lines.push_back(fmt::format("{:<20} {}", name, command.empty() ? "(no command)" : command));
-    return lines;
-}
-
 Result<std::vector<std::string>> prompt_lines(const ChatState& state) {
     ETNA_TRY(const auto* format, format_of(state.session));
     ETNA_TRY(const auto prompt,
@@ -77,6 +70,13 @@ std::size_t context_used(const generate::Finished& finished) {
 
 } // namespace
 
+std::vector<std::string> tool_lines(const Tools& tools) {
+    std::vector<std::string> lines;
+    for (const auto& [name, command] : tools.commands())
+        lines.push_back(fmt::format("{:<20} {}", name, command.empty() ? "(no command)" : command));
+    return lines;
+}
+
 Result<std::vector<std::string>> lines_of(const std::string& what, const ChatState& state) {
     if (what.empty())
         return state_lines(state);
@@ -85,7 +85,7 @@ Result<std::vector<std::string>> lines_of(const std::string& what, const ChatSta
     if (what == "system")
         return split_lines(state.session.system());
     if (what == "tools")
-        return tool_lines(state.session);
+        return tool_lines(state.session.tools());
     if (what == "prompt")
         return prompt_lines(state);
     if (what == "template") {

@@ -10,6 +10,9 @@ namespace etna::cli {
 /// What /show WHAT prints. Errors: invalid_argument (nothing of that name), and those of rendering.
 Result<std::vector<std::string>> lines_of(const std::string& what, const ChatState& state);
 
+/// A line for each tool: its name and its command.
+std::vector<std::string> tool_lines(const Tools& tools);
+
 /// What /stats prints.
 std::vector<std::string> statistics_lines(const ChatSession& session);
 

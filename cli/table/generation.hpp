@@ -84,7 +84,8 @@ inline constexpr std::array conversation_options = {
            .description =
                "offer the model the tools in this JSON file, a list as in OpenAI's API; a tool that "
                "has a `command` is run through the shell when the model calls it and you agree"},
-    Option{.name = "yes", .description = "run the tools' commands without asking"},
+    Option{.name = "yes",
+           .description = "run the commands of tools without asking, those of files that you name"},
     Option{.name = "tool-timeout",
            .value = "SECONDS",
            .kind = Kind::integer,

@@ -123,25 +123,22 @@ TEST_CASE("what a tool gives makes the oldest turns go too") {
 
 TEST_CASE("a turn that alone does not fit is taken back, and the chat goes on") {
     Chat etna;
-    nlohmann::json tools = nlohmann::json::parse(dice);
-    tools[0]["command"] = "seq 1 2000";
-    etna.answers = {"one", calls_roll, "never"};
+    etna.answers = {"one", "never"};
     const Outcome outcome =
-        etna.chat("first\nroll\n/show messages\n", {"--yes", "-c", "700", "-n", "80", "--tools",
-                                                    etna.write("tools.json", tools.dump()).string()});
+        etna.chat("first\nroll " + std::string(2000, 'x') + "\n/show messages\n", {"-c", "700", "-n", "80"});
     CHECK(outcome.code == 1);
     CHECK(outcome.output == "one\n");
     CHECK(contains(outcome.error, "error: this turn alone has "));
     CHECK(contains(outcome.error, "but the context holds 700 with the answer: it is taken back\nhint: "));
     CHECK(contains(outcome.error, "user      first\nassistant one\n"));
-    CHECK(!contains(outcome.error, "user      roll\n"));
+    CHECK(!contains(outcome.error, "user      roll"));
 }
 
 TEST_CASE("an attached file that does not fit is refused or dropped, and the chat goes on") {
     Chat etna;
     const auto huge = etna.write("huge.txt", std::string(5000, 'x')).string();
     const Outcome refused = etna.chat("/file " + huge + "\nhi\n", {"-c", "300"});
-    CHECK(refused.code == 0);
+    CHECK(refused.code == 1);
     CHECK(refused.output == "there was a dog.\n");
     CHECK(contains(refused.error, "attaching huge.txt: the message would have "));
     CHECK(contains(etna.prompt, "user: hi</s>"));

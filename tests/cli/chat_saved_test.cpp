@@ -135,8 +135,11 @@ TEST_CASE("what stands between three double quotes is never a command") {
     }
 }
 
-TEST_CASE("a pipe in which a turn fails ends with 1, and a signal's end with its own code") {
+TEST_CASE("a pipe in which a turn or a command fails ends with 1, and a signal's end with its own code") {
     Chat etna;
+    CHECK(etna.chat("/load missing.json\nhi\n").code == 1);
+    CHECK(etna.chat("/undo\n").code == 1);
+    CHECK(etna.chat("hi\n/undo\n").code == 0);
     etna.lost_at_step = 1;
     CHECK(etna.chat("hi\n").code == 1);
     etna.lost_at_step.reset();
@@ -154,6 +157,24 @@ TEST_CASE("-v tells how full the context is after each answer") {
     CHECK(count(outcome.error, " of 500 tokens, ") == 2);
     CHECK(count(outcome.error, " tok/s\n") == 2);
     CHECK(!contains(etna.chat("hi\n").error, "tok/s"));
+    CHECK(count(etna.chat("hi\n/retry\n/show\n", {"-v", "-c", "500"}).error, " of 500 tokens, ") == 2);
+}
+
+TEST_CASE("a folder is no place to save in, and it is said") {
+    Chat etna;
+    const Outcome outcome = etna.chat("hi\n/save " + etna.variables["HOME"] + "\n");
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.error,
+                   "error: " + etna.variables["HOME"] + " is a folder\nhint: name a file in it"));
+}
+
+TEST_CASE("a byte order mark at the beginning of a pipe is no part of the message") {
+    Chat etna;
+    etna.chat("\xEF\xBB\xBFhi\n\xEF\xBB\xBFho\n");
+    CHECK(contains(etna.prompt, "user: hi</s>"));
+    CHECK(contains(etna.prompt, "user: \xEF\xBB\xBFho</s>")); // elsewhere it is a character like others
+    CHECK(contains(etna.chat("\xEF\xBB\xBF/show\n").error, "messages    0 of yours"));
+    CHECK(etna.chat("\xEF\xBB\xBF").output.empty());
 }
 
 TEST_CASE("reasoning is dimmed on a terminal that has colours") {
@@ -165,6 +186,9 @@ TEST_CASE("reasoning is dimmed on a terminal that has colours") {
     const std::string plain = etna.chat("who?\n").error;
     CHECK(contains(plain, "It is a dog.\n"));
     CHECK(!contains(plain, "\x1b[2m"));
+    etna.answer = "<think>It \xc2\x9b"
+                  "31m\u202eis.</think>A dog.";
+    CHECK(contains(etna.chat("who?\n").error, "It \ufffd31m\ufffdis.\n"));
 }
 
 TEST_CASE("a pipe cannot be a file of tools, and it is said") {

@@ -26,6 +26,10 @@ TEST_CASE("three double quotes hold a message of several lines together") {
     CHECK(etna.chat("\"\"\"one\ntwo\nthree\"\"\"\n").output == "there was a dog.\n");
     CHECK(contains(etna.prompt, "user: one\ntwo\nthree</s>"));
     CHECK(etna.chat("\"\"\"\none\n").output == "there was a dog.\n"); // the end of the input ends it as well
+    etna.chat("\"\"\"one\ntwo\"\"\" and three\n");                    // what stands behind is not lost
+    CHECK(contains(etna.prompt, "user: one\ntwo and three</s>"));
+    etna.chat("\"\"\"\none\n\"\"\"  \n");
+    CHECK(contains(etna.prompt, "user: one</s>"));
 }
 
 TEST_CASE("a system message stays when the conversation is cleared") {
@@ -65,7 +69,7 @@ TEST_CASE("commands that are wrong are told, and the chat goes on") {
     const Outcome outcome = etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() +
                                       ".not\n/set temp warm\n/set tmep 1\n"
                                       "/model nowhere\n/tools /nonexistent\n/show nothing\n/\n hi\n");
-    CHECK(outcome.code == 0);
+    CHECK(outcome.code == 1);
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n"); // "/" alone is a message
     for (const char* told :
          {"there is no command `/udno`\nhint: did you mean /undo?", "/undo takes no argument",
@@ -157,8 +161,8 @@ TEST_CASE("--yes and `always` agree to every call; without a terminal nothing is
     CHECK(etna.chat("go\n", {"--tools", tools}).output == "done\n");
     CHECK(etna.questions.size() == 1);
     const Outcome nobody = etna.chat("go\n", {"--tools", tools});
-    CHECK(count(etna.prompt, "did not allow") == 2);
-    CHECK(contains(nobody.error, "there is nobody to ask"));
+    CHECK(nobody.output.empty());
+    CHECK(count(nobody.error, "there is nobody to ask") == 1);
 }
 
 TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
@@ -247,4 +251,11 @@ TEST_CASE("reasoning is shown on standard error when asked for, and never in the
     const auto report = nlohmann::json::parse(etna.run({"run", "chatty", "who?", "--json"}).output);
     CHECK(report["text"] == "A dog.");
     CHECK(report["reasoning"] == "It is a dog.");
+    etna.answer = "It is a dog.</think>A dog."; // which is known for reasoning only at its end
+    etna.install_model("thinker",
+                       {{"tokenizer.chat_template", std::string("{# <think> </think> #}") + lines_template}});
+    const auto late = nlohmann::json::parse(etna.run({"run", "thinker", "who?", "--json"}).output);
+    REQUIRE(late.contains("reasoning"));
+    CHECK(late["text"] == "A dog.");
+    CHECK(late["reasoning"] == "It is a dog.");
 }

@@ -106,10 +106,76 @@ TEST_CASE("a model that calls tools for ever is stopped, and the conversation go
     etna.answers.assign(32, calls_roll);
     etna.answers.emplace_back("fine");
     const Outcome outcome = etna.chat_with("echo", "roll\nhi\n");
-    CHECK(outcome.code == 0);
+    CHECK(outcome.code == 1); // the first message has no answer
     CHECK(outcome.output == "fine\n");
     CHECK(contains(outcome.error, "the model called tools 32 times: the turn ends here"));
     CHECK(contains(etna.prompt, "tool: not run: tools were called 31 times already</s>"));
+}
+
+TEST_CASE("`run` fails where a model calls tools for ever, and tells what came of the calls") {
+    ToolChat etna;
+    etna.input_kind = InputKind::none;
+    const auto file = etna.write("tools.json", with_command("echo secret; exit 3")).string();
+    const auto run = [&](const std::string& call, const std::vector<std::string>& more) {
+        etna.answers.assign(32, call);
+        std::vector<std::string> arguments = {"run", "strict", "go", "--tools", file, "-c", "20000"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome outcome = etna.run(arguments);
+        CHECK(outcome.code == 1);
+        CHECK(outcome.output.empty());
+        CHECK(contains(outcome.error, "error: the model called tools 32 times: the turn ends here"));
+        return outcome.error;
+    };
+    const std::string unknown = run(R"(<tool_call>{"name": "none", "arguments": {}}</tool_call>)", {"--yes"});
+    CHECK(contains(unknown, "note: none: error: there is no tool `none`\n"));
+    CHECK(contains(run(calls_roll, {"--yes"}), "note: roll: secret\n(exit code 3)\n"));
+    etna.agreements.assign(31, "n");
+    CHECK(count(run(calls_roll, {}), "note: roll: the user did not allow this call\n") == 31);
+}
+
+TEST_CASE("a tool's output is cut to what the context has room for, and the turn goes on") {
+    ToolChat etna;
+    const std::string mark = " bytes were cut off here: the context has no room for them)\n";
+    // Its beginning and its end stay, also what it says of a failure.
+    const std::string command =
+        "echo begin; head -c 60000 /dev/zero | tr '\\0' 'a'; echo; echo why >&2; exit 3";
+    etna.answers = {calls_roll, "one", calls_roll + calls_roll, "two"};
+    const Outcome outcome =
+        etna.chat_with(command, "go\nagain\n/show messages\n", {"--yes", "-c", "2000", "-n", "200"});
+    CAPTURE(outcome.error);
+    CHECK(outcome.code == 0);
+    CHECK(contains(etna.prompt, "tool: begin\naaa"));
+    CHECK(contains(etna.prompt, "aaa\n(exit code 3)\non standard error it wrote:\nwhy"));
+    CHECK(contains(etna.prompt, mark));
+    CHECK(contains(outcome.error, "note: roll: begin\n"));
+    CHECK(contains(outcome.error, " bytes of what it gave were cut off: the context has no room for them"));
+    CHECK(!contains(outcome.error, "this turn alone"));
+
+    etna.input_kind = InputKind::none;
+    etna.answers = {calls_roll, "done"};
+    const Outcome run = etna.run({"run", "strict", "go", "--yes", "-c", "2000", "--tools",
+                                  etna.write("tools.json", with_command(command)).string()});
+    CAPTURE(run.error);
+    CHECK(run.code == 0);
+    CHECK(run.output == "done\n");
+    CHECK(contains(etna.prompt, mark));
+    CHECK(contains(run.error, "note: roll: 5"));
+}
+
+TEST_CASE("a tool's output that just fits is whole") {
+    ToolChat etna;
+    etna.answers = {calls_roll, "done"};
+    const auto is_cut = [&](std::size_t context_tokens) {
+        const Outcome outcome =
+            etna.chat_with("seq 1 200", "go\n", {"--yes", "-n", "80", "-c", std::to_string(context_tokens)});
+        CHECK(outcome.output == "done\n");
+        return contains(outcome.error, "were cut off");
+    };
+    const Outcome roomy = etna.chat_with("seq 1 200", "go\n/stats\n", {"--yes", "-n", "80"});
+    const std::string label = "prompt      ";
+    const std::size_t needed = std::stoul(roomy.error.substr(roomy.error.find(label) + label.size())) + 80;
+    CHECK(!is_cut(needed + 20)); // a few tokens of the template come behind the result
+    CHECK(is_cut(needed - 1));
 }
 
 TEST_CASE("a call in an answer that was cut off is not run, and the conversation goes on") {

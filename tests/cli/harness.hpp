@@ -61,6 +61,7 @@ public:
         agreements; ///< what the user says when asked, one after another, or ctrl_c; then there is nobody
     std::vector<std::string> questions; ///< that the user was asked
     cli::Variables variables;
+    bool output_is_terminal = false;
     bool error_is_terminal = false;
     bool on_cpu = false;
     uint32_t context_tokens = 2048; ///< that of `stories`

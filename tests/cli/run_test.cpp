@@ -314,6 +314,15 @@ TEST_CASE("without a home there is no folder of models and no configuration file
     }
 }
 
+TEST_CASE("a model cannot steer the terminal, and a pipe gets what it wrote") {
+    Harness etna;
+    etna.answer = " a\x1b[31mb\xc2\x9b"
+                  "31m\u202ec\td\ne";
+    CHECK(etna.run({"run", "stories", "x"}).output == *etna.answer + "\n");
+    etna.output_is_terminal = true;
+    CHECK(etna.run({"run", "stories", "x"}).output == " a\ufffd[31mb\ufffd31m\ufffdc\td\ne\n");
+}
+
 TEST_CASE("names cannot write control characters on the terminal") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "\x1b[2Jx\n", "y"});

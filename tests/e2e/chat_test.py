@@ -5,68 +5,14 @@ ETNA_TEST_ROUNDS is how often a terminal is resized, typed into, interrupted and
 
 import json
 import os
-import pathlib
 import random
 import signal
 import subprocess
-import sys
-import tempfile
-import unittest
 
-from terminal import Terminal
+import chats
+from chats import GREEDY, LIMIT_S, STORIES, Chat, end_token, piped, variables
 
-ETNA = ""
-LIMIT_S = 120
 ROUNDS = int(os.environ.get("ETNA_TEST_ROUNDS", "3"))
-STORIES = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf")
-GREEDY = (STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "12")
-
-
-def variables(home):
-    kept = {name: os.environ[name] for name in ("PATH", "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LD_LIBRARY_PATH") if name in os.environ}
-    return {**kept, "HOME": str(home), "LANG": "C.UTF-8"}
-
-
-def piped(home, text, *arguments):
-    """What a script gets: (standard output, standard error)."""
-    done = subprocess.run([ETNA, "chat", *arguments], input=text.encode(), capture_output=True, timeout=LIMIT_S,
-                          env=variables(home), check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"exit code {done.returncode}: {done.stderr.decode()}")
-    return done.stdout.decode(), done.stderr.decode()
-
-
-def end_token():
-    done = subprocess.run([ETNA, "tokenize", STORIES, "</s>"], capture_output=True, check=True)
-    return json.loads(done.stdout)[-1]
-
-
-class Chat(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="etna-chat-")
-        self.addCleanup(folder.cleanup)
-        self.home = pathlib.Path(folder.name)
-
-    def terminal(self, *arguments):
-        terminal = Terminal([ETNA, "chat", *arguments], variables(self.home))
-        self.addCleanup(terminal.__exit__)
-        terminal.wait_for(">>>")
-        return terminal
-
-    def answers(self, *messages):
-        """Each message's answer, as a pipe gives them."""
-        answers, before = [], ""
-        for count in range(1, len(messages) + 1):
-            text, _ = piped(self.home, "".join(f"{message}\n" for message in messages[:count]), *GREEDY)
-            self.assertTrue(text.startswith(before))
-            answers.append(text[len(before):].rstrip("\n"))
-            before = text
-        return answers
-
-    def conversation(self, terminal):
-        """The screen from the first prompt on."""
-        screen = terminal.screen()
-        return screen[screen.index(">>>"):]
 
 
 class Typing(Chat):
@@ -139,6 +85,69 @@ class Typing(Chat):
         screen = terminal.wait_for("user      fourth")
         for line in ("user      first line\nuser      second line\n", "user      third\nuser      fourth\n"):
             self.assertIn(line, screen)
+
+
+    def test_a_file_whose_name_has_spaces_is_completed_and_found(self):
+        (self.home / "my notes.txt").write_text("The name is Bob.\n")
+        terminal = self.terminal(*GREEDY)
+        terminal.type("/file ~/my")
+        terminal.keys("Tab")
+        terminal.wait_for(">>> /file ~/my notes.txt")
+        terminal.keys("Enter")
+        terminal.wait_for("my notes.txt (17 bytes) goes with your next message")
+
+    def test_two_chats_keep_one_history(self):
+        first, second = self.terminal(*GREEDY), self.terminal(*GREEDY)
+        for terminal, message in ((first, "said in the first"), (second, "said in the second"), (first, "and again")):
+            before = terminal.screen().count(">>>")
+            terminal.type(message)
+            terminal.keys("Enter")
+            terminal.wait_for(lambda screen, before=before: screen.count(">>>") == before + 1)
+        for terminal in (first, second):
+            terminal.keys("C-d")
+            terminal.wait_for("exit code 0")
+        again = self.terminal(*GREEDY)
+        for message in ("and again", "said in the second", "said in the first"):
+            again.keys("Up")
+            again.wait_for(f">>> {message}")
+
+
+class BrokenPastes(Chat):
+    """A paste whose end never comes."""
+
+    def pasted(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("\x1b[200~hello")
+        return terminal
+
+    def leaves(self, terminal):
+        terminal.wait_for(lambda screen: screen.count(">>>") == 2 and screen.endswith(">>>"))
+        terminal.keys("C-d")
+        terminal.wait_for("exit code 0")
+
+    def test_a_silence_ends_it_and_keeps_the_text(self):
+        terminal = self.pasted()
+        terminal.wait_for(">>> hello")
+        terminal.type(" there")
+        terminal.keys("Home", "O", "C-d")
+        terminal.wait_for(">>> Oello there")
+        terminal.keys("C-c")
+        self.leaves(terminal)
+
+    def test_ctrl_c_throws_it_away(self):
+        terminal = self.pasted()
+        terminal.keys("C-c")
+        self.leaves(terminal)
+
+    def test_an_interrupt_throws_it_away(self):
+        terminal = self.pasted()
+        os.kill(terminal.process(), signal.SIGINT)
+        self.leaves(terminal)
+
+    def test_the_end_is_obeyed(self):
+        terminal = self.pasted()
+        os.kill(terminal.process(), signal.SIGTERM)
+        terminal.wait_for("exit code 143")
 
 
 class Stopping(Chat):
@@ -214,54 +223,10 @@ class Commands(Chat):
         self.assertTrue((self.home / "saved.json").exists())
 
 
-class Tools(Chat):
-    """The embedded model calls tools."""
-
-    def asked(self, command, *arguments):
-        """The terminal after a message that makes the model call a tool with this command."""
-        tools = self.home / "tools.json"
-        parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        tools.write_text(json.dumps([{"type": "function", "command": command, "function": {
-            "name": "get_weather", "description": "Get the current weather of a city", "parameters": parameters}}]))
-        terminal = self.terminal("--tools", str(tools), *arguments)
-        terminal.type("What is the weather in Lisbon?")
-        terminal.keys("Enter")
-        return terminal
-
-    def goes_on(self, terminal):
-        """The chat answers, and can be left."""
-        terminal.wait_for(lambda screen: screen.endswith(">>>"))
-        terminal.type("What is 34 + 58?")
-        terminal.keys("Enter")
-        terminal.wait_for(lambda screen: screen.endswith(">>>") and "92" in screen)
-        terminal.keys("C-d")
-        terminal.wait_for("exit code 0")
-
-    def test_ctrl_c_at_the_question_is_no_and_keeps_the_chat(self):
-        terminal = self.asked("touch $HOME/was-run")
-        terminal.wait_for("[a]lways:")
-        terminal.keys("C-c")
-        self.goes_on(terminal)
-        self.assertFalse((self.home / "was-run").exists())
-
-    def test_ctrl_c_ends_a_tool_that_hangs_and_keeps_the_chat(self):
-        terminal = self.asked("trap '' TERM; exec >&- 2>&-; touch $HOME/begun; while :; do sleep 1; done", "--yes")
-        terminal.wait_for(lambda _: (self.home / "begun").exists())
-        terminal.keys("C-c")
-        terminal.keys("C-c")  # as impatient people do
-        terminal.wait_for("get_weather: (the user stopped it)")
-        self.goes_on(terminal)
-
-    def test_a_tool_that_hangs_is_stopped_when_its_time_is_over(self):
-        terminal = self.asked("exec >&- 2>&-; sleep 1000", "--yes", "--tool-timeout", "1")
-        terminal.wait_for("get_weather: (it was stopped after 1 s)")
-        terminal.wait_for(lambda screen: screen.endswith(">>>"))
-
-
 class Signals(Chat):
     def test_they_end_a_pipe_between_answers(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-            with subprocess.Popen([ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            with subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
                 chat.stdin.write(b"Hello\n")
                 chat.stdin.flush()
@@ -271,7 +236,7 @@ class Signals(Chat):
 
     def test_they_end_a_pipe_within_an_answer(self):
         endless = (STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf", "-c", "100000")
-        with subprocess.Popen([ETNA, "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        with subprocess.Popen([chats.ETNA, "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\nnever answered\n")
             chat.stdin.flush()
@@ -280,7 +245,7 @@ class Signals(Chat):
             self.assertEqual(chat.wait(LIMIT_S), 143)
 
     def test_ctrl_c_ends_a_pipe_that_waits_for_a_line(self):
-        with subprocess.Popen([ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        with subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\n/show nothing\n")
             chat.stdin.flush()
@@ -361,8 +326,7 @@ class Resizing(Chat):
                 terminal.resize(chance.randint(10, 200), chance.randint(2, 50))
                 terminal.keys("C-c")
             terminal.resize(80, 24)
-            terminal.keys("C-c")
-            terminal.wait_for(lambda screen: screen.endswith(">>>"))
+            terminal.keys_until(lambda screen: screen.endswith(">>>"), "C-g", "C-c")
             terminal.keys("C-d")
             terminal.wait_for("exit code 0")
 
@@ -374,6 +338,12 @@ class Pipes(Chat):
         self.assertTrue(text.endswith("\n"))
         self.assertNotIn("error", told)
 
+    def test_a_command_that_fails_is_a_failure(self):
+        done = subprocess.run([chats.ETNA, "chat", *GREEDY], input=b"/load missing.json\n", capture_output=True, timeout=LIMIT_S,
+                              env=variables(self.home), check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"error: ", done.stderr)
+
     def test_the_second_turn_computes_only_what_is_new(self):
         _, told = piped(self.home, "hi\n/stats\nhow are you\n/stats\n", *GREEDY)
         prompts = [line for line in told.splitlines() if line.startswith("prompt")]
@@ -382,53 +352,5 @@ class Pipes(Chat):
         self.assertGreater(int(words[3]), int(words[1]) // 2, prompts)
 
 
-class Demo(Chat):
-    """The embedded model, which `etna chat` takes by itself."""
-
-    def said(self, terminal, *lines):
-        """The screen after these lines have been answered."""
-        for line in lines:
-            before = terminal.screen().count(">>>")
-            terminal.type(line)
-            terminal.keys("Enter")
-            terminal.wait_for(lambda screen, before=before: screen.count(">>>") == before + 1 and screen.endswith(">>>"))
-        return self.conversation(terminal)
-
-    def test_it_says_what_it_is_and_remembers_a_name(self):
-        terminal = self.terminal()
-        self.assertIn("is no assistant", terminal.screen())
-        screen = self.said(terminal, "My name is Tomas.", "What is 34 + 58?", "What is my name?")
-        self.assertEqual(screen.count("92"), 1)
-        self.assertIn("Tomas", screen.rsplit("What is my name?", 1)[1])
-
-    def test_a_tool_runs_in_the_shell_and_its_result_becomes_the_answer(self):
-        tools = self.home / "tools.json"
-        parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-        command = """printf '{"condition": "sunny", "temperature": %d}' ${#arg_city}; echo "$arg_city" > $HOME/asked"""
-        tools.write_text(json.dumps([{"type": "function", "command": command, "function": {
-            "name": "get_weather", "description": "Get the current weather of a city", "parameters": parameters}}]))
-        terminal = self.terminal("--tools", str(tools))
-        terminal.type("What is the weather in Lisbon?")
-        terminal.keys("Enter")
-        terminal.wait_for("[y]es, [N]o, [a]lways:")
-        self.assertFalse((self.home / "asked").exists())
-        terminal.type("y")
-        terminal.keys("Enter")
-        screen = terminal.wait_for(lambda screen: screen.endswith(">>>"))
-        self.assertEqual((self.home / "asked").read_text(), "Lisbon\n")
-        answer = screen.rsplit("[a]lways:", 1)[1]
-        self.assertIn("sunny", answer)
-        self.assertIn("6", answer)
-
-    def test_thinking_is_shown_or_hidden(self):
-        shown = self.said(self.terminal("--think"), "What is 12 + 30 - 7?")
-        hidden = self.said(self.terminal("--think", "--reasoning", "hide"), "What is 12 + 30 - 7?")
-        self.assertIn("12 + 30 = 42", shown)
-        self.assertIn("35", shown)
-        self.assertNotIn("think>", shown)
-        self.assertEqual(hidden, ">>> What is 12 + 30 - 7?\n35\n>>>")
-
-
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    chats.main()

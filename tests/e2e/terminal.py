@@ -62,6 +62,16 @@ class Terminal:
     def screen(self):
         return "\n".join(line.rstrip() for line in self.lines())
 
+    def keys_until(self, wanted, *names):
+        """Types keys again and again, for what is typed ahead may still have its effect after them."""
+        end = time.monotonic() + WAIT_S
+        while time.monotonic() < end:
+            self.keys(*names)
+            time.sleep(0.5)
+            if wanted(self.screen()):
+                return
+        self.wait_for(wanted)
+
     def wait_for(self, wanted):
         """Until `wanted` stands on the screen, or is true of its text."""
         end = time.monotonic() + WAIT_S

@@ -1,0 +1,70 @@
+"""What tests of `etna chat` share: a home of its own, terminals and pipes."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from terminal import Terminal
+
+ETNA = ""
+LIMIT_S = 120
+STORIES = str(pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf")
+GREEDY = (STORIES, "--chat-template", "vicuna", "--temp", "0", "-n", "12")
+
+
+def variables(home):
+    kept = {name: os.environ[name] for name in ("PATH", "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "HOME": str(home), "LANG": "C.UTF-8"}
+
+
+def piped(home, text, *arguments):
+    """What a script gets: (standard output, standard error)."""
+    done = subprocess.run([ETNA, "chat", *arguments], input=text.encode(), capture_output=True, timeout=LIMIT_S,
+                          env=variables(home), check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"exit code {done.returncode}: {done.stderr.decode()}")
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def end_token():
+    done = subprocess.run([ETNA, "tokenize", STORIES, "</s>"], capture_output=True, check=True)
+    return json.loads(done.stdout)[-1]
+
+
+class Chat(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="etna-chat-")
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+
+    def terminal(self, *arguments):
+        terminal = Terminal([ETNA, "chat", *arguments], variables(self.home))
+        self.addCleanup(terminal.__exit__)
+        terminal.wait_for(">>>")
+        return terminal
+
+    def answers(self, *messages):
+        """Each message's answer, as a pipe gives them."""
+        answers, before = [], ""
+        for count in range(1, len(messages) + 1):
+            text, _ = piped(self.home, "".join(f"{message}\n" for message in messages[:count]), *GREEDY)
+            self.assertTrue(text.startswith(before))
+            answers.append(text[len(before):].rstrip("\n"))
+            before = text
+        return answers
+
+    def conversation(self, terminal):
+        """The screen from the first prompt on."""
+        screen = terminal.screen()
+        return screen[screen.index(">>>"):]
+
+
+def main():
+    """Runs the tests of the program; its one argument is etna."""
+    global ETNA
+    ETNA = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
