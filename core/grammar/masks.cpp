@@ -9,6 +9,9 @@ namespace {
 /// How deep counts are looked for in a head; what is deeper keeps them as they are.
 constexpr int shortened_depth_max = 100;
 
+/// Heads that are kept, each with a mask: then all are forgotten.
+constexpr std::size_t heads_max = 1024;
+
 } // namespace
 
 TokenMask& TokenMask::operator|=(const TokenMask& other) {
@@ -27,7 +30,8 @@ Vocabulary::Vocabulary(std::vector<std::string> bytes) : bytes_(std::move(bytes)
 }
 
 Masks::Masks(Language& language, const Vocabulary& vocabulary)
-    : language_(&language), vocabulary_(&vocabulary) {}
+    : language_(&language), vocabulary_(&vocabulary),
+      path_(std::max(vocabulary.short_tokens().depth_max(), vocabulary.long_tokens().depth_max()) + 1) {}
 
 TokenMask Masks::mask(Expression state) {
     TokenMask mask(vocabulary_->size());
@@ -52,7 +56,7 @@ void Masks::add(Expression state, TokenMask& mask) {
         const auto& [unit, rest] = std::pair(node.children[0], node.children[1]);
         const Head& first = head(unit);
         mask |= first.inside;
-        walk(rest, first.beyond, mask);
+        add_beyond(first, rest, mask);
         if (language_->is_nullable(unit))
             add(rest, mask);
     } else {
@@ -60,12 +64,35 @@ void Masks::add(Expression state, TokenMask& mask) {
     }
 }
 
+void Masks::add_beyond(const Head& head, Expression rest, TokenMask& mask) {
+    const TokenTree& tree = vocabulary_->short_tokens();
+    for (std::size_t byte = 0; byte + 1 < head.first_beyond.size(); ++byte) {
+        if (head.first_beyond[byte] == head.first_beyond[byte + 1])
+            continue;
+        const Expression after = language_->next(rest, static_cast<uint8_t>(byte));
+        if (after == nothing)
+            continue;
+        for (uint32_t i = head.first_beyond[byte]; i < head.first_beyond[byte + 1]; ++i)
+            walk_from(head.beyond[i], after, tree, mask);
+    }
+}
+
 void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
-    std::vector<Expression> path(tree.depth_max() + 1, state);
-    for (uint32_t node = 0; node < tree.size();) {
+    for (uint32_t node = 0; node < tree.size(); node = tree.end(node)) {
+        if (const Expression after = language_->next(state, tree.byte(node)); after != nothing)
+            walk_from(node, after, tree, mask);
+    }
+}
+
+void Masks::walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask) {
+    const uint32_t end = tree.end(node);
+    path_[tree.depth(node)] = state;
+    for (const TokenId token : tree.tokens(node))
+        mask.allow(token);
+    for (++node; node < end;) {
         const uint32_t depth = tree.depth(node);
-        path[depth] = language_->next(path[depth - 1], tree.byte(node));
-        if (path[depth] == nothing) {
+        path_[depth] = language_->next(path_[depth - 1], tree.byte(node));
+        if (path_[depth] == nothing) {
             node = tree.end(node);
             continue;
         }
@@ -77,37 +104,57 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
 
 const Masks::Head& Masks::head(Expression unit) {
     const Expression key = shortened(unit);
-    const auto known = heads_.find(key);
-    return known != heads_.end() ? known->second : heads_.emplace(key, walk_head(key)).first->second;
+    if (const auto known = heads_.find(key); known != heads_.end())
+        return known->second;
+    if (heads_.size() == heads_max)
+        heads_.clear();
+    return heads_.emplace(key, walk_head(key)).first->second;
 }
 
 Masks::Head Masks::walk_head(Expression unit) {
     const TokenTree& tree = vocabulary_->short_tokens();
-    Head head{.inside = TokenMask(vocabulary_->size()), .beyond = {}};
-    std::vector<Expression> path(tree.depth_max() + 1, unit);
+    Head head{.inside = TokenMask(vocabulary_->size())};
+    path_[0] = unit;
     std::vector<uint32_t> ends; // nodes at which the head may end
     for (uint32_t node = 0; node < tree.size();) {
         const uint32_t depth = tree.depth(node);
-        path[depth] = language_->next(path[depth - 1], tree.byte(node));
-        if (path[depth] == nothing) {
+        path_[depth] = language_->next(path_[depth - 1], tree.byte(node));
+        if (path_[depth] == nothing) {
             node = tree.end(node);
             continue;
         }
         for (const TokenId token : tree.tokens(node))
             head.inside.allow(token);
-        if (language_->is_nullable(path[depth]))
+        if (language_->is_nullable(path_[depth]))
             ends.push_back(node);
         ++node;
     }
-    std::vector<std::pair<std::string_view, TokenId>> beyond;
-    for (const uint32_t node : ends) {
-        for (const TokenId token : tree.tokens(node + 1, tree.end(node))) {
-            if (!head.inside.allows(token))
-                beyond.emplace_back(vocabulary_->bytes(token).substr(tree.depth(node)), token);
+    collect_beyond(ends, head);
+    return head;
+}
+
+void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const {
+    const TokenTree& tree = vocabulary_->short_tokens();
+    const auto leads_outside = [&](uint32_t node) {
+        const auto tokens = tree.tokens(node, tree.end(node));
+        return std::any_of(tokens.begin(), tokens.end(),
+                           [&](TokenId token) { return !head.inside.allows(token); });
+    };
+    std::vector<uint32_t> nodes;
+    for (const uint32_t end : ends) {
+        for (uint32_t child = end + 1; child < tree.end(end); child = tree.end(child)) {
+            if (leads_outside(child))
+                nodes.push_back(child);
         }
     }
-    head.beyond = TokenTree(std::move(beyond));
-    return head;
+    for (const uint32_t node : nodes)
+        ++head.first_beyond[tree.byte(node) + 1U];
+    for (std::size_t byte = 1; byte < head.first_beyond.size(); ++byte)
+        head.first_beyond[byte] += head.first_beyond[byte - 1];
+    auto next = head.first_beyond;
+    head.beyond.resize(nodes.size());
+    for (const uint32_t node : nodes)
+        head.beyond[next[tree.byte(node)]++] = node;
 }
 
 /// The same for all short tokens: no count is larger than they can tell.

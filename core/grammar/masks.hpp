@@ -3,6 +3,7 @@
 #include "core/grammar/language.hpp"
 #include "core/grammar/token_tree.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -66,17 +67,25 @@ public:
 private:
     struct Head {
         TokenMask inside; ///< tokens that do not leave it
-        TokenTree beyond; ///< of others, what they have after one of its ends
+        /// Nodes behind one of its ends, with other tokens from there on; [first_beyond[b], first_beyond[b +
+        /// 1]) are those with byte b.
+        std::vector<uint32_t> beyond = {};
+        std::array<uint32_t, 257> first_beyond = {};
     };
 
     void add(Expression state, TokenMask& mask);
+    void add_beyond(const Head& head, Expression rest, TokenMask& mask);
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
+    /// From a node on that has led to `state`, to all below it.
+    void walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask);
     const Head& head(Expression unit);
     Head walk_head(Expression unit);
+    void collect_beyond(const std::vector<uint32_t>& ends, Head& head) const;
     Expression shortened(Expression expression, int depth = 0);
 
     Language* language_;
     const Vocabulary* vocabulary_;
+    std::vector<Expression> path_; ///< of a walk: states by depth
     std::unordered_map<Expression, Head> heads_;
     std::unordered_map<Expression, Expression> shortened_;
 };

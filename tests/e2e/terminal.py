@@ -33,7 +33,12 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
+        """Waits for what still runs: it may be writing files, which the test removes next."""
+        running = [pathlib.Path(f"/proc/{process}") for process in self.processes()]
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
+        end = time.monotonic() + WAIT_S
+        while any(process.exists() for process in running) and time.monotonic() < end:
+            time.sleep(0.05)
 
     def type(self, text):
         self.tmux("send-keys", "-l", text)
@@ -50,10 +55,14 @@ class Terminal:
     def resize(self, columns, lines):
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
-    def process(self):
-        """The id of the program, which is the shell's only child."""
+    def processes(self):
+        """The ids of the shell's children: of the program, until it ends."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
-        return int(pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()[0])
+        return [int(child) for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()]
+
+    def process(self):
+        """The id of the program."""
+        return self.processes()[0]
 
     def lines(self):
         """The screen without empty lines at its end; a line that the terminal broke is joined again."""

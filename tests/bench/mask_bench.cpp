@@ -1,0 +1,107 @@
+// How long a token mask takes: mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...
+//
+// Cuts each text into the model's tokens, follows them through the grammar, and computes the mask before
+// each, as decoding does. Prints percentiles in microseconds, of all masks and of those whose head was new;
+// then what the first text alone takes. A token that the grammar refuses is named.
+
+#include "core/gguf/file.hpp"
+#include "core/grammar/gbnf.hpp"
+#include "core/grammar/masks.hpp"
+#include "core/text/tokenizer.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+using namespace etna;
+
+namespace {
+
+std::string content_of(const char* path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+grammar::Vocabulary vocabulary_of(const text::Tokenizer& tokenizer) {
+    std::vector<std::string> bytes;
+    for (TokenId token = 0; token < tokenizer.size(); ++token) {
+        const bool is_text = tokenizer.type(token) != text::TokenType::control;
+        bytes.emplace_back(is_text ? tokenizer.bytes(token) : std::string_view());
+    }
+    return grammar::Vocabulary(std::move(bytes));
+}
+
+/// Of this thread's processor time: a busy machine adds little.
+double now_us() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
+}
+
+void print(std::vector<double> times) {
+    if (times.empty())
+        return;
+    std::sort(times.begin(), times.end());
+    const auto at = [&](double share) {
+        return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
+    };
+    fmt::print("{} masks: median {:.1f} us, 90 % {:.1f}, 99 % {:.1f}, most {:.1f}\n", times.size(), at(0.5),
+               at(0.9), at(0.99), times.back());
+}
+
+Result<std::vector<double>> measure(const text::Tokenizer& tokenizer, grammar::Language& language,
+                                    grammar::Masks& masks, grammar::Expression state, std::string_view text) {
+    ETNA_TRY(const auto tokens, tokenizer.encode(text, {.bos = text::AddBos::never}));
+    std::vector<double> times;
+    for (const TokenId token : tokens) {
+        const double begin_us = now_us();
+        const grammar::TokenMask mask = masks.mask(state);
+        times.push_back(now_us() - begin_us);
+        if (!mask.allows(token)) {
+            fmt::print("refused: token {} `{}`\n", token, tokenizer.bytes(token));
+            break;
+        }
+        state = language.next(state, tokenizer.bytes(token));
+    }
+    return times;
+}
+
+Status run(int count, char** arguments) {
+    ETNA_TRY(const auto file, gguf::File::open(arguments[1]));
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    const grammar::Vocabulary vocabulary = vocabulary_of(tokenizer);
+    grammar::Language language;
+    grammar::Masks masks(language, vocabulary);
+    const double begin_us = now_us();
+    ETNA_TRY(const grammar::Expression root, grammar::gbnf(language, content_of(arguments[2])));
+    fmt::print("{} tokens; the grammar took {:.0f} us\n", vocabulary.size(), now_us() - begin_us);
+    std::vector<double> all;
+    for (int i = 3; i < count; ++i) {
+        ETNA_TRY(const auto times, measure(tokenizer, language, masks, root, arguments[i]));
+        if (i == 3)
+            print(times);
+        all.insert(all.end(), times.begin(), times.end());
+    }
+    print(all);
+    fmt::print("{} expressions\n", language.size());
+    return {};
+}
+
+} // namespace
+
+int main(int count, char** arguments) {
+    if (count < 4) {
+        fmt::print(stderr, "usage: mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...\n");
+        return 2;
+    }
+    if (const Status status = run(count, arguments); !status) {
+        fmt::print(stderr, "error: {}\n", status.error().message);
+        return 1;
+    }
+}
