@@ -227,7 +227,7 @@ struct EditReader::Content {
         const std::string rest = certain.substr(typed.size() - completion.begin);
         if (!rest.empty())
             return el_winsertstr(edit, wide(rest).c_str()) == 0 ? CC_REFRESH : CC_ERROR;
-        content.write("\n" + list_of(words) + "\n");
+        content.write(fmt::format("\n{}\n", list_of(words)));
         return CC_REDISPLAY;
     }
 
