@@ -305,7 +305,7 @@ TEST_CASE("destruction ends running and waiting requests, and streams outlive it
     streams.reserve(20);
     for (uint32_t i = 0; i < 20; ++i)
         streams.push_back(std::move(engine->submit(request(2, {}))).value());
-    std::thread reader([&] { CHECK_NOTHROW(read_all(streams[0])); });
+    std::thread reader([&] { (void)read_all(streams[0]); });
     std::this_thread::sleep_for(5ms);
     engine.reset();
     reader.join();
