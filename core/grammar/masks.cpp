@@ -12,6 +12,23 @@ constexpr int shortened_depth_max = 100;
 /// Heads that are kept, each with a mask: then all are forgotten.
 constexpr std::size_t heads_max = 1024;
 
+/// Calls `reach` with each node of [first, end) that its bytes lead to. `path` has the states by depth, those
+/// of the nodes above `first` already.
+template <class Reach>
+void follow(Language& language, const TokenTree& tree, std::vector<Expression>& path, uint32_t first,
+            uint32_t end, const Reach& reach) {
+    for (uint32_t node = first; node < end;) {
+        const uint32_t depth = tree.depth(node);
+        path[depth] = language.next(path[depth - 1], tree.byte(node));
+        if (path[depth] == nothing) {
+            node = tree.end(node);
+            continue;
+        }
+        reach(node);
+        ++node;
+    }
+}
+
 } // namespace
 
 TokenMask& TokenMask::operator|=(const TokenMask& other) {
@@ -85,21 +102,13 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
 }
 
 void Masks::walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask) {
-    const uint32_t end = tree.end(node);
-    path_[tree.depth(node)] = state;
-    for (const TokenId token : tree.tokens(node))
-        mask.allow(token);
-    for (++node; node < end;) {
-        const uint32_t depth = tree.depth(node);
-        path_[depth] = language_->next(path_[depth - 1], tree.byte(node));
-        if (path_[depth] == nothing) {
-            node = tree.end(node);
-            continue;
-        }
-        for (const TokenId token : tree.tokens(node))
+    const auto allow = [&](uint32_t reached) {
+        for (const TokenId token : tree.tokens(reached))
             mask.allow(token);
-        ++node;
-    }
+    };
+    path_[tree.depth(node)] = state;
+    allow(node);
+    follow(*language_, tree, path_, node + 1, tree.end(node), allow);
 }
 
 const Masks::Head& Masks::head(Expression unit) {
@@ -116,19 +125,12 @@ Masks::Head Masks::walk_head(Expression unit) {
     Head head{.inside = TokenMask(vocabulary_->size())};
     path_[0] = unit;
     std::vector<uint32_t> ends; // nodes at which the head may end
-    for (uint32_t node = 0; node < tree.size();) {
-        const uint32_t depth = tree.depth(node);
-        path_[depth] = language_->next(path_[depth - 1], tree.byte(node));
-        if (path_[depth] == nothing) {
-            node = tree.end(node);
-            continue;
-        }
+    follow(*language_, tree, path_, 0, tree.size(), [&](uint32_t node) {
         for (const TokenId token : tree.tokens(node))
             head.inside.allow(token);
-        if (language_->is_nullable(path_[depth]))
+        if (language_->is_nullable(path_[tree.depth(node)]))
             ends.push_back(node);
-        ++node;
-    }
+    });
     collect_beyond(ends, head);
     return head;
 }
