@@ -1,8 +1,9 @@
 // How long a token mask takes: mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...
 //
-// Cuts each text into the model's tokens, follows them through the grammar, and computes the mask before each, as
-// decoding does. Prints percentiles in microseconds of processor time, of the first text's masks and of all; the first
-// masks are the dearest, as nothing is kept from before. A token that the grammar refuses is named.
+// Cuts each text into the model's tokens, follows them through the grammar, and computes the mask before
+// each, as decoding does. Prints percentiles in microseconds of processor time, of the first text's masks and
+// of all; the first masks are the dearest, as nothing is kept from before. A token that the grammar refuses
+// is named.
 
 #include "core/grammar/gbnf.hpp"
 #include "core/grammar/masks.hpp"
