@@ -27,7 +27,7 @@ struct Automaton {
 };
 
 /// States that an automaton may have while it is made.
-constexpr uint32_t automaton_states_max = 1U << 16;
+constexpr uint32_t automaton_states_max = 1U << 14;
 
 /// The strings that both accept. Errors: unsupported (more than automaton_states_max states on the way).
 Result<Automaton> intersection(const Automaton& a, const Automaton& b);

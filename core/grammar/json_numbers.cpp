@@ -185,7 +185,7 @@ uint32_t power_of_ten(std::size_t exponent, uint32_t modulus) {
 Result<Automaton> multiples(const Decimal& divisor) {
     const std::size_t places = divisor.fraction.size();
     const std::string all = divisor.integer + divisor.fraction;
-    const Error too_large{ErrorKind::unsupported, "the divisor of `multipleOf` has too many digits"};
+    const Error too_large{ErrorKind::unsupported, "the divisor has too many digits", "round it"};
     if (all.size() > 9)
         return too_large;
     const auto modulus = static_cast<uint32_t>(std::stoul(all));
@@ -246,26 +246,58 @@ Expression any_number(Language& language) {
     return language.sequence(numbers, language.optional(exponent));
 }
 
+/// Numbers with another digit than zero behind the point.
+Expression fractions(Language& language) {
+    const Digits digits(language);
+    const Expression fraction = language.sequence(std::array{
+        digits.integer(), digits.point(), language.repeat(digits.range('0', '0'), 0), digits.range('1', '9'),
+        digits.any()});
+    return signed_numbers(language, fraction, fraction);
+}
+
+/// The one number between two equal bounds, if it is of the kind.
+Expression only_number(Language& language, const NumberSet& set) {
+    const Decimal& value = set.least->value;
+    const bool is_of_kind =
+        set.kind == NumberKind::any || value.is_integer() == (set.kind == NumberKind::integer);
+    if (!is_of_kind || set.least->is_excluded || set.most->is_excluded)
+        return nothing;
+    return language.literal(
+        fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer, value.is_integer() ? "" : ".",
+                    value.fraction));
+}
+
 } // namespace
 
 Result<Expression> json_number(Language& language, const NumberSet& set) {
     const Digits digits(language);
-    const bool is_free = !set.least && !set.most && !set.multiple_of;
+    const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
+    if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
+        return only_number(language, set);
+    const bool is_free = !set.least && !set.most && !has_divisors;
     if (is_free && set.kind == NumberKind::any)
         return language.unit(any_number(language));
-    const Expression all = signed_numbers(language, digits.with_fraction(digits.integer(), set.kind),
-                                          not_zero(digits, language, set.kind));
+    const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
+    const Expression all = set.kind == NumberKind::fraction
+                               ? fractions(language)
+                               : signed_numbers(language, digits.with_fraction(digits.integer(), kind),
+                                                not_zero(digits, language, kind));
     if (is_free)
         return language.unit(all);
     ETNA_TRY(Automaton result, language.automaton(all));
     if (set.least) {
-        ETNA_TRY(result, intersected(language, result, at_least(language, *set.least, set.kind)));
+        ETNA_TRY(result, intersected(language, result, at_least(language, *set.least, kind)));
     }
     if (set.most) {
-        ETNA_TRY(result, intersected(language, result, at_most(language, *set.most, set.kind)));
+        ETNA_TRY(result, intersected(language, result, at_most(language, *set.most, kind)));
     }
-    if (set.multiple_of) {
-        ETNA_TRY(const Automaton allowed, multiples(*set.multiple_of));
+    for (const Decimal& divisor : set.multiples_of) {
+        ETNA_TRY(const Automaton allowed, multiples(divisor));
+        ETNA_TRY(result, intersection(result, allowed));
+    }
+    for (const Decimal& divisor : set.no_multiples_of) {
+        ETNA_TRY(const Automaton refused, multiples(divisor));
+        ETNA_TRY(const Automaton allowed, complement(refused));
         ETNA_TRY(result, intersection(result, allowed));
     }
     return language.accepted(result);

@@ -5,10 +5,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace etna::grammar {
 
-enum class NumberKind : uint8_t { integer, any };
+enum class NumberKind : uint8_t {
+    integer,
+    fraction, ///< all that are no integers
+    any,
+};
 
 struct Bound {
     Decimal value = {};
@@ -22,15 +27,16 @@ struct NumberSet {
     NumberKind kind = NumberKind::any;
     std::optional<Bound> least = {};
     std::optional<Bound> most = {};
-    std::optional<Decimal> multiple_of = {}; ///< more than zero
+    std::vector<Decimal> multiples_of = {}; ///< each more than zero
+    std::vector<Decimal> no_multiples_of = {};
 };
 
 /// States that a divisor may cost.
 constexpr uint32_t divisor_states_max = 20'000;
 
-/// JSON numbers out of the set. With a bound or a divisor they are written without an exponent, and integers
-/// always are; there is no "-0". Empty sets are `nothing`. Errors: unsupported (a divisor with too many
-/// digits).
+/// JSON numbers out of the set. They are written without an exponent where anything is said of them, a single
+/// number in one way only; there is no "-0". Empty sets are `nothing`. Errors: unsupported (a divisor with too
+/// many digits; bounds that take too many states).
 Result<Expression> json_number(Language& language, const NumberSet& set);
 
 } // namespace etna::grammar

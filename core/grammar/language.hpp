@@ -103,6 +103,7 @@ private:
 
     Expression derive(Expression from, uint8_t byte);
     Expression derive_sequence(Expression from, uint8_t byte);
+    [[nodiscard]] std::vector<ByteSet> byte_sets(Expression regular) const;
     void find_nullable();
     [[nodiscard]] std::vector<bool> productive() const;
     [[nodiscard]] std::vector<Expression> beginnings(Expression expression) const;

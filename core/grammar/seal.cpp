@@ -162,33 +162,4 @@ Result<Expression> Language::seal(Expression root) {
     return root;
 }
 
-Result<Automaton> Language::automaton(Expression regular) {
-    Automaton raw;
-    for (std::size_t byte = 0; byte < raw.class_of.size(); ++byte)
-        raw.class_of[byte] = static_cast<uint8_t>(byte);
-    raw.class_count = static_cast<uint32_t>(raw.class_of.size());
-    std::unordered_map<Expression, uint32_t> number_of = {{regular, 0}};
-    std::vector<Expression> states = {regular};
-    for (std::size_t at = 0; at < states.size(); ++at) {
-        raw.accepts.push_back(is_nullable(states[at]));
-        for (std::size_t byte = 0; byte < raw.class_of.size(); ++byte) {
-            const Expression target = next(states[at], static_cast<uint8_t>(byte));
-            if (target == nothing) {
-                raw.targets.push_back(Automaton::dead);
-                continue;
-            }
-            const auto [place, is_new] = number_of.try_emplace(target, static_cast<uint32_t>(states.size()));
-            if (is_new)
-                states.push_back(target);
-            raw.targets.push_back(place->second);
-        }
-        if (states.size() > automaton_states_max || is_full_) {
-            return Error{ErrorKind::unsupported,
-                         fmt::format("a pattern needs more than {} states", automaton_states_max),
-                         "shorten its bounds"};
-        }
-    }
-    return minimised(raw);
-}
-
 } // namespace etna::grammar

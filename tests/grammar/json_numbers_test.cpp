@@ -55,6 +55,22 @@ bool fits(Language& language, Expression set, std::string_view text) {
     return language.is_nullable(language.next(set, text));
 }
 
+bool is_of_kind(const Sample& sample, NumberKind kind) {
+    switch (kind) {
+    case NumberKind::integer:
+        return sample.is_integer;
+    case NumberKind::fraction:
+        return sample.thousandths % unit != 0;
+    case NumberKind::any:
+        return true;
+    }
+    return false;
+}
+
+int64_t random_divisor(std::mt19937& random) {
+    return std::array<int64_t, 7>{unit, 3 * unit, 7 * unit, 500, 10, 250, 2500}[random() % 7];
+}
+
 int64_t random_value(std::mt19937& random, int64_t step) {
     return (static_cast<int64_t>(random() % 241) - 120) * unit + static_cast<int64_t>(random() % 4) * step;
 }
@@ -65,26 +81,35 @@ TEST_CASE("sets of numbers hold what arithmetic says") {
     std::mt19937 random(31);
     const auto all = samples();
     for (int round = 0; round < 60; ++round) {
-        NumberSet set{.kind = random() % 2 == 0 ? NumberKind::integer : NumberKind::any};
+        constexpr std::array kinds = {NumberKind::integer, NumberKind::any, NumberKind::fraction};
+        NumberSet set{.kind = kinds[random() % kinds.size()]};
         std::optional<int64_t> least;
         std::optional<int64_t> most;
         std::optional<int64_t> divisor;
+        std::optional<int64_t> no_divisor;
         if (random() % 3 != 0)
             least = random_value(random, 250);
         if (random() % 3 != 0)
             most = random_value(random, 333);
         if (random() % 3 == 0)
-            divisor = std::array<int64_t, 7>{unit, 3 * unit, 7 * unit, 500, 10, 250, 2500}[random() % 7];
+            divisor = random_divisor(random);
+        if (random() % 4 == 0)
+            no_divisor = random_divisor(random);
         if (least)
             set.least = {of_thousandths(*least), random() % 2 == 0};
         if (most)
             set.most = {of_thousandths(*most), random() % 2 == 0};
         if (divisor)
-            set.multiple_of = of_thousandths(*divisor);
+            set.multiples_of = {of_thousandths(*divisor)};
+        if (no_divisor)
+            set.no_multiples_of = {of_thousandths(*no_divisor)};
         Language language;
         const Expression numbers = json_number(language, set).value();
+        const bool is_single = least && most && *least == *most && !divisor && !no_divisor;
         for (const Sample& one : all) {
-            bool is_expected = set.kind == NumberKind::any || one.is_integer;
+            if (is_single && one.text.back() == '0' && one.text.find('.') != std::string::npos)
+                continue; // a single number is written without them
+            bool is_expected = is_of_kind(one, set.kind);
             if (least)
                 is_expected = is_expected &&
                               (set.least->is_excluded ? one.thousandths > *least : one.thousandths >= *least);
@@ -93,6 +118,8 @@ TEST_CASE("sets of numbers hold what arithmetic says") {
                               (set.most->is_excluded ? one.thousandths < *most : one.thousandths <= *most);
             if (divisor)
                 is_expected = is_expected && one.thousandths % *divisor == 0;
+            if (no_divisor)
+                is_expected = is_expected && one.thousandths % *no_divisor != 0;
             CAPTURE(round, one.text, least.value_or(-1), most.value_or(-1), divisor.value_or(-1));
             REQUIRE(fits(language, numbers, one.text) == is_expected);
         }
@@ -135,10 +162,22 @@ TEST_CASE("numbers far apart, and sets without any") {
                                  .least = Bound{decimal("0.2").value()},
                                  .most = Bound{decimal("0.9").value()}})
               .value() == nothing);
-    const NumberSet fine{.kind = NumberKind::any, .multiple_of = decimal("0.00000001").value()};
+    const NumberSet fine{.kind = NumberKind::any, .multiples_of = {decimal("0.00000001").value()}};
     CHECK(json_number(language, fine).has_value());
-    CHECK(json_number(language, {.multiple_of = decimal("123456.789").value()}).error().kind ==
+    CHECK(json_number(language, {.multiples_of = {decimal("123456.789").value()}}).error().kind ==
           ErrorKind::unsupported);
+}
+
+TEST_CASE("a single number is written in one way") {
+    Language language;
+    const auto only = [&](NumberKind kind, std::string_view value) {
+        const Bound bound = {decimal(value).value()};
+        return json_number(language, {.kind = kind, .least = bound, .most = bound}).value();
+    };
+    CHECK(only(NumberKind::any, "-1.50") == language.literal("-1.5"));
+    CHECK(only(NumberKind::integer, "1e2") == language.literal("100"));
+    CHECK(only(NumberKind::integer, "0.5") == nothing);
+    CHECK(only(NumberKind::fraction, "7.0") == nothing);
 }
 
 TEST_CASE("decimals are exact") {

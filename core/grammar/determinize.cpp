@@ -1,0 +1,115 @@
+#include "core/grammar/language.hpp"
+
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Over all states and classes of bytes, how many ways there may be to have read a text: counts within counts
+/// have many.
+constexpr std::size_t ways_max = 4'000'000;
+
+/// Bytes in classes, so that no set that was given cuts one.
+class ByteClasses {
+public:
+    void cut(const ByteSet& set) {
+        std::array<int, 256> inside = {}; // the new class of those in the set, for each old class; 0 for none
+        for (int byte = 0; byte < 256; ++byte) {
+            if (!set.contains(static_cast<uint8_t>(byte)))
+                continue;
+            int& moved = inside[class_of_[byte]];
+            if (moved == 0)
+                moved = count_++;
+            class_of_[byte] = moved;
+        }
+        renumber();
+    }
+
+    [[nodiscard]] int count() const { return count_; }
+    [[nodiscard]] int of(int byte) const { return class_of_[byte]; }
+
+private:
+    /// Numbers from 0 on, without those that have become empty.
+    void renumber() {
+        std::array<int, 512> number_of;
+        number_of.fill(-1);
+        count_ = 0;
+        for (int& one : class_of_) {
+            if (number_of[one] < 0)
+                number_of[one] = count_++;
+            one = number_of[one];
+        }
+    }
+
+    std::array<int, 256> class_of_ = {};
+    int count_ = 1;
+};
+
+} // namespace
+
+/// Every set of bytes that the expression is made of; what is left of it after a byte is made of no others.
+std::vector<ByteSet> Language::byte_sets(Expression regular) const {
+    std::vector<ByteSet> sets;
+    std::unordered_set<Expression> seen = {regular};
+    std::vector<Expression> open = {regular};
+    while (!open.empty()) {
+        const Node& node = nodes_[open.back()];
+        open.pop_back();
+        if (node.kind == Kind::bytes)
+            sets.push_back(node.set);
+        if (node.kind == Kind::automaton) {
+            const Automaton& automaton = automata_[node.index];
+            sets.resize(sets.size() + automaton.class_count);
+            ByteSet* const of_class = &sets[sets.size() - automaton.class_count];
+            for (int byte = 0; byte < 256; ++byte)
+                of_class[automaton.class_of[byte]] |= ByteSet::one(static_cast<uint8_t>(byte));
+        }
+        for (const Expression child : node.children) {
+            if (seen.insert(child).second)
+                open.push_back(child);
+        }
+    }
+    return sets;
+}
+
+Result<Automaton> Language::automaton(Expression regular) {
+    ByteClasses classes;
+    for (const ByteSet& set : byte_sets(regular))
+        classes.cut(set);
+    Automaton raw;
+    raw.class_count = static_cast<uint32_t>(classes.count());
+    std::vector<uint8_t> byte_of(raw.class_count); // one of each class
+    for (int byte = 0; byte < 256; ++byte) {
+        raw.class_of[byte] = static_cast<uint8_t>(classes.of(byte));
+        byte_of[classes.of(byte)] = static_cast<uint8_t>(byte);
+    }
+    std::unordered_map<Expression, uint32_t> number_of = {{regular, 0}};
+    std::vector<Expression> states = {regular};
+    std::size_t ways = 0;
+    for (std::size_t at = 0; at < states.size(); ++at) {
+        raw.accepts.push_back(is_nullable(states[at]));
+        for (const uint8_t byte : byte_of) {
+            const Expression target = next(states[at], byte);
+            if (target == nothing) {
+                raw.targets.push_back(Automaton::dead);
+                continue;
+            }
+            const auto [place, is_new] = number_of.try_emplace(target, static_cast<uint32_t>(states.size()));
+            if (is_new) {
+                states.push_back(target);
+                ways += nodes_[target].children.size() * raw.class_count;
+            }
+            raw.targets.push_back(place->second);
+        }
+        if (states.size() > automaton_states_max || ways > ways_max || is_full_) {
+            return Error{ErrorKind::unsupported,
+                         fmt::format("a pattern needs more than {} states, or is too ambiguous", automaton_states_max),
+                         "shorten its bounds"};
+        }
+    }
+    return minimised(raw);
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,127 @@
+#include "core/grammar/schema/keywords_private.hpp"
+
+#include <array>
+
+/// Keywords of items. Source: JSON Schema draft 2020-12 core, 10.3.1 and 11; draft-07 validation, 6.4.
+namespace etna::grammar {
+namespace {
+
+bool is_list(const JsonValue* value) {
+    return value != nullptr && value->kind == JsonValue::Kind::array;
+}
+
+/// Schemas by position, and of all positions behind: null where nothing is said.
+struct Positions {
+    const JsonValue* first = nullptr; ///< a list
+    const JsonValue* rest = nullptr;
+};
+
+Positions positions_of(const JsonValue& schema) {
+    const JsonValue* const items = schema.find("items");
+    const JsonValue* const unevaluated =
+        evaluates_elsewhere(schema, "contains") ? nullptr : schema.find("unevaluatedItems");
+    if (is_list(items)) { // as before 2020-12
+        const JsonValue* const additional = schema.find("additionalItems");
+        return {.first = items, .rest = additional != nullptr ? additional : unevaluated};
+    }
+    return {.first = schema.find("prefixItems"), .rest = items != nullptr ? items : unevaluated};
+}
+
+Result<Choices> items(const Keyword& keyword) {
+    constexpr std::array<std::string_view, 4> group = {"prefixItems", "items", "additionalItems",
+                                                       "unevaluatedItems"};
+    if (!keyword.is_first_of(group))
+        return keyword.no_claim();
+    const Positions positions = positions_of(keyword.schema);
+    if (positions.first != nullptr && !is_list(positions.first))
+        return keyword.wrong("has to be a list of schemas");
+    const std::size_t first_count = positions.first == nullptr ? 0 : positions.first->items.size();
+    if (!keyword.is_negated) {
+        ArrayConstraints::Items all = {.rest = keyword.claim_or_any(positions.rest)};
+        for (std::size_t i = 0; i < first_count; ++i)
+            all.first.push_back(keyword.claim(positions.first->items[i]));
+        return Keyword::one({.constraints = {.array = {.items = {std::move(all)}}}});
+    }
+    Alternatives any; // one item that does not fit is enough
+    for (std::size_t i = 0; i < first_count; ++i) {
+        ArrayConstraints::Items other;
+        other.first.resize(i);
+        other.first.push_back(keyword.claim(positions.first->items[i]));
+        any.push_back(Keyword::of(
+            json_array,
+            {.array = {.count = {.least = static_cast<uint32_t>(i + 1)}, .items = {std::move(other)}}}));
+    }
+    if (positions.rest != nullptr) {
+        any.push_back(Keyword::of(json_array, {.array = {.contained = {{.claim = keyword.claim(*positions.rest),
+                                                                       .from = static_cast<uint32_t>(first_count),
+                                                                       .count = {.least = 1}}}}}));
+    }
+    return Choices{std::move(any)};
+}
+
+Result<uint32_t> count_of(const Keyword& keyword, std::string_view name, uint32_t otherwise) {
+    const JsonValue* const value = keyword.schema.find(name);
+    if (value == nullptr || keyword.context.document.dialect(keyword.schema) == Dialect::draft_07)
+        return otherwise;
+    return Keyword{keyword.context, keyword.schema, name, *value, keyword.is_negated}.count();
+}
+
+Result<Choices> contains(const Keyword& keyword) {
+    ETNA_TRY(const uint32_t least, count_of(keyword, "minContains", 1));
+    ETNA_TRY(const uint32_t most, count_of(keyword, "maxContains", unbounded));
+    const auto so_many = [&](CountRange range) {
+        return Constraints{
+            .array = {.contained = {{.claim = {.value = &keyword.value}, .count = range}}}};
+    };
+    if (!keyword.is_negated) {
+        if (least > most)
+            return Keyword::one({.constraints = {.kinds = json_any & ~json_array}});
+        return Keyword::one({.constraints = so_many({.least = least, .most = most})});
+    }
+    Alternatives any;
+    if (least > 0)
+        any.push_back(Keyword::of(json_array, so_many({.most = least - 1})));
+    if (most != unbounded)
+        any.push_back(Keyword::of(json_array, so_many({.least = most + 1})));
+    return Choices{std::move(any)};
+}
+
+Result<Choices> unique_items(const Keyword& keyword) {
+    if (!keyword.value.truth)
+        return keyword.no_claim();
+    if (keyword.is_negated)
+        return keyword.not_enforced("equal items cannot be asked for");
+    if (keyword.context.is_lenient)
+        return keyword.no_claim();
+    return Keyword::one({.constraints = {.array = {.unique = &keyword.schema}}});
+}
+
+/// What the keywords beside it do not look at is what `items` leaves.
+Result<Choices> unevaluated_items(const Keyword& keyword) {
+    const JsonValue* const items_beside = keyword.schema.find("items");
+    if (items_beside != nullptr && !is_list(items_beside)) // looks at all
+        return keyword.no_claim();
+    if (evaluates_elsewhere(keyword.schema, "contains"))
+        return keyword.not_enforced("cannot be enforced beside schemas that look at items too");
+    return items(keyword);
+}
+
+} // namespace
+
+KeywordReader reader_of_array_keyword(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, KeywordReader>, 6> readers = {{
+        {"prefixItems", items},
+        {"items", items},
+        {"additionalItems", items},
+        {"unevaluatedItems", unevaluated_items},
+        {"contains", contains},
+        {"uniqueItems", unique_items},
+    }};
+    for (const auto& [known, reader] : readers) {
+        if (known == name)
+            return reader;
+    }
+    return nullptr;
+}
+
+} // namespace etna::grammar

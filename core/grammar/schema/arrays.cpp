@@ -1,0 +1,170 @@
+#include "core/grammar/schema/containers_private.hpp"
+#include "core/grammar/schema/expansion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Positions and counts that `contains` may need to tell from each other.
+constexpr std::size_t counting_states_max = 5000;
+
+Expression comma(const ContainerContext& context) {
+    return context.language.sequence(context.language.literal(","), context.space);
+}
+
+std::size_t first_count(const ArrayConstraints& array) {
+    std::size_t count = 0;
+    for (const ArrayConstraints::Items& items : array.items)
+        count = std::max(count, items.first.size());
+    return count;
+}
+
+/// Written from the last position to the first.
+Expression plain_items(const ContainerContext& context, const ArrayConstraints& array) {
+    Language& language = context.language;
+    const CountRange& count = array.count;
+    const auto first = static_cast<uint32_t>(first_count(array));
+    const Expression rest = context.value_of(claims_on_item(array, first));
+    const auto less = [](uint32_t all, uint32_t some) {
+        return all == unbounded ? unbounded : all - std::min(all, some);
+    };
+    const uint32_t before = std::max<uint32_t>(first, 1); // items that do not stand in the repeat
+    Expression behind = language.repeat(language.sequence(comma(context), rest), less(count.least, before),
+                                        less(count.most, before));
+    for (uint32_t position = before; position-- > 0;) {
+        const Expression item =
+            position < first ? context.value_of(claims_on_item(array, position)) : rest;
+        const Expression here =
+            language.sequence(std::array{position == 0 ? empty : comma(context), item, behind});
+        behind = language.either(position < count.most ? here : nothing, position >= count.least ? empty : nothing);
+    }
+    return behind;
+}
+
+/// Items that are counted: a rule for each position and each number of items so far that a `contains` is
+/// about, both up to where it makes no difference any more.
+class CountedItems {
+public:
+    CountedItems(const ContainerContext& context, const ArrayConstraints& array)
+        : context_(&context), array_(&array), last_position_(first_count(array)) {
+        const auto reach = [this](uint32_t bound) {
+            last_position_ = std::max<std::size_t>(last_position_, bound);
+        };
+        reach(array.count.least);
+        reach(1);
+        if (array.count.most != unbounded)
+            reach(array.count.most);
+        for (const ArrayConstraints::Contained& contained : array.contained)
+            reach(contained.from);
+    }
+
+    Result<Expression> all() {
+        const Expression start = state_of({.position = 0, .counts = std::vector<uint32_t>(array_->contained.size())});
+        while (!open_.empty()) {
+            if (rules_.size() > counting_states_max) {
+                return Error{ErrorKind::unsupported, "`contains` has bounds that are too large to be counted",
+                             "make `minItems`, `maxItems`, `minContains` and `maxContains` smaller"};
+            }
+            const auto next = open_.back();
+            open_.pop_back();
+            context_->language.define(next->second, behind(next->first));
+        }
+        return start;
+    }
+
+private:
+    struct State {
+        std::size_t position = 0;
+        std::vector<uint32_t> counts = {};
+        auto operator<=>(const State&) const = default;
+    };
+    using Rules = std::map<State, Expression>;
+
+    Expression state_of(const State& state) {
+        const auto [place, is_new] = rules_.try_emplace(state, nothing);
+        if (is_new) {
+            place->second = context_->language.rule("items");
+            open_.push_back(place);
+        }
+        return place->second;
+    }
+
+    /// What may come after so many items.
+    Expression behind(const State& state) {
+        Language& language = context_->language;
+        std::vector<Expression> ways;
+        const bool has_all = std::equal(
+            state.counts.begin(), state.counts.end(), array_->contained.begin(),
+            [](uint32_t count, const auto& contained) { return count >= contained.count.least; });
+        if (state.position >= array_->count.least && has_all)
+            ways.push_back(empty);
+        if (state.position < array_->count.most) {
+            const Expression before = state.position == 0 ? empty : comma(*context_);
+            add_items(state, 0, claims_on_item(*array_, state.position), state.counts, before, ways);
+        }
+        return language.either(ways);
+    }
+
+    /// One way for each choice of the counted schemas that the next item fits.
+    void add_items(const State& state, std::size_t which, const Claims& claims, const std::vector<uint32_t>& counts,
+                   Expression before, std::vector<Expression>& ways) {
+        if (which == counts.size()) {
+            const State next = {.position = std::min(state.position + 1, last_position_), .counts = counts};
+            ways.push_back(context_->language.sequence(
+                std::array{before, context_->value_of(sorted(claims)), state_of(next)}));
+            return;
+        }
+        const ArrayConstraints::Contained& contained = array_->contained[which];
+        const bool has_upper_bound = contained.count.most != unbounded;
+        const bool is_counted = state.position >= contained.from &&
+                                (has_upper_bound || counts[which] < contained.count.least);
+        if (!is_counted)
+            return add_items(state, which + 1, claims, counts, before, ways);
+        if (counts[which] < contained.count.most) {
+            Claims fitting = claims;
+            fitting.push_back(contained.claim);
+            std::vector<uint32_t> more = counts;
+            ++more[which];
+            add_items(state, which + 1, fitting, more, before, ways);
+        }
+        Claims other = claims;
+        if (has_upper_bound)
+            other.push_back(contained.claim.negated());
+        add_items(state, which + 1, other, counts, before, ways);
+    }
+
+    const ContainerContext* context_;
+    const ArrayConstraints* array_;
+    std::size_t last_position_;
+    Rules rules_;
+    std::vector<Rules::iterator> open_;
+};
+
+} // namespace
+
+Expression bracketed(const ContainerContext& context, char open, Expression content, char close) {
+    Language& language = context.language;
+    const Expression opening = language.literal(std::string_view(&open, 1));
+    const Expression closing = language.literal(std::string_view(&close, 1));
+    return language.sequence(
+        std::array{opening, context.space, content, context.space, closing});
+}
+
+Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {
+    if (constraints.unique != nullptr && constraints.count.most > 1) {
+        return context.document.error(ErrorKind::unsupported, *constraints.unique, "uniqueItems",
+                                      "items that differ from each other cannot be enforced",
+                                      "leave it out, or allow such keywords to be ignored (`lenient`)");
+    }
+    if (constraints.contained.empty())
+        return bracketed(context, '[', plain_items(context, constraints), ']');
+    ETNA_TRY(const Expression items, CountedItems(context, constraints).all());
+    return bracketed(context, '[', items, ']');
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,204 @@
+#include "core/grammar/schema/document.hpp"
+
+#include "core/grammar/schema/uri.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Where the URIs of a document without any begin.
+constexpr std::string_view default_base = "schema:/";
+
+/// Keywords whose value is a schema, or an array of them, and those whose value has a schema for each name.
+constexpr std::array<std::string_view, 16> schema_keywords = {
+    "additionalItems", "additionalProperties", "allOf", "anyOf",         "contains",
+    "contentSchema",   "else",                 "if",    "items",         "not",
+    "oneOf",           "prefixItems",          "then",  "propertyNames", "unevaluatedItems",
+    "unevaluatedProperties"};
+constexpr std::array<std::string_view, 6> map_keywords = {"$defs",        "definitions",       "dependencies",
+                                                          "dependentSchemas", "patternProperties", "properties"};
+
+template <std::size_t count>
+bool contains(const std::array<std::string_view, count>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Dialect dialect_named(std::string_view uri) {
+    constexpr std::array<std::string_view, 3> old = {"draft-04", "draft-06", "draft-07"};
+    const bool is_old = std::any_of(old.begin(), old.end(), [&](std::string_view name) {
+        return uri.find(name) != std::string_view::npos;
+    });
+    return is_old ? Dialect::draft_07 : Dialect::current;
+}
+
+std::string unescaped_pointer_part(std::string_view part) {
+    std::string result;
+    for (std::size_t at = 0; at < part.size(); ++at) {
+        const bool is_escape = part[at] == '~' && at + 1 < part.size() && (part[at + 1] == '0' || part[at + 1] == '1');
+        if (is_escape)
+            ++at;
+        result += is_escape ? (part[at] == '0' ? '~' : '/') : part[at];
+    }
+    return result;
+}
+
+std::string escaped_pointer_part(std::string_view part) {
+    std::string result;
+    for (const char c : part) {
+        if (c == '~' || c == '/')
+            result += c == '~' ? "~0" : "~1";
+        else
+            result += c;
+    }
+    return result;
+}
+
+} // namespace
+
+SchemaDocument::SchemaDocument(JsonValue root) : root_(std::move(root)) {
+    resources_.push_back({.root = &root_, .uri = std::string(default_base), .dialect = Dialect::current});
+    by_uri_.emplace(default_base, &root_);
+    index(root_, {.value = &root_, .parent = 0, .name = {}, .index = 0, .resource = 0}, true);
+}
+
+/// Nesting is bounded by json_nesting_max.
+void SchemaDocument::index(const JsonValue& value, const Place& place, bool is_schema) {
+    places_.push_back(place);
+    if (value.is_object()) {
+        if (is_schema)
+            places_[value.place].resource = resource_of(value, place.resource);
+        index_members(value, places_[value.place].resource, is_schema);
+    }
+    const std::size_t resource = places_[value.place].resource;
+    for (std::size_t i = 0; i < value.items.size(); ++i) {
+        index(value.items[i],
+              {.value = &value.items[i], .parent = value.place, .name = {}, .index = i, .resource = resource},
+              is_schema);
+    }
+}
+
+void SchemaDocument::index_members(const JsonValue& value, std::size_t resource, bool is_schema) {
+    for (const JsonMember& member : value.members) {
+        const Place below = {.value = &member.value,
+                             .parent = value.place,
+                             .name = member.name,
+                             .index = 0,
+                             .resource = resource};
+        if (is_schema && contains(map_keywords, member.name) && member.value.is_object()) {
+            places_.push_back(below);
+            for (const JsonMember& named : member.value.members) {
+                index(named.value,
+                      {.value = &named.value,
+                       .parent = member.value.place,
+                       .name = named.name,
+                       .index = 0,
+                       .resource = resource},
+                      true);
+            }
+        } else {
+            index(member.value, below, is_schema && contains(schema_keywords, member.name));
+        }
+    }
+}
+
+/// The resource that a schema belongs to, by its own `$id` or by that of what is around it; notes its names.
+std::size_t SchemaDocument::resource_of(const JsonValue& schema, std::size_t outer) {
+    std::size_t result = outer;
+    Dialect dialect = resources_[outer].dialect;
+    if (const JsonValue* named = schema.find("$schema"); named != nullptr && named->is_string())
+        dialect = dialect_named(named->text);
+    if (schema.place == root_.place)
+        resources_[0].dialect = dialect;
+    const bool is_replaced = dialect == Dialect::draft_07 && schema.find("$ref") != nullptr;
+    const JsonValue* const id = is_replaced ? nullptr : schema.find("$id");
+    if (id != nullptr && id->is_string()) {
+        const SplitUri parts = split_fragment(id->text);
+        const std::string uri = resolved_uri(resources_[outer].uri, parts.document);
+        if (!parts.document.empty()) {
+            result = resources_.size();
+            resources_.push_back({.root = &schema, .uri = uri, .dialect = dialect});
+            by_uri_.emplace(uri, &schema);
+        }
+        if (!parts.fragment.empty()) // an anchor in draft-07
+            by_uri_.emplace(uri + "#" + std::string(parts.fragment), &schema);
+    }
+    for (const std::string_view keyword : {"$anchor", "$dynamicAnchor"}) {
+        const JsonValue* const anchor = schema.find(keyword);
+        if (anchor != nullptr && anchor->is_string())
+            by_uri_.emplace(resources_[result].uri + "#" + anchor->text, &schema);
+    }
+    return result;
+}
+
+Dialect SchemaDocument::dialect(const JsonValue& schema) const {
+    return resources_[places_[schema.place].resource].dialect;
+}
+
+const JsonValue* SchemaDocument::at_pointer(const JsonValue& from, std::string_view pointer) const {
+    const JsonValue* at = &from;
+    while (!pointer.empty() && at != nullptr) {
+        pointer.remove_prefix(1); // the slash
+        const std::size_t end = std::min(pointer.find('/'), pointer.size());
+        const std::string part = unescaped_pointer_part(pointer.substr(0, end));
+        pointer.remove_prefix(end);
+        if (at->kind == JsonValue::Kind::array) {
+            const bool is_index = !part.empty() && part.size() < 9 &&
+                                  part.find_first_not_of("0123456789") == std::string::npos;
+            const std::size_t index = is_index ? std::stoul(part) : at->items.size();
+            at = index < at->items.size() ? &at->items[index] : nullptr;
+        } else {
+            at = at->find(part);
+        }
+    }
+    return at;
+}
+
+Result<const JsonValue*> SchemaDocument::resolve(const JsonValue& schema, std::string_view reference) const {
+    const Resource& resource = resources_[places_[schema.place].resource];
+    const std::string uri = resolved_uri(resource.uri, reference);
+    const SplitUri parts = split_fragment(uri);
+    const std::string fragment = percent_decoded(parts.fragment);
+    const auto document = by_uri_.find(parts.document);
+    if (document == by_uri_.end()) {
+        return error(ErrorKind::unsupported, schema, "$ref",
+                     fmt::format("`{}` refers to a document that is not in the schema", reference),
+                     "copy it into `$defs`: nothing is fetched");
+    }
+    const JsonValue* target = nullptr;
+    if (fragment.empty()) {
+        target = document->second;
+    } else if (fragment.front() == '/') {
+        target = at_pointer(*document->second, fragment);
+    } else if (const auto anchor = by_uri_.find(fmt::format("{}#{}", parts.document, fragment));
+               anchor != by_uri_.end()) {
+        target = anchor->second;
+    }
+    if (target == nullptr) {
+        return error(ErrorKind::invalid_argument, schema, "$ref",
+                     fmt::format("`{}` refers to a place that is not in the schema", reference),
+                     "look for a mistake in the name");
+    }
+    return target;
+}
+
+std::string SchemaDocument::pointer(const JsonValue& value) const {
+    std::string result;
+    for (const Place* place = &places_[value.place]; place->value != &root_; place = &places_[place->parent]) {
+        const bool is_item = places_[place->parent].value->kind == JsonValue::Kind::array;
+        result = fmt::format("/{}{}", is_item ? std::to_string(place->index) : escaped_pointer_part(place->name),
+                             result);
+    }
+    return fmt::format("#{}", result);
+}
+
+Error SchemaDocument::error(ErrorKind kind, const JsonValue& schema, std::string_view keyword,
+                            std::string_view what, std::string_view hint) const {
+    return {kind, fmt::format("{}/{}: {}", pointer(schema), escaped_pointer_part(keyword), what),
+            std::string(hint)};
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "core/grammar/schema/json_value.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::grammar {
+
+/// Which words of JSON Schema mean what.
+enum class Dialect : uint8_t {
+    draft_07, ///< and before: nothing beside `$ref` counts
+    current,  ///< 2019-09 and 2020-12
+};
+
+/// A JSON Schema as a text with places that can be named: by pointer, by `$id` and by `$anchor`. Nothing is
+/// fetched from anywhere. Immutable; values in it stay where they are, so it cannot be copied or moved.
+class SchemaDocument {
+public:
+    /// Sources: JSON Schema draft 2020-12 core, sections 8 and 9; draft-07 core, section 8.
+    explicit SchemaDocument(JsonValue root);
+    SchemaDocument(const SchemaDocument&) = delete;
+    SchemaDocument& operator=(const SchemaDocument&) = delete;
+
+    [[nodiscard]] const JsonValue& root() const { return root_; }
+    [[nodiscard]] Dialect dialect(const JsonValue& schema) const;
+
+    /// What the reference in `schema` points to. Errors: invalid_argument (nothing is there), unsupported
+    /// (another document).
+    [[nodiscard]] Result<const JsonValue*> resolve(const JsonValue& schema, std::string_view reference) const;
+
+    /// Where a value stands: a JSON pointer as a fragment, such as `#/properties/a`.
+    [[nodiscard]] std::string pointer(const JsonValue& value) const;
+
+    /// An error about one keyword of a schema, by its pointer.
+    [[nodiscard]] Error error(ErrorKind kind, const JsonValue& schema, std::string_view keyword,
+                              std::string_view what, std::string_view hint) const;
+
+private:
+    /// A schema with an identifier of its own, and all below it.
+    struct Resource {
+        const JsonValue* root;
+        std::string uri;
+        Dialect dialect;
+    };
+    struct Place {
+        const JsonValue* value;
+        uint32_t parent; ///< the number of its place
+        std::string_view name;
+        std::size_t index;    ///< in an array
+        std::size_t resource; ///< into resources_
+    };
+
+    void index(const JsonValue& value, const Place& place, bool is_schema);
+    void index_members(const JsonValue& value, std::size_t resource, bool is_schema);
+    std::size_t resource_of(const JsonValue& schema, std::size_t outer);
+    [[nodiscard]] const JsonValue* at_pointer(const JsonValue& from, std::string_view pointer) const;
+
+    JsonValue root_;
+    std::vector<Place> places_; ///< by JsonValue::place
+    std::vector<Resource> resources_;
+    std::map<std::string, const JsonValue*, std::less<>> by_uri_; ///< without fragments, and with anchors
+};
+
+} // namespace etna::grammar

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/grammar/schema/keywords.hpp"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace etna::grammar {
+
+/// Turns claims about a value into the ways in which it may keep to them: no claim about the value itself is
+/// left in them, only claims about its items and members.
+///
+/// Not thread-safe. Borrows the document.
+class Expansion {
+public:
+    Expansion(const SchemaDocument& document, bool is_lenient);
+    Expansion(const Expansion&) = delete;
+    Expansion& operator=(const Expansion&) = delete;
+
+    /// None where no value can keep to the claims. Errors: as choices_of(), and unsupported (more than
+    /// ways_max ways, or more than steps_max steps in all).
+    Result<std::vector<Constraints>> ways(const Claims& claims);
+
+    static constexpr std::size_t ways_max = 2000;
+    static constexpr std::size_t steps_max = 200'000;
+
+private:
+    struct Branch {
+        Constraints constraints = {};
+        Claims open = {};                             ///< not looked at yet
+        Claims seen = {};                             ///< sorted
+        std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
+    };
+
+    Result<const Choices*> choices(const Claim& claim);
+    Status settle(Branch& branch);
+    Status walk(Branch branch, std::vector<Constraints>& found);
+    bool is_impossible(const Claims& claims);
+    bool is_impossible(const Constraints& way);
+    bool has_impossible_member(const ObjectConstraints& object);
+    bool has_impossible_item(const ArrayConstraints& array);
+
+    KeywordContext context_;
+    std::map<Claim, Choices> choices_;
+    std::map<Claims, bool> impossible_; ///< what was asked already; false while it is being found out
+    std::size_t steps_ = 0;
+    int depth_ = 0; ///< of is_impossible() in itself
+};
+
+/// Claims in order, each once.
+Claims sorted(Claims claims);
+
+/// What is said of the item at a position.
+Claims claims_on_item(const ArrayConstraints& array, std::size_t position);
+
+} // namespace etna::grammar

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/grammar/language.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace etna::grammar {
+
+/// White space between the tokens of a JSON text.
+enum class JsonSpacing : uint8_t {
+    none,
+    bounded, ///< a blank, or a line's end with up to json_indentation_max blanks or tabs
+};
+constexpr uint32_t json_indentation_max = 64;
+
+struct JsonSchemaOptions {
+    JsonSpacing spacing = JsonSpacing::bounded;
+    /// Keywords that cannot be enforced are left out instead of being an error.
+    bool is_lenient = false;
+};
+
+/// The JSON texts that a schema describes, written in one way: members in the schema's order and before those
+/// it does not name, characters as themselves where they can be, numbers without an exponent where anything
+/// is said of them. Sealed.
+///
+/// JSON Schema draft 2020-12 and draft-07, but for what depends on the way through the schema (`$dynamicRef`,
+/// `unevaluated...` beside other schemas), on comparing values (`uniqueItems`), or on other documents. Also
+/// `nullable`, as OpenAPI 3.0 has it. Words that JSON Schema does not know say nothing.
+///
+/// Errors: invalid_argument (no JSON, no schema, no text fits), unsupported (a keyword that cannot be
+/// enforced, by its JSON pointer; too large). Not thread-safe, as Language.
+Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options);
+
+} // namespace etna::grammar

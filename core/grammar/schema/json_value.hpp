@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::grammar {
+
+struct JsonMember;
+
+/// A JSON value as it was written: members keep their order, numbers all their digits.
+struct JsonValue {
+    enum class Kind : uint8_t { null, boolean, number, string, array, object };
+
+    Kind kind = Kind::null;
+    bool truth = false;               ///< of a boolean
+    uint32_t place = 0;               ///< its number in the text: a value comes before what is in it
+    std::string text = {};            ///< of a string, or a number's digits
+    std::vector<JsonValue> items = {};
+    std::vector<JsonMember> members = {};
+
+    [[nodiscard]] bool is_object() const { return kind == Kind::object; }
+    [[nodiscard]] bool is_string() const { return kind == Kind::string; }
+    /// A member of an object, or null.
+    [[nodiscard]] const JsonValue* find(std::string_view name) const;
+};
+
+struct JsonMember {
+    std::string name;
+    JsonValue value;
+};
+
+inline const JsonValue* JsonValue::find(std::string_view name) const {
+    for (const JsonMember& member : members) {
+        if (member.name == name)
+            return &member.value;
+    }
+    return nullptr;
+}
+
+/// Values in one text, and how deep they may stand in each other.
+constexpr uint32_t json_values_max = 200'000;
+constexpr std::size_t json_nesting_max = 200;
+
+/// Errors: invalid_argument (no JSON, a name twice in one object), unsupported (too large, too deep).
+Result<JsonValue> parse_json(std::string_view text);
+
+} // namespace etna::grammar

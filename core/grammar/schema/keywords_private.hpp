@@ -1,0 +1,63 @@
+#pragma once
+
+#include "core/grammar/schema/keywords.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace etna::grammar {
+
+/// One keyword in its schema, asked what it says, or what it says that does not hold.
+struct Keyword {
+    const KeywordContext& context;
+    const JsonValue& schema;
+    std::string_view name;
+    const JsonValue& value;
+    bool is_negated;
+
+    [[nodiscard]] Error wrong(std::string_view what) const;
+    [[nodiscard]] Error unsupported(std::string_view what) const;
+    /// unsupported(), or no claim where that is allowed.
+    [[nodiscard]] Result<Choices> not_enforced(std::string_view what) const;
+
+    /// No claim: holds always.
+    [[nodiscard]] Choices no_claim() const { return is_negated ? never() : Choices{}; }
+    [[nodiscard]] static Choices never() { return {Alternatives{}}; }
+
+    /// Claims that a schema is kept to, or not.
+    [[nodiscard]] Claim claim(const JsonValue& sub_schema) const {
+        return {.value = &sub_schema, .is_negated = is_negated};
+    }
+    [[nodiscard]] Claim claim_or_any(const JsonValue* sub_schema) const {
+        return sub_schema == nullptr ? Claim{} : claim(*sub_schema);
+    }
+    /// Whether it is the first that its schema has of keywords that are read together.
+    [[nodiscard]] bool is_first_of(std::span<const std::string_view> group) const;
+    /// The keyword's value as a list of schemas. Errors: invalid_argument (it is none).
+    [[nodiscard]] Result<Claims> claims() const;
+    /// Its value as a count. Errors: invalid_argument (it is none).
+    [[nodiscard]] Result<uint32_t> count() const;
+    [[nodiscard]] Result<Decimal> number() const;
+    [[nodiscard]] Result<std::string> string() const;
+    [[nodiscard]] Result<std::vector<std::string>> strings() const;
+    /// Of all values of `kinds`, those with the constraints.
+    [[nodiscard]] static Alternative of(JsonKinds kinds, Constraints constraints) {
+        constraints.kinds = kinds;
+        return {.constraints = std::move(constraints)};
+    }
+    static Choices one(Alternative alternative) { return {Alternatives{std::move(alternative)}}; }
+};
+
+/// Whether a schema has keywords whose schemas are about the same value, so that what they look at counts as
+/// evaluated; `also` is one more of them.
+bool evaluates_elsewhere(const JsonValue& schema, std::string_view also);
+
+using KeywordReader = Result<Choices> (*)(const Keyword&);
+
+/// The reader of a keyword of JSON Schema, or null for any other word.
+KeywordReader reader_of_object_keyword(std::string_view name);
+KeywordReader reader_of_array_keyword(std::string_view name);
+KeywordReader reader_of_value_keyword(std::string_view name);
+KeywordReader reader_of_logic_keyword(std::string_view name);
+
+} // namespace etna::grammar

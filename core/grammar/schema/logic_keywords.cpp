@@ -1,0 +1,127 @@
+#include "core/grammar/schema/keywords_private.hpp"
+
+#include <array>
+
+/// Keywords that join schemas. Source: JSON Schema draft 2020-12 core, 8.2.3 and 10.2.
+namespace etna::grammar {
+namespace {
+
+Alternative all_of_them(Claims claims) {
+    return {.claims = std::move(claims)};
+}
+
+Alternatives any_of_them(const Claims& claims) {
+    Alternatives any;
+    for (const Claim& claim : claims)
+        any.push_back({.claims = {claim}});
+    return any;
+}
+
+Result<Choices> all_of(const Keyword& keyword) {
+    ETNA_TRY(Claims claims, keyword.claims());
+    return keyword.is_negated ? Choices{any_of_them(claims)} : Keyword::one(all_of_them(std::move(claims)));
+}
+
+Result<Choices> any_of(const Keyword& keyword) {
+    ETNA_TRY(Claims claims, keyword.claims());
+    return keyword.is_negated ? Keyword::one(all_of_them(std::move(claims))) : Choices{any_of_them(claims)};
+}
+
+Result<Choices> not_it(const Keyword& keyword) {
+    return Keyword::one({.claims = {keyword.claim(keyword.value).negated()}});
+}
+
+/// One of the claims, and none of the others: where two of them cannot hold at once anyway, that goes without
+/// saying.
+Alternatives exactly_one(const Keyword& keyword, const Claims& claims) {
+    Alternatives any;
+    for (std::size_t one = 0; one < claims.size(); ++one) {
+        Alternative alternative = {.claims = {claims[one]}};
+        for (std::size_t other = 0; other < claims.size(); ++other) {
+            if (other != one && !keyword.context.is_impossible({claims[one], claims[other]}))
+                alternative.claims.push_back(claims[other].negated());
+        }
+        any.push_back(std::move(alternative));
+    }
+    return any;
+}
+
+Result<Choices> one_of(const Keyword& keyword) {
+    ETNA_TRY(const Claims claims, keyword.claims());
+    if (!keyword.is_negated)
+        return Choices{exactly_one(keyword, claims)};
+    Alternatives any = {all_of_them(claims)}; // none of them, or two
+    for (std::size_t one = 0; one < claims.size(); ++one) {
+        for (std::size_t other = one + 1; other < claims.size(); ++other)
+            any.push_back(all_of_them({claims[one].negated(), claims[other].negated()}));
+    }
+    return Choices{std::move(any)};
+}
+
+Result<Choices> condition(const Keyword& keyword) {
+    const JsonValue* const then = keyword.schema.find("then");
+    const JsonValue* const otherwise = keyword.schema.find("else");
+    if (then == nullptr && otherwise == nullptr)
+        return keyword.no_claim();
+    const Claim holds = {.value = &keyword.value};
+    const auto branch = [&](const Claim& condition, const JsonValue* schema) {
+        if (schema == nullptr && keyword.is_negated)
+            return Alternatives{};
+        return Alternatives{{.claims = {condition, keyword.claim_or_any(schema)}}};
+    };
+    Alternatives any = branch(holds, then);
+    const Alternatives others = branch(holds.negated(), otherwise);
+    any.insert(any.end(), others.begin(), others.end());
+    return Choices{std::move(any)};
+}
+
+Result<Choices> reference(const Keyword& keyword) {
+    ETNA_TRY(const std::string uri, keyword.string());
+    ETNA_TRY(const JsonValue* const target, keyword.context.document.resolve(keyword.schema, uri));
+    return Keyword::one({.claims = {keyword.claim(*target)}});
+}
+
+Result<Choices> dynamic_reference(const Keyword& keyword) {
+    return keyword.not_enforced("references that depend on the way to them cannot be enforced");
+}
+
+/// Words of draft-03.
+Result<Choices> outdated(const Keyword& keyword) {
+    return keyword.not_enforced("was a keyword long ago and is not known here");
+}
+
+Result<Choices> dialect(const Keyword& keyword) {
+    ETNA_TRY(const std::string uri, keyword.string());
+    constexpr std::array<std::string_view, 2> beginnings = {"http://json-schema.org/", "https://json-schema.org/"};
+    for (const std::string_view beginning : beginnings) {
+        if (uri.compare(0, beginning.size(), beginning) == 0)
+            return keyword.no_claim();
+    }
+    return keyword.not_enforced(uri + " is not known here");
+}
+
+} // namespace
+
+KeywordReader reader_of_logic_keyword(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, KeywordReader>, 12> readers = {{
+        {"allOf", all_of},
+        {"anyOf", any_of},
+        {"oneOf", one_of},
+        {"not", not_it},
+        {"if", condition},
+        {"$ref", reference},
+        {"$dynamicRef", dynamic_reference},
+        {"$recursiveRef", dynamic_reference},
+        {"$schema", dialect},
+        {"extends", outdated},
+        {"disallow", outdated},
+        {"divisibleBy", outdated},
+    }};
+    for (const auto& [known, reader] : readers) {
+        if (known == name)
+            return reader;
+    }
+    return nullptr;
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,288 @@
+#include "core/grammar/json_text.hpp"
+#include "core/grammar/schema/containers_private.hpp"
+#include "core/grammar/schema/expansion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Names times counts that an object may need to tell from each other.
+constexpr std::size_t member_states_max = 100'000;
+/// Sets of names that patterns may cut all names into.
+constexpr std::size_t name_sets_max = 64;
+
+using Members = ObjectConstraints::Members;
+using Named = ObjectConstraints::Named;
+
+/// A member with a name of its own.
+struct NamedMember {
+    Expression name_and_colon;
+    Expression value;
+    bool is_required;
+};
+
+const Claim* claim_named(const Members& members, std::string_view name) {
+    const auto found = std::find_if(members.named.begin(), members.named.end(),
+                                    [&](const Named& one) { return one.first == name; });
+    return found == members.named.end() ? nullptr : &found->second;
+}
+
+class ObjectWriter {
+public:
+    ObjectWriter(const ContainerContext& context, const ObjectConstraints& object)
+        : context_(&context), language_(&context.language), object_(&object) {}
+
+    Result<Expression> write() {
+        if (!object_->names.empty()) {
+            ETNA_TRY(allowed_names_, context_->names_of(object_->names));
+        }
+        ETNA_CHECK(collect_named());
+        if (is_impossible_)
+            return nothing;
+        ETNA_CHECK(collect_others());
+        ETNA_CHECK(check_counts());
+        return bracketed(*context_, '{', members(), '}');
+    }
+
+private:
+    /// Names in the order of the schemas, then those that are only required.
+    [[nodiscard]] std::vector<std::string> all_names() const {
+        std::vector<std::string> names;
+        std::set<std::string_view> known;
+        const auto add = [&](const std::string& name) {
+            if (known.insert(name).second)
+                names.push_back(name);
+        };
+        for (const Members& members : object_->members) {
+            for (const Named& named : members.named)
+                add(named.first);
+        }
+        std::for_each(object_->required.begin(), object_->required.end(), add);
+        std::for_each(object_->absent.begin(), object_->absent.end(), add);
+        return names;
+    }
+
+    Status collect_named() {
+        const std::set<std::string_view> required(object_->required.begin(), object_->required.end());
+        const std::set<std::string_view> absent(object_->absent.begin(), object_->absent.end());
+        names_ = all_names();
+        for (const std::string& name : names_) {
+            const std::string text = json_escaped(name);
+            const bool is_required = required.count(name) > 0;
+            if (absent.count(name) > 0 || (allowed_names_ && !accepts(*allowed_names_, text))) {
+                is_impossible_ = is_impossible_ || is_required;
+                continue;
+            }
+            ETNA_TRY(const Claims claims, claims_on(name, text));
+            named_.push_back({.name_and_colon = language_->sequence(language_->literal('"' + text + "\":"),
+                                                                    context_->space_after_colon),
+                              .value = context_->value_of(claims),
+                              .is_required = is_required});
+        }
+        return {};
+    }
+
+    /// What is said of a member: by its name, by the patterns that it matches, or as one of the others.
+    Result<Claims> claims_on(const std::string& name, const std::string& text) {
+        Claims claims;
+        for (const Members& members : object_->members) {
+            const Claim* const by_name = claim_named(members, name);
+            bool is_known = by_name != nullptr;
+            if (is_known)
+                claims.push_back(*by_name);
+            for (const Named& pattern : members.patterns) {
+                ETNA_TRY(const Automaton* const names, matching(pattern.first, members));
+                if (accepts(*names, text)) {
+                    claims.push_back(pattern.second);
+                    is_known = true;
+                }
+            }
+            if (!is_known)
+                claims.push_back(members.others);
+        }
+        return sorted(std::move(claims));
+    }
+
+    Result<const Automaton*> matching(const std::string& pattern, const Members& members) {
+        return context_->strings.matching({.kind = StringConstraints::Text::Kind::name_pattern,
+                                           .text = pattern,
+                                           .schema = members.schema});
+    }
+
+    /// Names that match the same patterns.
+    struct NameSet {
+        Automaton names;
+        std::set<std::string_view> patterns = {};
+    };
+
+    Status collect_others() {
+        ETNA_TRY(const Expression other_names, context_->strings.all_but(names_));
+        const bool has_patterns = std::any_of(object_->members.begin(), object_->members.end(),
+                                              [](const Members& members) { return !members.patterns.empty(); });
+        if (!has_patterns && !allowed_names_) {
+            add_others(other_names, {});
+            return {};
+        }
+        ETNA_TRY(std::vector<NameSet> sets, name_sets(other_names));
+        for (const NameSet& set : sets)
+            add_others(language_->accepted(set.names), set.patterns);
+        return {};
+    }
+
+    Result<std::vector<NameSet>> name_sets(Expression other_names) {
+        ETNA_TRY(Automaton all, language_->automaton(other_names));
+        if (allowed_names_) {
+            ETNA_TRY(all, intersection(all, *allowed_names_));
+        }
+        std::vector<NameSet> sets = {{.names = std::move(all)}};
+        std::set<std::string_view> known;
+        for (const Members& members : object_->members) {
+            for (const Named& pattern : members.patterns) {
+                if (!known.insert(pattern.first).second)
+                    continue;
+                ETNA_TRY(const Automaton* const names, matching(pattern.first, members));
+                ETNA_TRY(sets, cut(sets, *names, pattern.first));
+            }
+        }
+        return sets;
+    }
+
+    Result<std::vector<NameSet>> cut(const std::vector<NameSet>& sets, const Automaton& names,
+                                     std::string_view pattern) {
+        ETNA_TRY(const Automaton others, complement(names));
+        std::vector<NameSet> finer;
+        for (const NameSet& set : sets) {
+            NameSet with = {.names = {}, .patterns = set.patterns};
+            with.patterns.insert(pattern);
+            ETNA_TRY(with.names, intersection(set.names, names));
+            NameSet without = {.names = {}, .patterns = set.patterns};
+            ETNA_TRY(without.names, intersection(set.names, others));
+            for (NameSet* part : {&with, &without}) {
+                if (part->names.state_count() > 0)
+                    finer.push_back(std::move(*part));
+            }
+        }
+        if (finer.size() > name_sets_max) {
+            return Error{ErrorKind::unsupported, "`patternProperties` has too many patterns that overlap",
+                         "use fewer of them"};
+        }
+        return finer;
+    }
+
+    void add_others(Expression names, const std::set<std::string_view>& patterns) {
+        Claims claims;
+        for (const Members& members : object_->members) {
+            bool is_known = false;
+            for (const Named& pattern : members.patterns) {
+                if (patterns.count(pattern.first) > 0) {
+                    claims.push_back(pattern.second);
+                    is_known = true;
+                }
+            }
+            if (!is_known)
+                claims.push_back(members.others);
+        }
+        claims = sorted(std::move(claims));
+        const bool is_excluded = std::any_of(claims.begin(), claims.end(), [](const Claim& claim) {
+            return claim == Claim::nothing() ||
+                   (claim.value->kind == JsonValue::Kind::boolean && claim.kind == Claim::Kind::schema &&
+                    claim.value->truth == claim.is_negated);
+        });
+        if (is_excluded)
+            return;
+        const Expression name = context_->strings.quoted(names);
+        other_ = language_->either(
+            other_, language_->sequence(std::array{name, language_->literal(":"), context_->space_after_colon,
+                                                   context_->value_of(claims)}));
+    }
+
+    /// Two members that are not named could have the same name, and count as one.
+    Status check_counts() const {
+        const CountRange& count = object_->count;
+        const std::size_t counted = std::max(count.least, count.most == unbounded ? 0 : count.most);
+        if (named_.size() * std::min(named_.size(), counted) > member_states_max) {
+            return Error{ErrorKind::unsupported, "an object has too many named members to be counted",
+                         "leave out `minProperties` and `maxProperties`"};
+        }
+        const auto required = static_cast<uint32_t>(object_->required.size());
+        const uint32_t most_others = 1;
+        if (other_ == nothing || context_->is_lenient || count.least <= required + most_others)
+            return {};
+        const JsonValue& schema = context_->document.root();
+        const auto with_schema = std::find_if(object_->members.begin(), object_->members.end(),
+                                              [](const Members& members) { return members.schema != nullptr; });
+        return context_->document.error(
+            ErrorKind::unsupported, with_schema == object_->members.end() ? schema : *with_schema->schema,
+            "minProperties", "several members without a name in the schema cannot be told apart",
+            "name them in `properties`, forbid others (`\"additionalProperties\": false`), or leave it out");
+    }
+
+    /// Written from the last member to the first, for each number of members before it up to where it makes no
+    /// difference any more.
+    Expression members() {
+        const CountRange& count = object_->count;
+        const std::size_t last =
+            std::min<std::size_t>(named_.size(), std::max<std::size_t>(
+                                                     {1, count.least, count.most == unbounded ? 0 : count.most}));
+        std::vector<Expression> behind;
+        for (std::size_t before = 0; before <= last; ++before)
+            behind.push_back(others_after(static_cast<uint32_t>(before)));
+        for (auto member = named_.rbegin(); member != named_.rend(); ++member) {
+            std::vector<Expression> with_it;
+            for (std::size_t before = 0; before <= last; ++before) {
+                const Expression here = language_->sequence(
+                    std::array{comma_after(before), member->name_and_colon, member->value,
+                               behind[std::min(before + 1, last)]});
+                const bool is_allowed = before < count.most;
+                with_it.push_back(language_->either(is_allowed ? here : nothing,
+                                                    member->is_required ? nothing : behind[before]));
+            }
+            behind = std::move(with_it);
+        }
+        return behind[0];
+    }
+
+    [[nodiscard]] Expression comma_after(std::size_t members) const {
+        if (members == 0)
+            return empty;
+        return language_->sequence(language_->literal(","), context_->space);
+    }
+
+    /// The members that are not named, after so many that are.
+    [[nodiscard]] Expression others_after(uint32_t before) const {
+        const uint32_t least = object_->count.least - std::min(object_->count.least, before);
+        const uint32_t most =
+            object_->count.most == unbounded ? unbounded : object_->count.most - std::min(object_->count.most, before);
+        const Expression more = language_->sequence(comma_after(1), other_);
+        if (before > 0)
+            return language_->repeat(more, least, most);
+        const auto less_one = [](uint32_t count) { return count == unbounded || count == 0 ? count : count - 1; };
+        const Expression some =
+            most == 0 ? nothing
+                      : language_->sequence(other_, language_->repeat(more, less_one(least), less_one(most)));
+        return language_->either(some, least == 0 ? empty : nothing);
+    }
+
+    const ContainerContext* context_;
+    Language* language_;
+    const ObjectConstraints* object_;
+    std::optional<Automaton> allowed_names_;
+    std::vector<std::string> names_;
+    std::vector<NamedMember> named_;
+    Expression other_ = nothing; ///< any member that is not named
+    bool is_impossible_ = false;
+};
+
+} // namespace
+
+Result<Expression> object_expression(const ContainerContext& context, const ObjectConstraints& constraints) {
+    return ObjectWriter(context, constraints).write();
+}
+
+} // namespace etna::grammar

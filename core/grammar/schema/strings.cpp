@@ -1,0 +1,209 @@
+#include "core/grammar/schema/strings.hpp"
+
+#include "core/base/utf8.hpp"
+#include "core/grammar/json_text.hpp"
+#include "core/grammar/regex.hpp"
+#include "core/grammar/schema/formats.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace etna::grammar {
+namespace {
+
+/// Strings that are not bound in any other way than by length are not worth an automaton.
+bool is_length_alone(const StringConstraints& constraints) {
+    return constraints.texts.empty() && constraints.excluded.empty();
+}
+
+std::u32string code_points_of(std::string_view text) {
+    std::u32string all;
+    while (!text.empty()) {
+        const Utf8Step step = next_utf8(text);
+        all += code_point_of(text, step.bytes);
+        text.remove_prefix(step.bytes);
+    }
+    return all;
+}
+
+} // namespace
+
+bool accepts(const Automaton& automaton, std::string_view text) {
+    if (automaton.state_count() == 0)
+        return false;
+    uint32_t state = 0;
+    for (const char byte : text) {
+        state = automaton.next(state, static_cast<uint8_t>(byte));
+        if (state == Automaton::dead)
+            return false;
+    }
+    return automaton.accepts[state];
+}
+
+JsonStrings::JsonStrings(Language& language, const SchemaDocument& document, bool is_lenient)
+    : language_(&language), document_(&document), is_lenient_(is_lenient),
+      character_(json_character(language, CodePoints::all())) {}
+
+Expression JsonStrings::quoted(Expression content) {
+    if (content == nothing)
+        return nothing;
+    const Expression quote = language_->literal("\"");
+    return language_->unit(language_->sequence(std::array{quote, content, quote}));
+}
+
+Result<Expression> JsonStrings::quoted(const StringConstraints& constraints) {
+    ETNA_TRY(const Expression inside, content(constraints));
+    return quoted(inside);
+}
+
+Result<Expression> JsonStrings::content(const StringConstraints& constraints) {
+    if (constraints.values)
+        return one_of(constraints);
+    if (is_length_alone(constraints))
+        return of_length(constraints.length);
+    const bool is_one_text = constraints.texts.size() == 1 && !constraints.texts[0].is_negated &&
+                             constraints.length == CountRange{} && constraints.excluded.empty();
+    if (is_one_text) {
+        ETNA_TRY(const auto expression, expression_of(constraints.texts[0]));
+        return expression.value_or(of_length({}));
+    }
+    ETNA_TRY(const Automaton all, automaton(constraints));
+    return language_->accepted(all);
+}
+
+Expression JsonStrings::of_length(const CountRange& length) {
+    return length.is_empty() ? nothing : language_->repeat(character_, length.least, length.most);
+}
+
+Result<Automaton> JsonStrings::automaton(const StringConstraints& constraints) {
+    if (constraints.values) {
+        ETNA_TRY(const Expression values, one_of(constraints));
+        return language_->automaton(values);
+    }
+    ETNA_TRY(Automaton all, language_->automaton(of_length(constraints.length)));
+    for (const Text& text : constraints.texts) {
+        ETNA_TRY(const Automaton* const one, matching(text));
+        if (one == nullptr)
+            continue;
+        if (text.is_negated) {
+            ETNA_TRY(const Automaton others, complement(*one));
+            ETNA_TRY(all, intersection(all, others));
+        } else {
+            ETNA_TRY(all, intersection(all, *one));
+        }
+    }
+    if (!constraints.excluded.empty()) {
+        ETNA_TRY(const Expression others, all_but(constraints.excluded));
+        ETNA_TRY(const Automaton other_strings, language_->automaton(others));
+        ETNA_TRY(all, intersection(all, other_strings));
+    }
+    return all;
+}
+
+/// By what the excluded strings begin with: after a character that none of them goes on with, all is free.
+/// `words` are sorted and have their first `at` characters in common.
+Expression JsonStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
+    std::vector<Expression> ways;
+    CodePoints others = CodePoints::all();
+    if (!words.empty() && words.front().size() == at) {
+        words = words.subspan(1); // it may not end here
+    } else {
+        ways.push_back(empty);
+    }
+    while (!words.empty()) {
+        const char32_t letter = words.front()[at];
+        const auto end = std::find_if(words.begin(), words.end(),
+                                      [&](const std::u32string& word) { return word[at] != letter; });
+        const auto count = static_cast<std::size_t>(end - words.begin());
+        const CodePoints one = {{letter, letter}};
+        others = others.without(one);
+        ways.push_back(language_->sequence(json_character(*language_, one),
+                                           all_but_words(words.subspan(0, count), at + 1)));
+        words = words.subspan(count);
+    }
+    ways.push_back(language_->sequence(json_character(*language_, others), of_length({})));
+    return language_->either(ways);
+}
+
+Result<Expression> JsonStrings::all_but(const std::vector<std::string>& excluded) {
+    std::vector<std::u32string> words;
+    for (const std::string& one : excluded) {
+        words.push_back(code_points_of(one));
+        if (words.back().size() > excluded_length_max) {
+            return Error{ErrorKind::unsupported,
+                         fmt::format("a name or value has more than {} characters", excluded_length_max),
+                         "shorten it"};
+        }
+    }
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    return words.empty() ? of_length({}) : all_but_words(words, 0);
+}
+
+Result<Expression> JsonStrings::one_of(const StringConstraints& constraints) {
+    std::vector<Expression> fitting;
+    for (const std::string& value : *constraints.values) {
+        ETNA_TRY(const bool is_fitting, fits(value, constraints));
+        if (is_fitting)
+            fitting.push_back(language_->literal(json_escaped(value)));
+    }
+    return language_->either(fitting);
+}
+
+Result<bool> JsonStrings::fits(const std::string& value, const StringConstraints& constraints) {
+    const std::size_t length = code_points_of(value).size();
+    if (length < constraints.length.least || length > constraints.length.most ||
+        std::find(constraints.excluded.begin(), constraints.excluded.end(), value) != constraints.excluded.end())
+        return false;
+    for (const Text& text : constraints.texts) {
+        ETNA_TRY(const Automaton* const one, matching(text));
+        if (one != nullptr && accepts(*one, json_escaped(value)) == text.is_negated)
+            return false;
+    }
+    return true;
+}
+
+/// None where the text says nothing, or need not be enforced.
+Result<std::optional<Expression>> JsonStrings::expression_of(const Text& text) {
+    const bool is_format = text.kind == Text::Kind::format;
+    std::string regular = text.text;
+    if (is_format) {
+        const auto known = pattern_of_format(text.text);
+        if (!known && (is_lenient_ || is_annotation(text.text)))
+            return std::optional<Expression>{};
+        if (!known) {
+            return document_->error(
+                ErrorKind::unsupported, *text.schema, "format",
+                fmt::format("the format \"{}\" cannot be enforced", text.text),
+                "leave it out, say it as a `pattern`, or allow it to be ignored (`lenient`)");
+        }
+        regular = *known;
+    }
+    const Alphabet alphabet = [this](const CodePoints& set) { return json_character(*language_, set); };
+    auto found = regex(*language_, regular, alphabet, is_format ? Place::whole : Place::anywhere);
+    if (found)
+        return std::optional(*found);
+    const Error& error = found.error();
+    if (error.kind == ErrorKind::unsupported && is_lenient_ && text.kind == Text::Kind::pattern)
+        return std::optional<Expression>{};
+    const std::string_view keyword = text.kind == Text::Kind::pattern ? "pattern" : "patternProperties";
+    return document_->error(error.kind, *text.schema, keyword, error.message, error.hint);
+}
+
+Result<const Automaton*> JsonStrings::matching(const Text& text) {
+    const std::pair key{text.kind, text.text};
+    auto known = automata_.find(key);
+    if (known == automata_.end()) {
+        ETNA_TRY(const auto expression, expression_of(text));
+        std::optional<Automaton> made;
+        if (expression) {
+            ETNA_TRY(made, language_->automaton(*expression));
+        }
+        known = automata_.emplace(key, std::move(made)).first;
+    }
+    return known->second ? &*known->second : nullptr;
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/grammar/language.hpp"
+#include "core/grammar/schema/constraints.hpp"
+#include "core/grammar/schema/document.hpp"
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace etna::grammar {
+
+/// JSON strings as languages. Borrows both; not thread-safe.
+class JsonStrings {
+public:
+    JsonStrings(Language& language, const SchemaDocument& document, bool is_lenient);
+
+    /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern or format that
+    /// cannot be enforced; too large), invalid_argument (no regular expression).
+    Result<Expression> quoted(const StringConstraints& constraints);
+    /// The same, without quotes. Errors: the same.
+    Result<Automaton> automaton(const StringConstraints& constraints);
+    /// What matches a pattern or has a format, without quotes; null where that is not enforced. It lives as
+    /// long as this. Errors: as automaton().
+    Result<const Automaton*> matching(const StringConstraints::Text& text);
+
+    /// `content` between quotes, kept together.
+    Expression quoted(Expression content);
+    /// Strings without quotes but for those of `excluded`. Errors: unsupported (one of them is longer than
+    /// excluded_length_max).
+    Result<Expression> all_but(const std::vector<std::string>& excluded);
+
+    static constexpr std::size_t excluded_length_max = 1000; ///< characters
+
+private:
+    using Text = StringConstraints::Text;
+
+    Result<Expression> content(const StringConstraints& constraints);
+    Result<Expression> one_of(const StringConstraints& constraints);
+    Expression of_length(const CountRange& length);
+    Expression all_but_words(std::span<const std::u32string> words, std::size_t at);
+    Result<std::optional<Expression>> expression_of(const Text& text);
+    Result<bool> fits(const std::string& value, const StringConstraints& constraints);
+
+    Language* language_;
+    const SchemaDocument* document_;
+    bool is_lenient_;
+    Expression character_; ///< any one
+    std::map<std::pair<Text::Kind, std::string>, std::optional<Automaton>> automata_;
+};
+
+/// Whether an automaton accepts a text.
+bool accepts(const Automaton& automaton, std::string_view text);
+
+} // namespace etna::grammar

@@ -1,0 +1,192 @@
+#include "core/grammar/schema/keywords_private.hpp"
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+/// Keywords of types, constants, numbers and strings. Source: JSON Schema draft 2020-12 validation, 6.1 to
+/// 6.3 and 7.
+namespace etna::grammar {
+namespace {
+
+std::optional<JsonKinds> kinds_named(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, JsonKinds>, 7> names = {{
+        {"null", json_null},
+        {"boolean", json_false | json_true},
+        {"integer", json_integer},
+        {"number", json_number_kinds},
+        {"string", json_string},
+        {"array", json_array},
+        {"object", json_object},
+    }};
+    for (const auto& [known, kinds] : names) {
+        if (known == name)
+            return kinds;
+    }
+    return std::nullopt;
+}
+
+Result<Choices> type(const Keyword& keyword) {
+    std::vector<std::string> names;
+    if (keyword.value.is_string()) {
+        names = {keyword.value.text};
+    } else {
+        ETNA_TRY(names, keyword.strings());
+    }
+    JsonKinds kinds = 0;
+    for (const std::string& name : names) {
+        const auto known = kinds_named(name);
+        if (!known)
+            return keyword.wrong(fmt::format("there is no type \"{}\"", name));
+        kinds |= *known;
+    }
+    const JsonValue* const nullable = keyword.schema.find("nullable");
+    if (nullable != nullptr && nullable->truth)
+        kinds |= json_null;
+    return Keyword::one(
+        {.constraints = {.kinds = keyword.is_negated ? static_cast<JsonKinds>(~kinds) : kinds}});
+}
+
+Claim constant(const Keyword& keyword, const JsonValue& value) {
+    return {.value = &value, .kind = Claim::Kind::constant, .is_negated = keyword.is_negated};
+}
+
+Result<Choices> one_constant(const Keyword& keyword) {
+    return Keyword::one({.claims = {constant(keyword, keyword.value)}});
+}
+
+/// All strings of an `enum` are one alternative, so that hundreds of them cost little.
+Result<Choices> enumeration(const Keyword& keyword) {
+    if (keyword.value.kind != JsonValue::Kind::array)
+        return keyword.wrong("has to be a list of values");
+    std::vector<std::string> strings;
+    Claims others;
+    for (const JsonValue& value : keyword.value.items) {
+        if (value.is_string())
+            strings.push_back(value.text);
+        else
+            others.push_back(constant(keyword, value));
+    }
+    if (keyword.is_negated)
+        return Keyword::one({.claims = others, .constraints = {.string = {.excluded = strings}}});
+    Alternatives any;
+    if (!strings.empty())
+        any.push_back(Keyword::of(json_string, {.string = {.values = strings}}));
+    for (const Claim& other : others)
+        any.push_back({.claims = {other}});
+    return Choices{std::move(any)};
+}
+
+/// What the constraint says of values of its kind, or of those that do not keep to it.
+Result<Choices> constrained(const Keyword& keyword, JsonKinds kinds, Constraints constraints,
+                            Constraints opposite) {
+    if (keyword.is_negated)
+        return Keyword::one(Keyword::of(kinds, std::move(opposite)));
+    return Keyword::one({.constraints = std::move(constraints)});
+}
+
+bool is_true(const JsonValue* value) {
+    return value != nullptr && value->kind == JsonValue::Kind::boolean && value->truth;
+}
+
+Result<Choices> bound(const Keyword& keyword, bool is_least, bool is_excluded) {
+    ETNA_TRY(const Decimal value, keyword.number());
+    const auto from = [&](bool excluded) { return Constraints{.number = {.least = Bound{value, excluded}}}; };
+    const auto up_to = [&](bool excluded) { return Constraints{.number = {.most = Bound{value, excluded}}}; };
+    if (is_least)
+        return constrained(keyword, json_number_kinds, from(is_excluded), up_to(!is_excluded));
+    return constrained(keyword, json_number_kinds, up_to(is_excluded), from(!is_excluded));
+}
+
+Result<Choices> minimum(const Keyword& keyword) {
+    return bound(keyword, true, is_true(keyword.schema.find("exclusiveMinimum")));
+}
+Result<Choices> maximum(const Keyword& keyword) {
+    return bound(keyword, false, is_true(keyword.schema.find("exclusiveMaximum")));
+}
+Result<Choices> exclusive_minimum(const Keyword& keyword) {
+    if (keyword.value.kind == JsonValue::Kind::boolean) // says how `minimum` is meant
+        return keyword.no_claim();
+    return bound(keyword, true, true);
+}
+Result<Choices> exclusive_maximum(const Keyword& keyword) {
+    if (keyword.value.kind == JsonValue::Kind::boolean)
+        return keyword.no_claim();
+    return bound(keyword, false, true);
+}
+
+Result<Choices> multiple_of(const Keyword& keyword) {
+    ETNA_TRY(const Decimal value, keyword.number());
+    if (value.is_negative || value.is_zero())
+        return keyword.wrong("has to be more than zero");
+    const auto divisor = [&](bool is_negated) {
+        return Constraints{
+            .number = {.divisors = {{.value = value, .is_negated = is_negated, .schema = &keyword.schema}}}};
+    };
+    return constrained(keyword, json_number_kinds, divisor(false), divisor(true));
+}
+
+/// At least so many, or at most: of what `of_range` makes constraints of.
+template <class OfRange>
+Result<Choices> counted(const Keyword& keyword, JsonKinds kinds, bool is_least, const OfRange& of_range) {
+    ETNA_TRY(const uint32_t count, keyword.count());
+    if (is_least) {
+        if (keyword.is_negated && count == 0)
+            return Keyword::never();
+        return constrained(keyword, kinds, of_range({.least = count}), of_range({.most = count - 1}));
+    }
+    return constrained(keyword, kinds, of_range({.most = count}), of_range({.least = count + 1}));
+}
+
+Constraints of_length(CountRange range) {
+    return {.string = {.length = range}};
+}
+Constraints of_items(CountRange range) {
+    return {.array = {.count = range}};
+}
+Constraints of_members(CountRange range) {
+    return {.object = {.count = range}};
+}
+
+Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind) {
+    ETNA_TRY(const std::string content, keyword.string());
+    const auto with = [&](bool is_negated) {
+        return Constraints{.string = {.texts = {{.kind = kind,
+                                                 .text = content,
+                                                 .is_negated = is_negated,
+                                                 .schema = &keyword.schema}}}};
+    };
+    return constrained(keyword, json_string, with(false), with(true));
+}
+
+} // namespace
+
+KeywordReader reader_of_value_keyword(std::string_view name) {
+    constexpr std::array<std::pair<std::string_view, KeywordReader>, 16> readers = {{
+        {"type", type},
+        {"const", one_constant},
+        {"enum", enumeration},
+        {"minimum", minimum},
+        {"maximum", maximum},
+        {"exclusiveMinimum", exclusive_minimum},
+        {"exclusiveMaximum", exclusive_maximum},
+        {"multipleOf", multiple_of},
+        {"minLength", [](const Keyword& k) { return counted(k, json_string, true, of_length); }},
+        {"maxLength", [](const Keyword& k) { return counted(k, json_string, false, of_length); }},
+        {"minItems", [](const Keyword& k) { return counted(k, json_array, true, of_items); }},
+        {"maxItems", [](const Keyword& k) { return counted(k, json_array, false, of_items); }},
+        {"minProperties", [](const Keyword& k) { return counted(k, json_object, true, of_members); }},
+        {"maxProperties", [](const Keyword& k) { return counted(k, json_object, false, of_members); }},
+        {"pattern", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::pattern); }},
+        {"format", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::format); }},
+    }};
+    for (const auto& [known, reader] : readers) {
+        if (known == name)
+            return reader;
+    }
+    return nullptr;
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,203 @@
+// JSON Schemas as languages: how texts are written, what is refused and how that is said.
+
+#include "core/grammar/schema/json_schema.hpp"
+#include "tests/support/catch.hpp"
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::grammar;
+
+namespace {
+
+/// A schema, ready to be asked.
+class Schema {
+public:
+    explicit Schema(std::string_view schema, const JsonSchemaOptions& options = {})
+        : root_(json_schema(language_, schema, options).value()) {}
+
+    bool fits(std::string_view text) { return language_.is_nullable(language_.next(root_, text)); }
+    bool begins(std::string_view text) { return language_.next(root_, text) != nothing; }
+
+private:
+    Language language_;
+    Expression root_;
+};
+
+Error error_of(std::string_view schema, const JsonSchemaOptions& options = {}) {
+    Language language;
+    return json_schema(language, schema, options).error();
+}
+
+} // namespace
+
+TEST_CASE("members come in the schema's order, those without a name in it last") {
+    Schema schema(R"({"type": "object", "properties": {"b": {"type": "integer"}, "a": {"type": "null"}},
+                      "required": ["a", "z"]})");
+    CHECK(schema.fits(R"({"b":1,"a":null,"z":[]})"));
+    CHECK(schema.fits(R"({"a":null,"z":1,"y":2,"x":3})"));
+    CHECK_FALSE(schema.fits(R"({"a":null,"b":1,"z":1})"));
+    CHECK_FALSE(schema.fits(R"({"a":null,"y":1,"z":1})"));
+    CHECK_FALSE(schema.fits(R"({"b":1,"z":1})"));
+    CHECK_FALSE(schema.fits(R"({"b":1,"b":1,"a":null,"z":1})"));
+    CHECK_FALSE(schema.begins(R"({"a":null,"z":1,"b")"));
+}
+
+TEST_CASE("white space stands where people and models put it, and has an end") {
+    const std::string schema = R"({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"],
+                                  "additionalProperties": false})";
+    Schema bounded(schema);
+    CHECK(bounded.fits(R"({"a": [1, 2]})"));
+    CHECK(bounded.fits("{\n  \"a\": [\n    1,\n    2\n  ]\n}"));
+    CHECK(bounded.fits(R"({ "a":[ ] })"));
+    CHECK_FALSE(bounded.begins(R"({"a" )"));
+    CHECK_FALSE(bounded.begins("{   "));
+    CHECK(bounded.begins("{\n" + std::string(json_indentation_max, ' ')));
+    CHECK_FALSE(bounded.begins("{\n" + std::string(json_indentation_max + 1, ' ')));
+    CHECK_FALSE(bounded.begins(R"( {"a")"));
+    Schema none(schema, {.spacing = JsonSpacing::none});
+    CHECK(none.fits(R"({"a":[1,2]})"));
+    CHECK_FALSE(none.begins(R"({"a": )"));
+}
+
+TEST_CASE("a value is written in one way") {
+    Schema schema(R"({"enum": ["a\"\u00e9\u0007", 1.50, {"k": [true, null]}, -0.0]})");
+    CHECK(schema.fits("\"a\\\"\u00e9\\u0007\""));
+    CHECK_FALSE(schema.begins("\"a\\\"\\u00e9"));
+    CHECK(schema.fits("1.5"));
+    CHECK_FALSE(schema.fits("1.50"));
+    CHECK(schema.fits(R"({"k":[true,null]})"));
+    CHECK(schema.fits("0"));
+    CHECK_FALSE(schema.begins("-"));
+    CHECK_FALSE(schema.fits(R"({"k":[true,null],"l":1})"));
+}
+
+TEST_CASE("a schema may contain itself") {
+    Schema tree(R"({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "required": ["value"],
+        "properties": {"value": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
+        "additionalProperties": false}}})");
+    CHECK(tree.fits(R"({"value":1,"next":{"value":2,"next":{"value":3,"next":null}}})"));
+    CHECK_FALSE(tree.fits(R"({"value":1,"next":{"value":"2"}})"));
+    CHECK(error_of(R"({"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]})").message ==
+          "no text fits the grammar");
+}
+
+TEST_CASE("alternatives are joined with what stands beside them") {
+    Schema schema(R"({"properties": {"kind": {"type": "string"}, "size": {"minimum": 1}}, "required": ["kind"],
+        "oneOf": [{"properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["radius"]},
+                  {"properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["side"]}],
+        "type": "object"})");
+    CHECK(schema.fits(R"({"kind":"circle","size":2,"radius":1})"));
+    CHECK(schema.fits(R"({"kind":"square","side":1.5})"));
+    CHECK_FALSE(schema.fits(R"({"kind":"circle","side":1})"));
+    CHECK_FALSE(schema.fits(R"({"kind":"circle","size":0,"radius":1})"));
+    CHECK_FALSE(schema.fits(R"({"kind":"triangle","side":1})"));
+}
+
+TEST_CASE("of two that may hold at once, oneOf takes exactly one") {
+    Schema schema(R"({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})");
+    CHECK(schema.fits(R"({"a":1})"));
+    CHECK(schema.fits(R"({"b":1})"));
+    CHECK_FALSE(schema.fits(R"({"a":1,"b":1})"));
+    CHECK_FALSE(schema.fits(R"({"c":1})"));
+}
+
+TEST_CASE("strings keep to patterns, lengths and formats at once") {
+    Schema schema(R"({"type": "string", "pattern": "^[a-z]+-", "minLength": 4, "maxLength": 6, "not": {"pattern": "xx"}})");
+    CHECK(schema.fits(R"("abc-")"));
+    CHECK(schema.fits(R"("a-\"\n")"));
+    CHECK_FALSE(schema.fits(R"("abc")"));
+    CHECK_FALSE(schema.fits(R"("a-xxb")"));
+    CHECK_FALSE(schema.begins(R"("a-bcdef)"));
+    Schema date(R"({"type": "string", "format": "date", "pattern": "^20"})");
+    CHECK(date.fits(R"("2024-02-29")"));
+    CHECK_FALSE(date.fits(R"("2023-02-29")"));
+    CHECK_FALSE(date.begins(R"("19)"));
+}
+
+TEST_CASE("names follow patterns and are told apart by them") {
+    Schema schema(R"({"type": "object", "patternProperties": {"^n_": {"type": "number"}, "_s$": {"type": "string"}},
+        "properties": {"n_fixed": {"maximum": 5}}, "additionalProperties": false})");
+    CHECK(schema.fits(R"({"n_fixed":3,"n_a":1,"b_s":"x"})"));
+    CHECK_FALSE(schema.fits(R"({"n_fixed":6})"));
+    CHECK_FALSE(schema.fits(R"({"n_fixed":"3"})"));
+    CHECK_FALSE(schema.begins(R"({"other")"));
+    CHECK_FALSE(schema.begins(R"({"n_s":)")); // a number and a string at once
+}
+
+TEST_CASE("a keyword that cannot be enforced is an error with its place") {
+    const Error unique = error_of(R"({"properties": {"a/b": {"type": "array", "uniqueItems": true}}})");
+    CHECK(unique.kind == ErrorKind::unsupported);
+    CHECK(unique.message.find("#/properties/a~1b/uniqueItems") == 0);
+    CHECK(unique.hint.find("lenient") != std::string::npos);
+    CHECK(error_of(R"({"items": {"pattern": "(?=a)b"}})").message.find("#/items/pattern") == 0);
+    CHECK(error_of(R"({"type": "string", "format": "colour"})").message.find("#/format") == 0);
+    CHECK(error_of(R"({"allOf": [{"multipleOf": 0.000000123456}]})").message.find("#/allOf/0/multipleOf: the divisor") == 0);
+    CHECK(error_of(R"({"$ref": "http://example.com/other.json"})").kind == ErrorKind::unsupported);
+    CHECK(error_of(R"({"$dynamicRef": "#a"})").message.find("#/$dynamicRef") == 0);
+    CHECK(error_of(R"({"minProperties": 2})").message.find("minProperties") != std::string::npos);
+    CHECK(error_of(R"({"$defs": {"a": {"patternProperties": {"\\p{L}": {}}}}, "$ref": "#/$defs/a"})")
+              .message.find("#/$defs/a/patternProperties") == 0);
+}
+
+TEST_CASE("a keyword that makes no sense is an error with its place") {
+    CHECK(error_of(R"({"type": "dict"})").message.find("#/type: there is no type \"dict\"") == 0);
+    CHECK(error_of(R"({"properties": [1]})").message.find("#/properties") == 0);
+    CHECK(error_of(R"({"required": "a"})").message.find("#/required") == 0);
+    CHECK(error_of(R"({"minLength": -1})").message.find("#/minLength") == 0);
+    CHECK(error_of(R"({"anyOf": []})").message.find("#/anyOf") == 0);
+    CHECK(error_of(R"({"properties": {"a": 1}, "required": ["a"]})").message.find("#/properties/a") == 0);
+    CHECK(error_of(R"({"$ref": "#/$defs/a"})").message.find("#/$ref") == 0);
+    CHECK(error_of(R"({"pattern": "("})").kind == ErrorKind::invalid_argument);
+    CHECK(error_of(R"({"a": 1, "a": 2})").message.find("\"a\" twice") != std::string::npos);
+    CHECK(error_of("nonsense").kind == ErrorKind::invalid_argument);
+    CHECK(error_of("{\"a\":").kind == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else") {
+    const JsonSchemaOptions lenient = {.is_lenient = true};
+    Schema schema(R"({"type": "array", "uniqueItems": true, "items": {"type": "string", "format": "colour",
+                      "pattern": "(?=a).", "maxLength": 2}})",
+                  lenient);
+    CHECK(schema.fits(R"(["b","b"])"));
+    CHECK_FALSE(schema.fits(R"(["abc"])"));
+    CHECK_FALSE(schema.fits("[1]"));
+    CHECK(error_of(R"({"type": "dict"})", lenient).kind == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("words that JSON Schema does not know say nothing, as people write them") {
+    Schema schema(R"({"type": "object", "title": "T", "x-order": 3, "example": {}, "nullable": true, "properties":
+        {"n": {"type": "integer", "format": "int32", "minimum": 0, "exclusiveMinimum": true}}, "strict": true})");
+    CHECK(schema.fits("null"));
+    CHECK(schema.fits(R"({"n":1})"));
+    CHECK_FALSE(schema.fits(R"({"n":0})"));
+}
+
+TEST_CASE("schemas made to take for ever end in an error soon") {
+    using Clock = std::chrono::steady_clock;
+    const auto ends_soon = [](const std::string& schema) {
+        const auto begin = Clock::now();
+        Language language;
+        const auto result = json_schema(language, schema, {});
+        CHECK(Clock::now() - begin < std::chrono::seconds(5)); // a tenth of that on an idle machine
+        return result ? ErrorKind::internal : result.error().kind;
+    };
+    std::string choices;
+    for (int i = 0; i < 30; ++i)
+        choices += fmt::format(R"({}{{"anyOf": [{{"required": ["a{}"]}}, {{"required": ["b{}"]}}]}})", i == 0 ? "" : ",", i, i);
+    CHECK(ends_soon(R"({"allOf": [)" + choices + "]}") == ErrorKind::unsupported);
+    CHECK(ends_soon(R"({"pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50})") == ErrorKind::unsupported);
+    CHECK(ends_soon(R"({"pattern": "(((a{1,900}){1,900}){1,900}){1,900}", "maxLength": 5})") == ErrorKind::unsupported);
+    CHECK(ends_soon(R"({"type": "array", "contains": {"type": "null"}, "minContains": 100000, "maxContains": 900000})") ==
+          ErrorKind::unsupported);
+    CHECK(ends_soon(std::string(100'000, '[')) == ErrorKind::unsupported);
+    std::string deep;
+    for (int i = 0; i < 99; ++i)
+        deep += R"({"not":)";
+    CHECK(ends_soon(deep + "true" + std::string(99, '}')) == ErrorKind::invalid_argument);
+}
