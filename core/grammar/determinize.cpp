@@ -104,9 +104,10 @@ Result<Automaton> Language::automaton(Expression regular) {
             raw.targets.push_back(place->second);
         }
         if (states.size() > automaton_states_max || ways > ways_max || is_full_) {
-            return Error{ErrorKind::unsupported,
-                         fmt::format("a pattern needs more than {} states, or is too ambiguous", automaton_states_max),
-                         "shorten its bounds"};
+            return Error{
+                ErrorKind::unsupported,
+                fmt::format("a pattern needs more than {} states, or is too ambiguous", automaton_states_max),
+                "shorten its bounds"};
         }
     }
     return minimised(raw);

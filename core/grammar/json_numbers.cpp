@@ -249,9 +249,9 @@ Expression any_number(Language& language) {
 /// Numbers with another digit than zero behind the point.
 Expression fractions(Language& language) {
     const Digits digits(language);
-    const Expression fraction = language.sequence(std::array{
-        digits.integer(), digits.point(), language.repeat(digits.range('0', '0'), 0), digits.range('1', '9'),
-        digits.any()});
+    const Expression fraction = language.sequence(std::array{digits.integer(), digits.point(),
+                                                             language.repeat(digits.range('0', '0'), 0),
+                                                             digits.range('1', '9'), digits.any()});
     return signed_numbers(language, fraction, fraction);
 }
 
@@ -262,9 +262,8 @@ Expression only_number(Language& language, const NumberSet& set) {
         set.kind == NumberKind::any || value.is_integer() == (set.kind == NumberKind::integer);
     if (!is_of_kind || set.least->is_excluded || set.most->is_excluded)
         return nothing;
-    return language.literal(
-        fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer, value.is_integer() ? "" : ".",
-                    value.fraction));
+    return language.literal(fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer,
+                                        value.is_integer() ? "" : ".", value.fraction));
 }
 
 } // namespace

@@ -35,8 +35,8 @@ struct NumberSet {
 constexpr uint32_t divisor_states_max = 20'000;
 
 /// JSON numbers out of the set. They are written without an exponent where anything is said of them, a single
-/// number in one way only; there is no "-0". Empty sets are `nothing`. Errors: unsupported (a divisor with too
-/// many digits; bounds that take too many states).
+/// number in one way only; there is no "-0". Empty sets are `nothing`. Errors: unsupported (a divisor with
+/// too many digits; bounds that take too many states).
 Result<Expression> json_number(Language& language, const NumberSet& set);
 
 } // namespace etna::grammar

@@ -74,8 +74,15 @@ public:
     /// Whether the empty string is in it: a text may end here. Precondition: as for next().
     [[nodiscard]] bool is_nullable(Expression expression) const;
 
+    /// What a rule is defined as. Precondition: `rule` came from rule(), and is sealed.
+    [[nodiscard]] Expression definition(Expression rule) const {
+        return *rules_[nodes_[rule].index].definition;
+    }
+
     [[nodiscard]] const Node& node(Expression expression) const { return nodes_[expression]; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+    /// About how much memory it takes.
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
     [[nodiscard]] bool is_full() const { return is_full_; }
 
 private:

@@ -1,6 +1,8 @@
 #include "core/grammar/masks.hpp"
 
 #include <algorithm>
+#include <array>
+#include <unordered_set>
 #include <utility>
 
 namespace etna::grammar {
@@ -12,21 +14,9 @@ constexpr int shortened_depth_max = 100;
 /// Heads that are kept, each with a mask: then all are forgotten.
 constexpr std::size_t heads_max = 1024;
 
-/// Calls `reach` with each node of [first, end) that its bytes lead to. `path` has the states by depth, those
-/// of the nodes above `first` already.
-template <class Reach>
-void follow(Language& language, const TokenTree& tree, std::vector<Expression>& path, uint32_t first,
-            uint32_t end, const Reach& reach) {
-    for (uint32_t node = first; node < end;) {
-        const uint32_t depth = tree.depth(node);
-        path[depth] = language.next(path[depth - 1], tree.byte(node));
-        if (path[depth] == nothing) {
-            node = tree.end(node);
-            continue;
-        }
-        reach(node);
-        ++node;
-    }
+void allow_all(const std::span<const TokenId> tokens, TokenMask& mask) {
+    for (const TokenId token : tokens)
+        mask.allow(token);
 }
 
 } // namespace
@@ -57,26 +47,32 @@ TokenMask Masks::mask(Expression state) {
     return mask;
 }
 
-/// Short tokens.
+/// Short tokens, way by way: each is walked by its head.
 void Masks::add(Expression state, TokenMask& mask) {
     const Node node = language_->node(state);
-    const auto is_unit = [&](Expression e) {
-        const Kind kind = language_->node(e).kind;
-        return kind == Kind::unit || kind == Kind::automaton;
-    };
-    if (node.kind == Kind::either) {
-        for (const Expression one : node.children)
-            add(one, mask);
-    } else if (is_unit(state)) {
-        mask |= head(state).inside;
-    } else if (node.kind == Kind::sequence && is_unit(node.children[0])) {
-        const auto& [unit, rest] = std::pair(node.children[0], node.children[1]);
-        const Head& first = head(unit);
-        mask |= first.inside;
-        add_beyond(first, rest, mask);
-        if (language_->is_nullable(unit))
+    const bool is_sequence = node.kind == Kind::sequence;
+    const Expression first = is_sequence ? node.children[0] : state;
+    const Expression rest = is_sequence ? node.children[1] : empty;
+    const Node head_node = language_->node(first);
+    switch (head_node.kind) {
+    case Kind::either:
+        for (const Expression one : head_node.children)
+            add(language_->sequence(one, rest), mask);
+        break;
+    case Kind::rule:
+        add(language_->sequence(language_->definition(first), rest), mask);
+        break;
+    case Kind::unit:
+    case Kind::automaton: {
+        const Head& known = head(first);
+        mask |= known.inside;
+        if (rest != empty)
+            add_beyond(known, rest, mask);
+        if (language_->is_nullable(first))
             add(rest, mask);
-    } else {
+        break;
+    }
+    default:
         walk(state, vocabulary_->short_tokens(), mask);
     }
 }
@@ -101,40 +97,138 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
     }
 }
 
+/// Allows the tokens of [first, end) that the states lead to, and calls `reach` with each of their nodes but
+/// those behind which all is free. `path_` has the states by depth, those of the nodes above `first` already.
+template <class Reach>
+void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach) {
+    for (uint32_t node = first; node < end;) {
+        const uint32_t depth = tree.depth(node);
+        const uint8_t byte = tree.byte(node);
+        path_[depth] = language_->next(path_[depth - 1], byte);
+        if (path_[depth] == nothing) {
+            node = tree.end(node);
+            continue;
+        }
+        if (tree.is_plain(node) && is_free_behind(path_[depth], *PlainText{}.next(byte))) {
+            allow_all(tree.tokens(node, tree.end(node)), mask);
+            node = tree.end(node);
+            continue;
+        }
+        allow_all(tree.tokens(node), mask);
+        reach(node);
+        ++node;
+    }
+}
+
 void Masks::walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask) {
-    const auto allow = [&](uint32_t reached) {
-        for (const TokenId token : tree.tokens(reached))
-            mask.allow(token);
-    };
     path_[tree.depth(node)] = state;
-    allow(node);
-    follow(*language_, tree, path_, node + 1, tree.end(node), allow);
+    allow_all(tree.tokens(node), mask);
+    follow(tree, node + 1, tree.end(node), mask, [](uint32_t /*node*/) {});
+}
+
+/// Whether all plain text leads back to the state, and nothing ends on the way.
+bool Masks::is_free(Expression state) {
+    const auto known = free_.find(state);
+    if (known != free_.end())
+        return known->second;
+    const Node node = language_->node(state);
+    const bool result = node.kind == Kind::sequence
+                            ? !language_->is_nullable(node.children[0]) && is_free(node.children[0])
+                            : !language_->is_nullable(state) &&
+                                  all_lead(state, {}, [&](Expression target) { return target == state; });
+    free_.emplace(state, result);
+    return result;
+}
+
+/// Whether whatever completes a character leads to a state that is free.
+bool Masks::is_free_behind(Expression state, const PlainText& read) {
+    if (read.missing == 0)
+        return is_free(state);
+    const std::array<uint32_t, 2> key = {state, read.missing * 0x10000U + read.least * 0x100U + read.most};
+    const auto known = free_behind_.find(key);
+    if (known != free_behind_.end())
+        return known->second;
+    const bool result = all_lead(state, read, [&](Expression target) { return is_free(target); });
+    free_behind_.emplace(key, result);
+    return result;
+}
+
+/// Whether all plain characters lead from a state, in the middle of one or not, to states that are as they
+/// shall be.
+template <class IsRight>
+bool Masks::all_lead(Expression from, const PlainText& read, const IsRight& is_right) {
+    std::unordered_set<Expression> seen; // after first bytes that ask for the same of the next
+    PlainText last_of_seen;
+    for (uint32_t byte = 0x20; byte < 0x100; ++byte) {
+        const auto after = read.next(static_cast<uint8_t>(byte));
+        if (!after)
+            continue;
+        const Expression target = language_->next(from, static_cast<uint8_t>(byte));
+        if (*after != last_of_seen)
+            seen.clear();
+        last_of_seen = *after;
+        if (!seen.insert(target).second)
+            continue;
+        const bool leads = after->missing == 0 ? is_right(target)
+                                               : target != nothing && !language_->is_nullable(target) &&
+                                                     all_lead(target, *after, is_right);
+        if (!leads)
+            return false;
+    }
+    return true;
 }
 
 const Masks::Head& Masks::head(Expression unit) {
     const Expression key = shortened(unit);
     if (const auto known = heads_.find(key); known != heads_.end())
         return known->second;
-    if (heads_.size() == heads_max)
+    Head made = walk_head(key); // may make another first
+    if (heads_.size() >= heads_max)
         heads_.clear();
-    return heads_.emplace(key, walk_head(key)).first->second;
+    return heads_.emplace(key, std::move(made)).first->second;
+}
+
+/// A state that the head leads to with plain text, and that leads back to itself: most of what the head
+/// allows is what that one allows. None where there is none at hand.
+std::optional<Expression> Masks::free_behind_head(Expression unit) {
+    for (uint8_t byte = ' '; byte < 0x7F; ++byte) {
+        const Expression target = language_->next(unit, byte);
+        if (target == unit)
+            return std::nullopt; // it is as good itself
+        if (target != nothing && PlainText{}.next(byte) && is_free(target))
+            return shortened(target) == target ? std::optional(target) : std::nullopt;
+    }
+    return std::nullopt;
 }
 
 Masks::Head Masks::walk_head(Expression unit) {
     const TokenTree& tree = vocabulary_->short_tokens();
-    Head head{.inside = TokenMask(vocabulary_->size())};
+    const auto similar = free_behind_head(unit);
+    Head head = similar ? this->head(*similar) : Head{.inside = TokenMask(vocabulary_->size())};
+    std::vector<std::pair<uint32_t, uint32_t>> changed; // where it leads elsewhere than the similar head
     path_[0] = unit;
     std::vector<uint32_t> ends; // nodes at which the head may end
-    follow(*language_, tree, path_, 0, tree.size(), [&](uint32_t node) {
-        for (const TokenId token : tree.tokens(node))
-            head.inside.allow(token);
-        if (language_->is_nullable(path_[tree.depth(node)]))
-            ends.push_back(node);
+    for (uint32_t node = 0; node < tree.size(); node = tree.end(node)) {
+        const uint8_t byte = tree.byte(node);
+        if (similar && language_->next(unit, byte) == language_->next(*similar, byte))
+            continue;
+        for (const TokenId token : tree.tokens(node, tree.end(node)))
+            head.inside.forbid(token);
+        changed.emplace_back(node, tree.end(node));
+        follow(tree, node, tree.end(node), head.inside, [&](uint32_t reached) {
+            if (language_->is_nullable(path_[tree.depth(reached)]))
+                ends.push_back(reached);
+        });
+    }
+    std::erase_if(head.beyond, [&](uint32_t node) {
+        return std::any_of(changed.begin(), changed.end(),
+                           [&](const auto& range) { return range.first <= node && node < range.second; });
     });
     collect_beyond(ends, head);
     return head;
 }
 
+/// Adds the nodes behind the ends that lead outside, and puts all in the order of their bytes.
 void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const {
     const TokenTree& tree = vocabulary_->short_tokens();
     const auto leads_outside = [&](uint32_t node) {
@@ -142,13 +236,14 @@ void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const 
         return std::any_of(tokens.begin(), tokens.end(),
                            [&](TokenId token) { return !head.inside.allows(token); });
     };
-    std::vector<uint32_t> nodes;
+    std::vector<uint32_t> nodes = std::move(head.beyond);
     for (const uint32_t end : ends) {
         for (uint32_t child = end + 1; child < tree.end(end); child = tree.end(child)) {
             if (leads_outside(child))
                 nodes.push_back(child);
         }
     }
+    head.first_beyond = {};
     for (const uint32_t node : nodes)
         ++head.first_beyond[tree.byte(node) + 1U];
     for (std::size_t byte = 1; byte < head.first_beyond.size(); ++byte)

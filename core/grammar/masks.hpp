@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@ class TokenMask {
 public:
     explicit TokenMask(uint32_t tokens = 0) : words_((tokens + 31) / 32) {}
 
+    void forbid(TokenId token) { words_[token / 32] &= ~(uint32_t{1} << (token % 32)); }
     void allow(TokenId token) { words_[token / 32] |= uint32_t{1} << (token % 32); }
     [[nodiscard]] bool allows(TokenId token) const { return ((words_[token / 32] >> (token % 32)) & 1) != 0; }
     TokenMask& operator|=(const TokenMask& other);
@@ -53,7 +56,8 @@ private:
 /// A walk over the whole vocabulary takes a while, so that its result is kept wherever it can be used again.
 /// The head of a sequence that is a `unit` or an automaton, such as the rest of a string, is walked by
 /// itself: tokens that stay within it are known once and for all, and only those that reach beyond its end
-/// are looked at each time with what follows it. Counts beyond the length of any short token are the same to
+/// are looked at each time with what follows it. Where any plain text leads back to the same state, whole
+/// subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the same to
 /// all of them, so that the rest of a string of at most 1000 characters is no new head with each character.
 ///
 /// Not thread-safe; changes the language. Borrows both.
@@ -78,7 +82,14 @@ private:
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
     /// From a node on that has led to `state`, to all below it.
     void walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask);
+    template <class Reach>
+    void follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach);
+    bool is_free(Expression state);
+    bool is_free_behind(Expression state, const PlainText& read);
+    template <class IsRight>
+    bool all_lead(Expression from, const PlainText& read, const IsRight& is_right);
     const Head& head(Expression unit);
+    std::optional<Expression> free_behind_head(Expression unit);
     Head walk_head(Expression unit);
     void collect_beyond(const std::vector<uint32_t>& ends, Head& head) const;
     Expression shortened(Expression expression, int depth = 0);
@@ -88,6 +99,8 @@ private:
     std::vector<Expression> path_; ///< of a walk: states by depth
     std::unordered_map<Expression, Head> heads_;
     std::unordered_map<Expression, Expression> shortened_;
+    std::unordered_map<Expression, bool> free_;
+    std::map<std::array<uint32_t, 2>, bool> free_behind_; ///< by state, and how far a character has been read
 };
 
 } // namespace etna::grammar

@@ -18,29 +18,29 @@ void Language::find_nullable() {
             has_changed = has_changed || nullable_[e] != Nullable::unknown;
         }
     }
-    std::replace(nullable_.begin(), nullable_.end(), Nullable::unknown, Nullable::no);
+    std::replace(nullable_.begin() + sealed_nodes_, nullable_.end(), Nullable::unknown, Nullable::no);
 }
 
-/// Which expressions some finite text fits.
+/// Which of the new expressions some finite text fits, from sealed_nodes_ on.
 std::vector<bool> Language::productive() const {
-    std::vector<bool> is_productive(nodes_.size());
-    std::fill_n(is_productive.begin() + 1, std::max<Expression>(sealed_nodes_, 1) - 1,
-                true); // all but `nothing`
+    std::vector<bool> found(nodes_.size() - sealed_nodes_);
+    const auto is_productive = [&](Expression e) {
+        return e < sealed_nodes_ ? e != nothing : static_cast<bool>(found[e - sealed_nodes_]);
+    };
     const auto holds = [&](const Node& node) {
-        const auto productive_child = [&](Expression child) { return is_productive[child]; };
         switch (node.kind) {
         case Kind::no_string:
             return false;
         case Kind::sequence:
-            return std::all_of(node.children.begin(), node.children.end(), productive_child);
+            return std::all_of(node.children.begin(), node.children.end(), is_productive);
         case Kind::either:
-            return std::any_of(node.children.begin(), node.children.end(), productive_child);
+            return std::any_of(node.children.begin(), node.children.end(), is_productive);
         case Kind::repeat:
-            return node.least == 0 || is_productive[node.children[0]];
+            return node.least == 0 || is_productive(node.children[0]);
         case Kind::unit:
-            return static_cast<bool>(is_productive[node.children[0]]);
+            return is_productive(node.children[0]);
         case Kind::rule:
-            return static_cast<bool>(is_productive[*rules_[node.index].definition]);
+            return is_productive(*rules_[node.index].definition);
         case Kind::empty_string:
         case Kind::bytes:
         case Kind::automaton:
@@ -51,11 +51,11 @@ std::vector<bool> Language::productive() const {
     for (bool has_changed = true; has_changed;) {
         has_changed = false;
         for (Expression e = sealed_nodes_; e < nodes_.size(); ++e) {
-            if (!is_productive[e] && holds(nodes_[e]))
-                has_changed = is_productive[e] = true;
+            if (!is_productive(e) && holds(nodes_[e]))
+                has_changed = found[e - sealed_nodes_] = true;
         }
     }
-    return is_productive;
+    return found;
 }
 
 /// What a text of `expression` may begin with.
@@ -76,27 +76,30 @@ const Language::Rule* Language::left_recursive() const {
         std::vector<Expression> children;
         std::size_t at = 0;
     };
-    std::vector<Visit> visits(nodes_.size(), Visit::none);
-    std::fill_n(visits.begin(), sealed_nodes_, Visit::done);
+    std::vector<Visit> new_visits(nodes_.size() - sealed_nodes_, Visit::none);
+    Visit done = Visit::done;
+    const auto visit = [&](Expression e) -> Visit& {
+        return e < sealed_nodes_ ? done : new_visits[e - sealed_nodes_];
+    };
     std::vector<Step> path;
     const auto enter = [&](Expression e) {
-        visits[e] = Visit::open;
+        visit(e) = Visit::open;
         path.push_back({.expression = e, .children = beginnings(e)});
     };
     for (Expression start = sealed_nodes_; start < nodes_.size(); ++start) {
-        if (nodes_[start].kind == Kind::rule && visits[start] == Visit::none)
+        if (nodes_[start].kind == Kind::rule && visit(start) == Visit::none)
             enter(start);
         while (!path.empty()) {
             Step& step = path.back();
             if (step.at == step.children.size()) {
-                visits[step.expression] = Visit::done;
+                visit(step.expression) = Visit::done;
                 path.pop_back();
                 continue;
             }
             const Expression child = step.children[step.at++];
-            if (visits[child] == Visit::none) {
+            if (visit(child) == Visit::none) {
                 enter(child);
-            } else if (visits[child] == Visit::open) { // every way round leads through a rule
+            } else if (visit(child) == Visit::open) { // every way round leads through a rule
                 while (nodes_[path.back().expression].kind != Kind::rule)
                     path.pop_back();
                 return &rules_[nodes_[path.back().expression].index];
@@ -109,36 +112,38 @@ const Language::Rule* Language::left_recursive() const {
 /// Children stand before their parents, but for rules: so one pass in order rewrites everything, and a second
 /// one the definitions.
 Expression Language::without_unproductive(Expression root, const std::vector<bool>& is_productive) {
-    const std::size_t count = is_productive.size();
-    std::vector<Expression> image(count, nothing);
-    for (Expression e = 0; e < count; ++e) {
-        if (!is_productive[e])
+    std::vector<Expression> images(is_productive.size(), nothing);
+    const Expression first = sealed_nodes_;
+    const auto image = [&](Expression e) { return e < first ? e : images[e - first]; };
+    for (std::size_t i = 0; i < images.size(); ++i) {
+        if (!is_productive[i])
             continue;
+        const auto e = static_cast<Expression>(first + i);
         const Node node = nodes_[e];
         std::vector<Expression> children;
         for (const Expression child : node.children)
-            children.push_back(image[child]);
+            children.push_back(image(child));
         if (children == node.children) {
-            image[e] = e;
+            images[i] = e;
         } else if (node.kind == Kind::sequence) {
-            image[e] = sequence(children);
+            images[i] = sequence(children);
         } else if (node.kind == Kind::either) {
-            image[e] = either(children);
+            images[i] = either(children);
         } else if (node.kind == Kind::unit) {
-            image[e] = unit(children[0]);
+            images[i] = unit(children[0]);
         } else {
-            image[e] = repeat(children[0], node.least, node.most);
+            images[i] = repeat(children[0], node.least, node.most);
         }
     }
     for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
-        rules_[rule].definition = image[*rules_[rule].definition];
-    return image[root];
+        rules_[rule].definition = image(*rules_[rule].definition);
+    return image(root);
 }
 
 /// Rewrites what was built since the last call; after it, rules are as good as any other expression.
 Result<Expression> Language::seal(Expression root) {
-    for (Rule& rule : rules_)
-        rule.definition = rule.definition.value_or(nothing);
+    for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
+        rules_[rule].definition = rules_[rule].definition.value_or(nothing);
     find_nullable();
     const Rule* const endless = left_recursive();
     if (endless == nullptr)

@@ -30,6 +30,50 @@ TokenTree::TokenTree(std::vector<std::pair<std::string_view, TokenId>> tokens) {
     }
     leave(0);
     first_tokens_.push_back(static_cast<uint32_t>(tokens_.size()));
+    find_plain();
+}
+
+std::optional<PlainText> PlainText::next(uint8_t byte) const {
+    if (missing > 0) {
+        if (byte < least || byte > most)
+            return std::nullopt;
+        return PlainText{.missing = static_cast<uint8_t>(missing - 1)};
+    }
+    const bool is_ascii = byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\';
+    if (is_ascii)
+        return PlainText{};
+    if (byte >= 0xC2 && byte <= 0xDF)
+        return PlainText{.missing = 1};
+    if (byte >= 0xE0 && byte <= 0xEF) {
+        return PlainText{.missing = 2,
+                         .least = static_cast<uint8_t>(byte == 0xE0 ? 0xA0 : 0x80),
+                         .most = static_cast<uint8_t>(byte == 0xED ? 0x9F : 0xBF)};
+    }
+    if (byte >= 0xF0 && byte <= 0xF4) {
+        return PlainText{.missing = 3,
+                         .least = static_cast<uint8_t>(byte == 0xF0 ? 0x90 : 0x80),
+                         .most = static_cast<uint8_t>(byte == 0xF4 ? 0x8F : 0xBF)};
+    }
+    return std::nullopt;
+}
+
+/// Children follow their parents, so that they are known first when going backwards.
+void TokenTree::find_plain() {
+    is_plain_.resize(size());
+    for (uint32_t node = size(); node-- > 0;)
+        is_plain_[node] = goes_on_plain(node, {});
+}
+
+bool TokenTree::goes_on_plain(uint32_t node, const PlainText& before) const {
+    const auto after = before.next(bytes_[node]);
+    if (!after)
+        return false;
+    for (uint32_t child = node + 1; child < ends_[node]; child = ends_[child]) {
+        const bool is_child_plain = after->missing == 0 ? is_plain_[child] : goes_on_plain(child, *after);
+        if (!is_child_plain)
+            return false;
+    }
+    return true;
 }
 
 } // namespace etna::grammar

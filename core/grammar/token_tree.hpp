@@ -4,12 +4,24 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace etna::grammar {
+
+/// How far a character of plain text has been read: see TokenTree::is_plain().
+struct PlainText {
+    uint8_t missing = 0;  ///< bytes that the character still needs
+    uint8_t least = 0x80; ///< what the next of them may be
+    uint8_t most = 0xBF;
+
+    /// After one more byte; none where that is no plain text. Source: RFC 3629, section 4.
+    [[nodiscard]] std::optional<PlainText> next(uint8_t byte) const;
+    bool operator==(const PlainText&) const = default;
+};
 
 /// The bytes of tokens as a tree: what two tokens begin with is there once. Nodes are numbered so that all
 /// below one follow it, up to its end(); a walk is a loop over numbers that leaves out a subtree by going on
@@ -31,13 +43,21 @@ public:
         return std::span(tokens_).subspan(first_tokens_[first], first_tokens_[end] - first_tokens_[first]);
     }
     [[nodiscard]] uint32_t depth_max() const { return depth_max_; }
+    /// Whether all that can be read from the node on, with its byte, down to any token below it, is plain
+    /// text: characters in UTF-8 without quotes, backslashes and control characters; the last one may be cut
+    /// off.
+    [[nodiscard]] bool is_plain(uint32_t node) const { return is_plain_[node]; }
 
 private:
+    void find_plain();
+    [[nodiscard]] bool goes_on_plain(uint32_t node, const PlainText& before) const;
+
     std::vector<uint8_t> bytes_;
     std::vector<uint32_t> depths_;
     std::vector<uint32_t> ends_;
     std::vector<uint32_t> first_tokens_ = {0}; ///< into tokens_; one more than nodes
     std::vector<TokenId> tokens_;
+    std::vector<bool> is_plain_;
     uint32_t depth_max_ = 0;
 };
 

@@ -1,12 +1,17 @@
-// How long a token mask takes: mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...
+// How long a token mask takes:
+//
+//     mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...
+//     mask_bench VOCABULARY.gguf --schemas CASES.jsonl       what tests/bench/mask_cases.py writes
 //
 // Cuts each text into the model's tokens, follows them through the grammar, and computes the mask before
 // each, as decoding does. Prints percentiles in microseconds of processor time, of the first text's masks and
 // of all; the first masks are the dearest, as nothing is kept from before. A token that the grammar refuses
-// is named.
+// is named. Schemas are compiled one after the other into one language, as a server does; schemas that cannot
+// be enforced and texts that do not fit are counted.
 
 #include "core/grammar/gbnf.hpp"
 #include "core/grammar/masks.hpp"
+#include "core/grammar/schema/json_schema.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <algorithm>
@@ -14,14 +19,19 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 using namespace etna;
 
 namespace {
+
+/// A language with more in it makes room for a new one, as in core/generate.
+constexpr std::size_t language_bytes_kept = std::size_t{64} << 20;
 
 std::string content_of(const char* path) {
     std::ifstream file(path, std::ios::binary);
@@ -44,15 +54,15 @@ double now_us() {
     return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
 }
 
-void print(std::vector<double> times) {
+void print(std::string_view what, std::vector<double> times) {
     if (times.empty())
         return;
     std::sort(times.begin(), times.end());
     const auto at = [&](double share) {
         return times[static_cast<std::size_t>(share * static_cast<double>(times.size() - 1))];
     };
-    fmt::print("{} masks: median {:.1f} us, 90 % {:.1f}, 99 % {:.1f}, most {:.1f}\n", times.size(), at(0.5),
-               at(0.9), at(0.99), times.back());
+    fmt::print("{} {}: median {:.1f} us, 90 % {:.1f}, 95 % {:.1f}, 99 % {:.1f}, most {:.1f}\n", times.size(),
+               what, at(0.5), at(0.9), at(0.95), at(0.99), times.back());
 }
 
 Result<std::vector<double>> measure(const text::Tokenizer& tokenizer, grammar::Language& language,
@@ -64,18 +74,16 @@ Result<std::vector<double>> measure(const text::Tokenizer& tokenizer, grammar::L
         const grammar::TokenMask mask = masks.mask(state);
         times.push_back(now_us() - begin_us);
         if (!mask.allows(token)) {
-            fmt::print("refused: token {} `{}`\n", token, tokenizer.bytes(token));
-            break;
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("refused: token {} `{}` in {}", token, tokenizer.bytes(token), text)};
         }
         state = language.next(state, tokenizer.bytes(token));
     }
     return times;
 }
 
-Status run(int count, char** arguments) {
-    ETNA_TRY(const auto file, gguf::File::open(arguments[1]));
-    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
-    const grammar::Vocabulary vocabulary = vocabulary_of(tokenizer);
+Status run_grammar(const text::Tokenizer& tokenizer, const grammar::Vocabulary& vocabulary, int count,
+                   char** arguments) {
     grammar::Language language;
     grammar::Masks masks(language, vocabulary);
     const double begin_us = now_us();
@@ -85,19 +93,68 @@ Status run(int count, char** arguments) {
     for (int i = 3; i < count; ++i) {
         ETNA_TRY(const auto times, measure(tokenizer, language, masks, root, arguments[i]));
         if (i == 3)
-            print(times);
+            print("masks", times);
         all.insert(all.end(), times.begin(), times.end());
     }
-    print(all);
+    print("masks", all);
     fmt::print("{} expressions\n", language.size());
     return {};
+}
+
+Status run_schemas(const text::Tokenizer& tokenizer, const grammar::Vocabulary& vocabulary,
+                   const char* path) {
+    auto language = std::make_unique<grammar::Language>();
+    auto masks = std::make_unique<grammar::Masks>(*language, vocabulary);
+    std::vector<double> compile_times;
+    std::vector<double> mask_times;
+    int refused_schemas = 0;
+    int refused_texts = 0;
+    int languages = 1;
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        const auto one = nlohmann::json::parse(line);
+        if (language->bytes() > language_bytes_kept) {
+            masks.reset();
+            language = std::make_unique<grammar::Language>();
+            masks = std::make_unique<grammar::Masks>(*language, vocabulary);
+            ++languages;
+        }
+        const double begin_us = now_us();
+        const auto root = grammar::json_schema(*language, one["schema"].get<std::string>(), {});
+        compile_times.push_back(now_us() - begin_us);
+        if (!root) {
+            ++refused_schemas;
+            continue;
+        }
+        const auto times = measure(tokenizer, *language, *masks, *root, one["text"].get<std::string>());
+        if (!times) {
+            ++refused_texts;
+            fmt::print("{}\n", times.error().message);
+            continue;
+        }
+        mask_times.insert(mask_times.end(), times->begin(), times->end());
+    }
+    print("schemas", compile_times);
+    print("masks", mask_times);
+    fmt::print("{} schemas and {} texts refused; {} languages\n", refused_schemas, refused_texts, languages);
+    return {};
+}
+
+Status run(int count, char** arguments) {
+    ETNA_TRY(const auto file, gguf::File::open(arguments[1]));
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    const grammar::Vocabulary vocabulary = vocabulary_of(tokenizer);
+    if (std::string_view(arguments[2]) == "--schemas")
+        return run_schemas(tokenizer, vocabulary, arguments[3]);
+    return run_grammar(tokenizer, vocabulary, count, arguments);
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
     if (count < 4) {
-        fmt::print(stderr, "usage: mask_bench VOCABULARY.gguf GRAMMAR.gbnf TEXT...\n");
+        fmt::print(stderr,
+                   "usage: mask_bench VOCABULARY.gguf (GRAMMAR.gbnf TEXT... | --schemas CASES.jsonl)\n");
         return 2;
     }
     if (const Status status = run(count, arguments); !status) {

@@ -1,13 +1,15 @@
 // The JSON-Schema-Test-Suite (ETNA_REFERENCE_DATA): each schema's texts against what the suite says of its
 // instances. As the language has one way to write a value, an instance is tried
 //
-// - with its members in every order (up to orders_max of them): a valid one has to be accepted in one of them,
+// - with its members in every order (up to orders_max of them): a valid one has to be accepted in one of
+// them,
 //   an invalid one in none;
 // - with its numbers as plain digits, such as 1 for 1.0 and 1e0.
 //
-// Schemas of the draft-07 part say that they are. Left out are format.json, which says that `format` is not to be looked at (optional/format judges it), and
-// host names with a label that encodes another script: the language never writes them (formats.hpp),
-// and optional/content.json, as what it asks for says nothing since draft 2019-09.
+// Schemas of the draft-07 part say that they are. Left out are format.json, which says that `format` is not
+// to be looked at (optional/format judges it), and host names with a label that encodes another script: the
+// language never writes them (formats.hpp), and optional/content.json, as what it asks for says nothing since
+// draft 2019-09.
 
 #include "core/grammar/decimal.hpp"
 #include "core/grammar/schema/json_schema.hpp"
@@ -111,7 +113,8 @@ bool is_encoded_host(const Json& schema, const Json& instance) {
 }
 
 /// What llguidance makes of a test, or nothing.
-std::string yardstick_of(const Json& yardstick, const std::string& file, const Json& group, const Json& test) {
+std::string yardstick_of(const Json& yardstick, const std::string& file, const Json& group,
+                         const Json& test) {
     const auto in_file = yardstick.find(file);
     if (in_file == yardstick.end())
         return "";
@@ -133,7 +136,7 @@ public:
     }
 
     Tally tally;
-    int yardstick = 0;              ///< tests of the suite that llguidance passes
+    int yardstick = 0; ///< tests of the suite that llguidance passes
 
 private:
     void judge_group(const Json& group, const std::string& file, const Json& yardsticks) {
@@ -215,13 +218,14 @@ TEST_CASE("the JSON-Schema-Test-Suite agrees with what is accepted") {
     const std::map<std::string, std::string> dialects = {
         {"draft2020-12", ""}, {"draft7", "http://json-schema.org/draft-07/schema#"}};
     for (const auto& [draft, dialect] : dialects) {
-        const Suite suite = judge(folder / "test-suite" / "tests" / draft,
-                                  yardstick.value(draft, Json::object()), dialect);
+        const Suite suite =
+            judge(folder / "test-suite" / "tests" / draft, yardstick.value(draft, Json::object()), dialect);
         std::cout << fmt::format("{}: {} passed, {} refused as unsupported, {} wrong, {} left out\n", draft,
                                  suite.tally.passed, suite.tally.refused, suite.tally.wrong,
                                  suite.tally.left_out);
         if (suite.yardstick > 0) {
-            std::cout << fmt::format("{}: the yardstick passes {} of the same tests\n", draft, suite.yardstick);
+            std::cout << fmt::format("{}: the yardstick passes {} of the same tests\n", draft,
+                                     suite.yardstick);
             CHECK(suite.tally.passed >= suite.yardstick);
         }
         if (std::getenv("ETNA_VERBOSE") != nullptr) {

@@ -49,7 +49,8 @@ TEST_CASE("members come in the schema's order, those without a name in it last")
 }
 
 TEST_CASE("white space stands where people and models put it, and has an end") {
-    const std::string schema = R"({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"],
+    const std::string schema =
+        R"({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"],
                                   "additionalProperties": false})";
     Schema bounded(schema);
     CHECK(bounded.fits(R"({"a": [1, 2]})"));
@@ -88,7 +89,8 @@ TEST_CASE("a schema may contain itself") {
 }
 
 TEST_CASE("alternatives are joined with what stands beside them") {
-    Schema schema(R"({"properties": {"kind": {"type": "string"}, "size": {"minimum": 1}}, "required": ["kind"],
+    Schema schema(
+        R"({"properties": {"kind": {"type": "string"}, "size": {"minimum": 1}}, "required": ["kind"],
         "oneOf": [{"properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["radius"]},
                   {"properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["side"]}],
         "type": "object"})");
@@ -108,7 +110,8 @@ TEST_CASE("of two that may hold at once, oneOf takes exactly one") {
 }
 
 TEST_CASE("strings keep to patterns, lengths and formats at once") {
-    Schema schema(R"({"type": "string", "pattern": "^[a-z]+-", "minLength": 4, "maxLength": 6, "not": {"pattern": "xx"}})");
+    Schema schema(
+        R"({"type": "string", "pattern": "^[a-z]+-", "minLength": 4, "maxLength": 6, "not": {"pattern": "xx"}})");
     CHECK(schema.fits(R"("abc-")"));
     CHECK(schema.fits(R"("a-\"\n")"));
     CHECK_FALSE(schema.fits(R"("abc")"));
@@ -121,7 +124,8 @@ TEST_CASE("strings keep to patterns, lengths and formats at once") {
 }
 
 TEST_CASE("names follow patterns and are told apart by them") {
-    Schema schema(R"({"type": "object", "patternProperties": {"^n_": {"type": "number"}, "_s$": {"type": "string"}},
+    Schema schema(
+        R"({"type": "object", "patternProperties": {"^n_": {"type": "number"}, "_s$": {"type": "string"}},
         "properties": {"n_fixed": {"maximum": 5}}, "additionalProperties": false})");
     CHECK(schema.fits(R"({"n_fixed":3,"n_a":1,"b_s":"x"})"));
     CHECK_FALSE(schema.fits(R"({"n_fixed":6})"));
@@ -137,7 +141,8 @@ TEST_CASE("a keyword that cannot be enforced is an error with its place") {
     CHECK(unique.hint.find("lenient") != std::string::npos);
     CHECK(error_of(R"({"items": {"pattern": "(?=a)b"}})").message.find("#/items/pattern") == 0);
     CHECK(error_of(R"({"type": "string", "format": "colour"})").message.find("#/format") == 0);
-    CHECK(error_of(R"({"allOf": [{"multipleOf": 0.000000123456}]})").message.find("#/allOf/0/multipleOf: the divisor") == 0);
+    CHECK(error_of(R"({"allOf": [{"multipleOf": 0.000000123456}]})")
+              .message.find("#/allOf/0/multipleOf: the divisor") == 0);
     CHECK(error_of(R"({"$ref": "http://example.com/other.json"})").kind == ErrorKind::unsupported);
     CHECK(error_of(R"({"$dynamicRef": "#a"})").message.find("#/$dynamicRef") == 0);
     CHECK(error_of(R"({"minProperties": 2})").message.find("minProperties") != std::string::npos);
@@ -171,7 +176,8 @@ TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else")
 }
 
 TEST_CASE("words that JSON Schema does not know say nothing, as people write them") {
-    Schema schema(R"({"type": "object", "title": "T", "x-order": 3, "example": {}, "nullable": true, "properties":
+    Schema schema(
+        R"({"type": "object", "title": "T", "x-order": 3, "example": {}, "nullable": true, "properties":
         {"n": {"type": "integer", "format": "int32", "minimum": 0, "exclusiveMinimum": true}}, "strict": true})");
     CHECK(schema.fits("null"));
     CHECK(schema.fits(R"({"n":1})"));
@@ -189,12 +195,16 @@ TEST_CASE("schemas made to take for ever end in an error soon") {
     };
     std::string choices;
     for (int i = 0; i < 30; ++i)
-        choices += fmt::format(R"({}{{"anyOf": [{{"required": ["a{}"]}}, {{"required": ["b{}"]}}]}})", i == 0 ? "" : ",", i, i);
+        choices += fmt::format(R"({}{{"anyOf": [{{"required": ["a{}"]}}, {{"required": ["b{}"]}}]}})",
+                               i == 0 ? "" : ",", i, i);
     CHECK(ends_soon(R"({"allOf": [)" + choices + "]}") == ErrorKind::unsupported);
     CHECK(ends_soon(R"({"pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50})") == ErrorKind::unsupported);
-    CHECK(ends_soon(R"({"pattern": "(((a{1,900}){1,900}){1,900}){1,900}", "maxLength": 5})") == ErrorKind::unsupported);
-    CHECK(ends_soon(R"({"type": "array", "contains": {"type": "null"}, "minContains": 100000, "maxContains": 900000})") ==
+    CHECK(ends_soon(R"({"pattern": "(((a{1,900}){1,900}){1,900}){1,900}", "maxLength": 5})") ==
           ErrorKind::unsupported);
+    CHECK(
+        ends_soon(
+            R"({"type": "array", "contains": {"type": "null"}, "minContains": 100000, "maxContains": 900000})") ==
+        ErrorKind::unsupported);
     CHECK(ends_soon(std::string(100'000, '[')) == ErrorKind::unsupported);
     std::string deep;
     for (int i = 0; i < 99; ++i)

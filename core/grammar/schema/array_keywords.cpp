@@ -47,14 +47,14 @@ Result<Choices> items(const Keyword& keyword) {
         ArrayConstraints::Items other;
         other.first.resize(i);
         other.first.push_back(keyword.claim(positions.first->items[i]));
-        any.push_back(Keyword::of(
-            json_array,
-            {.array = {.count = {.least = static_cast<uint32_t>(i + 1)}, .items = {std::move(other)}}}));
+        any.push_back(Keyword::of(json_array, {.array = {.count = {.least = static_cast<uint32_t>(i + 1)},
+                                                         .items = {std::move(other)}}}));
     }
     if (positions.rest != nullptr) {
-        any.push_back(Keyword::of(json_array, {.array = {.contained = {{.claim = keyword.claim(*positions.rest),
-                                                                       .from = static_cast<uint32_t>(first_count),
-                                                                       .count = {.least = 1}}}}}));
+        any.push_back(
+            Keyword::of(json_array, {.array = {.contained = {{.claim = keyword.claim(*positions.rest),
+                                                              .from = static_cast<uint32_t>(first_count),
+                                                              .count = {.least = 1}}}}}));
     }
     return Choices{std::move(any)};
 }
@@ -70,8 +70,7 @@ Result<Choices> contains(const Keyword& keyword) {
     ETNA_TRY(const uint32_t least, count_of(keyword, "minContains", 1));
     ETNA_TRY(const uint32_t most, count_of(keyword, "maxContains", unbounded));
     const auto so_many = [&](CountRange range) {
-        return Constraints{
-            .array = {.contained = {{.claim = {.value = &keyword.value}, .count = range}}}};
+        return Constraints{.array = {.contained = {{.claim = {.value = &keyword.value}, .count = range}}}};
     };
     if (!keyword.is_negated) {
         if (least > most)

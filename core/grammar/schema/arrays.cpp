@@ -37,11 +37,11 @@ Expression plain_items(const ContainerContext& context, const ArrayConstraints& 
     Expression behind = language.repeat(language.sequence(comma(context), rest), less(count.least, before),
                                         less(count.most, before));
     for (uint32_t position = before; position-- > 0;) {
-        const Expression item =
-            position < first ? context.value_of(claims_on_item(array, position)) : rest;
+        const Expression item = position < first ? context.value_of(claims_on_item(array, position)) : rest;
         const Expression here =
             language.sequence(std::array{position == 0 ? empty : comma(context), item, behind});
-        behind = language.either(position < count.most ? here : nothing, position >= count.least ? empty : nothing);
+        behind = language.either(position < count.most ? here : nothing,
+                                 position >= count.least ? empty : nothing);
     }
     return behind;
 }
@@ -64,7 +64,8 @@ public:
     }
 
     Result<Expression> all() {
-        const Expression start = state_of({.position = 0, .counts = std::vector<uint32_t>(array_->contained.size())});
+        const Expression start =
+            state_of({.position = 0, .counts = std::vector<uint32_t>(array_->contained.size())});
         while (!open_.empty()) {
             if (rules_.size() > counting_states_max) {
                 return Error{ErrorKind::unsupported, "`contains` has bounds that are too large to be counted",
@@ -98,9 +99,9 @@ private:
     Expression behind(const State& state) {
         Language& language = context_->language;
         std::vector<Expression> ways;
-        const bool has_all = std::equal(
-            state.counts.begin(), state.counts.end(), array_->contained.begin(),
-            [](uint32_t count, const auto& contained) { return count >= contained.count.least; });
+        const bool has_all =
+            std::equal(state.counts.begin(), state.counts.end(), array_->contained.begin(),
+                       [](uint32_t count, const auto& contained) { return count >= contained.count.least; });
         if (state.position >= array_->count.least && has_all)
             ways.push_back(empty);
         if (state.position < array_->count.most) {
@@ -111,8 +112,8 @@ private:
     }
 
     /// One way for each choice of the counted schemas that the next item fits.
-    void add_items(const State& state, std::size_t which, const Claims& claims, const std::vector<uint32_t>& counts,
-                   Expression before, std::vector<Expression>& ways) {
+    void add_items(const State& state, std::size_t which, const Claims& claims,
+                   const std::vector<uint32_t>& counts, Expression before, std::vector<Expression>& ways) {
         if (which == counts.size()) {
             const State next = {.position = std::min(state.position + 1, last_position_), .counts = counts};
             ways.push_back(context_->language.sequence(
@@ -121,8 +122,8 @@ private:
         }
         const ArrayConstraints::Contained& contained = array_->contained[which];
         const bool has_upper_bound = contained.count.most != unbounded;
-        const bool is_counted = state.position >= contained.from &&
-                                (has_upper_bound || counts[which] < contained.count.least);
+        const bool is_counted =
+            state.position >= contained.from && (has_upper_bound || counts[which] < contained.count.least);
         if (!is_counted)
             return add_items(state, which + 1, claims, counts, before, ways);
         if (counts[which] < contained.count.most) {
@@ -151,8 +152,7 @@ Expression bracketed(const ContainerContext& context, char open, Expression cont
     Language& language = context.language;
     const Expression opening = language.literal(std::string_view(&open, 1));
     const Expression closing = language.literal(std::string_view(&close, 1));
-    return language.sequence(
-        std::array{opening, context.space, content, context.space, closing});
+    return language.sequence(std::array{opening, context.space, content, context.space, closing});
 }
 
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {

@@ -14,13 +14,24 @@ namespace {
 constexpr std::string_view default_base = "schema:/";
 
 /// Keywords whose value is a schema, or an array of them, and those whose value has a schema for each name.
-constexpr std::array<std::string_view, 16> schema_keywords = {
-    "additionalItems", "additionalProperties", "allOf", "anyOf",         "contains",
-    "contentSchema",   "else",                 "if",    "items",         "not",
-    "oneOf",           "prefixItems",          "then",  "propertyNames", "unevaluatedItems",
-    "unevaluatedProperties"};
-constexpr std::array<std::string_view, 6> map_keywords = {"$defs",        "definitions",       "dependencies",
-                                                          "dependentSchemas", "patternProperties", "properties"};
+constexpr std::array<std::string_view, 16> schema_keywords = {"additionalItems",
+                                                              "additionalProperties",
+                                                              "allOf",
+                                                              "anyOf",
+                                                              "contains",
+                                                              "contentSchema",
+                                                              "else",
+                                                              "if",
+                                                              "items",
+                                                              "not",
+                                                              "oneOf",
+                                                              "prefixItems",
+                                                              "then",
+                                                              "propertyNames",
+                                                              "unevaluatedItems",
+                                                              "unevaluatedProperties"};
+constexpr std::array<std::string_view, 6> map_keywords = {
+    "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"};
 
 template <std::size_t count>
 bool contains(const std::array<std::string_view, count>& words, std::string_view word) {
@@ -38,7 +49,8 @@ Dialect dialect_named(std::string_view uri) {
 std::string unescaped_pointer_part(std::string_view part) {
     std::string result;
     for (std::size_t at = 0; at < part.size(); ++at) {
-        const bool is_escape = part[at] == '~' && at + 1 < part.size() && (part[at + 1] == '0' || part[at + 1] == '1');
+        const bool is_escape =
+            part[at] == '~' && at + 1 < part.size() && (part[at + 1] == '0' || part[at + 1] == '1');
         if (is_escape)
             ++at;
         result += is_escape ? (part[at] == '0' ? '~' : '/') : part[at];
@@ -146,8 +158,8 @@ const JsonValue* SchemaDocument::at_pointer(const JsonValue& from, std::string_v
         const std::string part = unescaped_pointer_part(pointer.substr(0, end));
         pointer.remove_prefix(end);
         if (at->kind == JsonValue::Kind::array) {
-            const bool is_index = !part.empty() && part.size() < 9 &&
-                                  part.find_first_not_of("0123456789") == std::string::npos;
+            const bool is_index =
+                !part.empty() && part.size() < 9 && part.find_first_not_of("0123456789") == std::string::npos;
             const std::size_t index = is_index ? std::stoul(part) : at->items.size();
             at = index < at->items.size() ? &at->items[index] : nullptr;
         } else {
@@ -187,10 +199,11 @@ Result<const JsonValue*> SchemaDocument::resolve(const JsonValue& schema, std::s
 
 std::string SchemaDocument::pointer(const JsonValue& value) const {
     std::string result;
-    for (const Place* place = &places_[value.place]; place->value != &root_; place = &places_[place->parent]) {
+    for (const Place* place = &places_[value.place]; place->value != &root_;
+         place = &places_[place->parent]) {
         const bool is_item = places_[place->parent].value->kind == JsonValue::Kind::array;
-        result = fmt::format("/{}{}", is_item ? std::to_string(place->index) : escaped_pointer_part(place->name),
-                             result);
+        result = fmt::format(
+            "/{}{}", is_item ? std::to_string(place->index) : escaped_pointer_part(place->name), result);
     }
     return fmt::format("#{}", result);
 }

@@ -28,9 +28,9 @@ Claims claims_on_item(const ArrayConstraints& array, std::size_t position) {
 }
 
 Expansion::Expansion(const SchemaDocument& document, bool is_lenient)
-    : context_{.document = document,
-               .is_lenient = is_lenient,
-               .is_impossible = [this](const Claims& claims) { return is_impossible(claims); }} {}
+    : context_{.document = document, .is_lenient = is_lenient, .is_impossible = [this](const Claims& claims) {
+                   return is_impossible(claims);
+               }} {}
 
 Result<const Choices*> Expansion::choices(const Claim& claim) {
     const auto known = choices_.find(claim);

@@ -28,8 +28,8 @@ public:
 private:
     struct Branch {
         Constraints constraints = {};
-        Claims open = {};                             ///< not looked at yet
-        Claims seen = {};                             ///< sorted
+        Claims open = {};                              ///< not looked at yet
+        Claims seen = {};                              ///< sorted
         std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
     };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,20 +32,36 @@ std::string hour_and_minute(int minutes) {
 }
 
 /// A second more is there at 23:59 of UTC alone: each local time has one offset of either sign for that.
-std::string leap_seconds() {
+std::string leap_second_at(int local_minutes) {
     constexpr int last_minute = minutes_a_day - 1;
-    std::string ways = fmt::format("23:59:60{}[Zz]", second_fraction);
-    for (int local = 0; local < minutes_a_day; ++local) {
-        ways += fmt::format("|{}:60{}(?:\\+{}|-{})", hour_and_minute(local), second_fraction,
-                            hour_and_minute((local + 1) % minutes_a_day), hour_and_minute(last_minute - local));
+    return fmt::format(
+        ":60{}(?:\\+{}|-{}{})", second_fraction, hour_and_minute((local_minutes + 1) % minutes_a_day),
+        hour_and_minute(last_minute - local_minutes), local_minutes == last_minute ? "|[Zz]" : "");
+}
+
+/// Digit by digit, so that few ways are open at once.
+template <class Behind>
+std::string each_number(int count, const Behind& behind) {
+    std::vector<std::string> tens;
+    for (int first = 0; first < count; first += 10) {
+        std::vector<std::string> ones;
+        for (int number = first; number < std::min(first + 10, count); ++number)
+            ones.push_back(fmt::format("{}{}", number % 10, behind(number)));
+        tens.push_back(fmt::format("{}(?:{})", first / 10, fmt::join(ones, "|")));
     }
-    return ways;
+    return fmt::format("(?:{})", fmt::join(tens, "|"));
+}
+
+std::string leap_seconds() {
+    return each_number(24, [](int hour) {
+        return ":" + each_number(60, [hour](int minute) { return leap_second_at(hour * 60 + minute); });
+    });
 }
 
 std::string time() {
     constexpr std::string_view hour = "(?:[01][0-9]|2[0-3])";
-    const std::string plain = fmt::format("{0}:[0-5][0-9]:[0-5][0-9]{1}(?:[Zz]|[+-]{0}:[0-5][0-9])", hour,
-                                          second_fraction);
+    const std::string plain =
+        fmt::format("{0}:[0-5][0-9]:[0-5][0-9]{1}(?:[Zz]|[+-]{0}:[0-5][0-9])", hour, second_fraction);
     return any_of({plain, leap_seconds()});
 }
 
@@ -60,8 +77,8 @@ std::string duration() {
 
 /// A label of at most `length_max` characters (5 or more), without `--` in its third and fourth place.
 std::string label(int length_max, std::string_view letters = "A-Za-z0-9") {
-    return fmt::format("[{0}](?:[{0}-]{{0,2}}[{0}]|[{0}-](?:[{0}][{0}-]|-[{0}])[{0}-]{{0,{1}}}[{0}])?", letters,
-                       length_max - 5);
+    return fmt::format("[{0}](?:[{0}-]{{0,2}}[{0}]|[{0}-](?:[{0}][{0}-]|-[{0}])[{0}-]{{0,{1}}}[{0}])?",
+                       letters, length_max - 5);
 }
 
 std::string labels(int length_max, int count_max, std::string_view letters = "A-Za-z0-9") {
@@ -134,8 +151,8 @@ std::string authority(const UriCharacters& characters) {
 std::string after_scheme(const UriCharacters& characters, bool has_scheme) {
     const std::string letter = uri_character(characters, ":@");
     const std::string first = uri_character(characters, has_scheme ? ":@" : "@");
-    const std::string hierarchy = fmt::format("(?://{1}(?:/{0}*)*|/(?:{0}+(?:/{0}*)*)?|{2}+(?:/{0}*)*)?", letter,
-                                              authority(characters), first);
+    const std::string hierarchy = fmt::format("(?://{1}(?:/{0}*)*|/(?:{0}+(?:/{0}*)*)?|{2}+(?:/{0}*)*)?",
+                                              letter, authority(characters), first);
     const std::string behind = uri_character(characters, ":@/?");
     const UriCharacters in_query = {characters.more_in_query, ""};
     return fmt::format("{0}(?:\\?(?:{1}|{2})*)?(?:#{1}*)?", hierarchy, behind,
@@ -151,17 +168,14 @@ std::string uri_reference(const UriCharacters& characters = {}) {
 }
 
 std::string uri_template() {
-    const std::string literal =
-        fmt::format("[!#$&'()*+,./0-;=?@A-Z\\[\\]_a-z~{}{}-]|%[0-9A-Fa-f]{{2}}", iri_characters,
-                    private_characters);
+    const std::string literal = fmt::format("[!#$&'()*+,./0-;=?@A-Z\\[\\]_a-z~{}{}-]|%[0-9A-Fa-f]{{2}}",
+                                            iri_characters, private_characters);
     constexpr std::string_view letter = "(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})";
-    const std::string variable =
-        fmt::format("{0}(?:\\.?{0})*(?::[1-9][0-9]{{0,3}}|\\*)?", letter);
+    const std::string variable = fmt::format("{0}(?:\\.?{0})*(?::[1-9][0-9]{{0,3}}|\\*)?", letter);
     return fmt::format("(?:{0}|\\{{[+#./;?&=,!@|]?{1}(?:,{1})*\\}})*", literal, variable);
 }
 
-constexpr std::string_view base64 =
-    "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?";
+constexpr std::string_view base64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?";
 constexpr std::string_view pointer = "(?:/(?:[^~/]|~[01])*)*";
 
 } // namespace

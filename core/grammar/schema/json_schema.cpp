@@ -27,8 +27,9 @@ public:
                       .document = document,
                       .strings = strings_,
                       .space = space(language, options.spacing),
-                      .space_after_colon =
-                          options.spacing == JsonSpacing::none ? empty : language.optional(language.literal(" ")),
+                      .space_after_colon = options.spacing == JsonSpacing::none
+                                               ? empty
+                                               : language.optional(language.literal(" ")),
                       .value_of = [this](const Claims& claims) { return value_of(claims); },
                       .names_of = [this](const Claims& claims) { return names_of(claims); },
                       .is_lenient = options.is_lenient} {}
@@ -57,8 +58,8 @@ private:
         ByteSet blank = ByteSet::one(' ');
         blank |= ByteSet::one('\t');
         const Expression indentation = language.repeat(language.bytes(blank), 0, json_indentation_max);
-        return language.either(std::array{empty, language.literal(" "),
-                                          language.sequence(language.literal("\n"), indentation)});
+        return language.either(
+            std::array{empty, language.literal(" "), language.sequence(language.literal("\n"), indentation)});
     }
 
     Expression value_of(const Claims& claims) {
@@ -112,8 +113,8 @@ private:
         if (made || way.number.divisors.empty())
             return made;
         const Error& error = made.error();
-        return containers_.document.error(error.kind, *way.number.divisors[0].schema, "multipleOf", error.message,
-                                          error.hint);
+        return containers_.document.error(error.kind, *way.number.divisors[0].schema, "multipleOf",
+                                          error.message, error.hint);
     }
 
     static NumberSet number_set(const Constraints& way) {
@@ -148,7 +149,8 @@ private:
 
 } // namespace
 
-Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options) {
+Result<Expression> json_schema(Language& language, std::string_view schema,
+                               const JsonSchemaOptions& options) {
     ETNA_TRY(JsonValue root, parse_json(schema));
     const SchemaDocument document(std::move(root));
     return Compiler(language, document, options).compile(document.root());

@@ -23,7 +23,8 @@ public:
     bool key(string_t& name) override {
         Level& level = levels_.back();
         if (!level.names.insert(name).second)
-            return fail(ErrorKind::invalid_argument, fmt::format("the name \"{}\" twice in one object", name));
+            return fail(ErrorKind::invalid_argument,
+                        fmt::format("the name \"{}\" twice in one object", name));
         level.value.members.push_back({.name = std::move(name), .value = {}});
         return true;
     }
@@ -53,9 +54,7 @@ private:
             status = Error{kind, fmt::format("the JSON text has {}", what)};
         return false;
     }
-    bool number(std::string text) {
-        return add({.kind = JsonValue::Kind::number, .text = std::move(text)});
-    }
+    bool number(std::string text) { return add({.kind = JsonValue::Kind::number, .text = std::move(text)}); }
     bool open(JsonValue::Kind kind) {
         if (levels_.size() == json_nesting_max) {
             return fail(ErrorKind::unsupported,

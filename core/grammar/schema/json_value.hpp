@@ -16,9 +16,9 @@ struct JsonValue {
     enum class Kind : uint8_t { null, boolean, number, string, array, object };
 
     Kind kind = Kind::null;
-    bool truth = false;               ///< of a boolean
-    uint32_t place = 0;               ///< its number in the text: a value comes before what is in it
-    std::string text = {};            ///< of a string, or a number's digits
+    bool truth = false;    ///< of a boolean
+    uint32_t place = 0;    ///< its number in the text: a value comes before what is in it
+    std::string text = {}; ///< of a string, or a number's digits
     std::vector<JsonValue> items = {};
     std::vector<JsonMember> members = {};
 

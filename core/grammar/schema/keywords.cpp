@@ -46,8 +46,8 @@ Result<Choices> of_schema(const KeywordContext& context, const JsonValue& schema
     if (schema.is_object())
         return of_object_schema(context, schema, is_negated);
     if (schema.kind != JsonValue::Kind::boolean) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: a schema is an object, true or false", context.document.pointer(schema))};
+        return Error{ErrorKind::invalid_argument, fmt::format("{}: a schema is an object, true or false",
+                                                              context.document.pointer(schema))};
     }
     return schema.truth != is_negated ? Choices{} : Keyword::never();
 }
@@ -97,9 +97,8 @@ Choices of_array(const JsonValue& array, bool is_negated) {
             all.items[0].first.push_back(constant(item, false));
         return {{Keyword::of(json_array, {.array = std::move(all)})}};
     }
-    Alternatives any = of_other_count(count, [](CountRange range) {
-        return Keyword::of(json_array, {.array = {.count = range}});
-    });
+    Alternatives any = of_other_count(
+        count, [](CountRange range) { return Keyword::of(json_array, {.array = {.count = range}}); });
     any.push_back(all_but(json_array));
     for (uint32_t i = 0; i < count; ++i) {
         ArrayConstraints other = {.count = {.least = i + 1}, .items = {{}}};
@@ -121,9 +120,8 @@ Choices of_object(const JsonValue& object, bool is_negated) {
         }
         return {{Keyword::of(json_object, {.object = std::move(all)})}};
     }
-    Alternatives any = of_other_count(count, [](CountRange range) {
-        return Keyword::of(json_object, {.object = {.count = range}});
-    });
+    Alternatives any = of_other_count(
+        count, [](CountRange range) { return Keyword::of(json_object, {.object = {.count = range}}); });
     any.push_back(all_but(json_object));
     for (const JsonMember& member : object.members) {
         any.push_back(Keyword::of(json_object, {.object = {.absent = {member.name}}}));
@@ -177,16 +175,15 @@ Result<Choices> Keyword::not_enforced(std::string_view what) const {
 }
 
 bool Keyword::is_first_of(std::span<const std::string_view> group) const {
-    const auto first = std::find_if(group.begin(), group.end(), [this](std::string_view known) {
-        return schema.find(known) != nullptr;
-    });
+    const auto first = std::find_if(group.begin(), group.end(),
+                                    [this](std::string_view known) { return schema.find(known) != nullptr; });
     return first != group.end() && *first == name;
 }
 
 bool evaluates_elsewhere(const JsonValue& schema, std::string_view also) {
     constexpr std::array<std::string_view, 10> in_place = {
-        "$ref", "$dynamicRef", "$recursiveRef", "allOf",        "anyOf",
-        "oneOf", "not",        "if",            "dependencies", "dependentSchemas"};
+        "$ref", "$dynamicRef", "$recursiveRef", "allOf",           "anyOf", "oneOf",
+        "not",  "if",          "dependencies",  "dependentSchemas"};
     return schema.find(also) != nullptr ||
            std::any_of(in_place.begin(), in_place.end(),
                        [&](std::string_view name) { return schema.find(name) != nullptr; });
@@ -209,7 +206,8 @@ Result<uint32_t> Keyword::count() const {
     if (digits.is_negative || !digits.is_integer())
         return error;
     constexpr std::size_t surely_small = 9; // digits
-    return digits.integer.size() > surely_small ? count_max : static_cast<uint32_t>(std::stoul(digits.integer));
+    return digits.integer.size() > surely_small ? count_max
+                                                : static_cast<uint32_t>(std::stoul(digits.integer));
 }
 
 Result<Decimal> Keyword::number() const {

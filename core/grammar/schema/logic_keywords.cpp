@@ -92,7 +92,8 @@ Result<Choices> outdated(const Keyword& keyword) {
 
 Result<Choices> dialect(const Keyword& keyword) {
     ETNA_TRY(const std::string uri, keyword.string());
-    constexpr std::array<std::string_view, 2> beginnings = {"http://json-schema.org/", "https://json-schema.org/"};
+    constexpr std::array<std::string_view, 2> beginnings = {"http://json-schema.org/",
+                                                            "https://json-schema.org/"};
     for (const std::string_view beginning : beginnings) {
         if (uri.compare(0, beginning.size(), beginning) == 0)
             return keyword.no_claim();

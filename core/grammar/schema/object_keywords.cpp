@@ -113,7 +113,8 @@ Result<Choices> dependent_required(const Keyword& keyword) {
         return keyword.wrong("has to be an object of lists of names");
     Choices all = keyword.no_claim();
     for (const JsonMember& member : keyword.value.members) {
-        const Keyword list = {keyword.context, keyword.schema, keyword.name, member.value, keyword.is_negated};
+        const Keyword list = {keyword.context, keyword.schema, keyword.name, member.value,
+                              keyword.is_negated};
         ETNA_TRY(const std::vector<std::string> others, list.strings());
         if (!keyword.is_negated) {
             add_dependency(keyword, member.name, {.constraints = {.object = {.required = others}}}, all);

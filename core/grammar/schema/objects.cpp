@@ -110,9 +110,8 @@ private:
     }
 
     Result<const Automaton*> matching(const std::string& pattern, const Members& members) {
-        return context_->strings.matching({.kind = StringConstraints::Text::Kind::name_pattern,
-                                           .text = pattern,
-                                           .schema = members.schema});
+        return context_->strings.matching(
+            {.kind = StringConstraints::Text::Kind::name_pattern, .text = pattern, .schema = members.schema});
     }
 
     /// Names that match the same patterns.
@@ -123,8 +122,9 @@ private:
 
     Status collect_others() {
         ETNA_TRY(const Expression other_names, context_->strings.all_but(names_));
-        const bool has_patterns = std::any_of(object_->members.begin(), object_->members.end(),
-                                              [](const Members& members) { return !members.patterns.empty(); });
+        const bool has_patterns =
+            std::any_of(object_->members.begin(), object_->members.end(),
+                        [](const Members& members) { return !members.patterns.empty(); });
         if (!has_patterns && !allowed_names_) {
             add_others(other_names, {});
             return {};
@@ -215,30 +215,30 @@ private:
         if (other_ == nothing || context_->is_lenient || count.least <= required + most_others)
             return {};
         const JsonValue& schema = context_->document.root();
-        const auto with_schema = std::find_if(object_->members.begin(), object_->members.end(),
-                                              [](const Members& members) { return members.schema != nullptr; });
+        const auto with_schema =
+            std::find_if(object_->members.begin(), object_->members.end(),
+                         [](const Members& members) { return members.schema != nullptr; });
         return context_->document.error(
             ErrorKind::unsupported, with_schema == object_->members.end() ? schema : *with_schema->schema,
             "minProperties", "several members without a name in the schema cannot be told apart",
             "name them in `properties`, forbid others (`\"additionalProperties\": false`), or leave it out");
     }
 
-    /// Written from the last member to the first, for each number of members before it up to where it makes no
-    /// difference any more.
+    /// Written from the last member to the first, for each number of members before it up to where it makes
+    /// no difference any more.
     Expression members() {
         const CountRange& count = object_->count;
-        const std::size_t last =
-            std::min<std::size_t>(named_.size(), std::max<std::size_t>(
-                                                     {1, count.least, count.most == unbounded ? 0 : count.most}));
+        const std::size_t last = std::min<std::size_t>(
+            named_.size(), std::max<std::size_t>({1, count.least, count.most == unbounded ? 0 : count.most}));
         std::vector<Expression> behind;
         for (std::size_t before = 0; before <= last; ++before)
             behind.push_back(others_after(static_cast<uint32_t>(before)));
         for (auto member = named_.rbegin(); member != named_.rend(); ++member) {
             std::vector<Expression> with_it;
             for (std::size_t before = 0; before <= last; ++before) {
-                const Expression here = language_->sequence(
-                    std::array{comma_after(before), member->name_and_colon, member->value,
-                               behind[std::min(before + 1, last)]});
+                const Expression here =
+                    language_->sequence(std::array{comma_after(before), member->name_and_colon, member->value,
+                                                   behind[std::min(before + 1, last)]});
                 const bool is_allowed = before < count.most;
                 with_it.push_back(language_->either(is_allowed ? here : nothing,
                                                     member->is_required ? nothing : behind[before]));
@@ -257,12 +257,15 @@ private:
     /// The members that are not named, after so many that are.
     [[nodiscard]] Expression others_after(uint32_t before) const {
         const uint32_t least = object_->count.least - std::min(object_->count.least, before);
-        const uint32_t most =
-            object_->count.most == unbounded ? unbounded : object_->count.most - std::min(object_->count.most, before);
+        const uint32_t most = object_->count.most == unbounded
+                                  ? unbounded
+                                  : object_->count.most - std::min(object_->count.most, before);
         const Expression more = language_->sequence(comma_after(1), other_);
         if (before > 0)
             return language_->repeat(more, least, most);
-        const auto less_one = [](uint32_t count) { return count == unbounded || count == 0 ? count : count - 1; };
+        const auto less_one = [](uint32_t count) {
+            return count == unbounded || count == 0 ? count : count - 1;
+        };
         const Expression some =
             most == 0 ? nothing
                       : language_->sequence(other_, language_->repeat(more, less_one(least), less_one(most)));

@@ -155,7 +155,8 @@ Result<Expression> JsonStrings::one_of(const StringConstraints& constraints) {
 Result<bool> JsonStrings::fits(const std::string& value, const StringConstraints& constraints) {
     const std::size_t length = code_points_of(value).size();
     if (length < constraints.length.least || length > constraints.length.most ||
-        std::find(constraints.excluded.begin(), constraints.excluded.end(), value) != constraints.excluded.end())
+        std::find(constraints.excluded.begin(), constraints.excluded.end(), value) !=
+            constraints.excluded.end())
         return false;
     for (const Text& text : constraints.texts) {
         ETNA_TRY(const Automaton* const one, matching(text));

@@ -138,8 +138,8 @@ std::string percent_decoded(std::string_view text) {
     };
     std::string result;
     for (std::size_t at = 0; at < text.size(); ++at) {
-        const bool is_escape = text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 &&
-                               digit(text[at + 2]) >= 0;
+        const bool is_escape =
+            text[at] == '%' && at + 2 < text.size() && digit(text[at + 1]) >= 0 && digit(text[at + 2]) >= 0;
         if (is_escape) {
             result += static_cast<char>(digit(text[at + 1]) * 16 + digit(text[at + 2]));
             at += 2;

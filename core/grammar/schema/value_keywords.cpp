@@ -153,10 +153,10 @@ Constraints of_members(CountRange range) {
 Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind) {
     ETNA_TRY(const std::string content, keyword.string());
     const auto with = [&](bool is_negated) {
-        return Constraints{.string = {.texts = {{.kind = kind,
-                                                 .text = content,
-                                                 .is_negated = is_negated,
-                                                 .schema = &keyword.schema}}}};
+        return Constraints{
+            .string = {
+                .texts = {
+                    {.kind = kind, .text = content, .is_negated = is_negated, .schema = &keyword.schema}}}};
     };
     return constrained(keyword, json_string, with(false), with(true));
 }
