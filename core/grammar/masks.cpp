@@ -27,13 +27,24 @@ TokenMask& TokenMask::operator|=(const TokenMask& other) {
     return *this;
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> bytes) : bytes_(std::move(bytes)) {
+bool TokenMask::is_empty() const {
+    return std::all_of(words_.begin(), words_.end(), [](uint32_t word) { return word == 0; });
+}
+
+Vocabulary::Vocabulary(std::vector<std::string> bytes,
+                       std::map<std::string, TokenId, std::less<>> control_tokens)
+    : bytes_(std::move(bytes)), control_tokens_(std::move(control_tokens)) {
     std::vector<std::pair<std::string_view, TokenId>> few;
     std::vector<std::pair<std::string_view, TokenId>> many;
     for (TokenId token = 0; token < bytes_.size(); ++token)
         (bytes_[token].size() <= short_bytes ? few : many).emplace_back(bytes_[token], token);
     short_ = TokenTree(std::move(few));
     long_ = TokenTree(std::move(many));
+}
+
+std::optional<TokenId> Vocabulary::control_token(std::string_view name) const {
+    const auto found = control_tokens_.find(name);
+    return found == control_tokens_.end() ? std::nullopt : std::optional(found->second);
 }
 
 Masks::Masks(Language& language, const Vocabulary& vocabulary)

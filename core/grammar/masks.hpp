@@ -24,6 +24,7 @@ public:
     void allow(TokenId token) { words_[token / 32] |= uint32_t{1} << (token % 32); }
     [[nodiscard]] bool allows(TokenId token) const { return ((words_[token / 32] >> (token % 32)) & 1) != 0; }
     TokenMask& operator|=(const TokenMask& other);
+    [[nodiscard]] bool is_empty() const;
     [[nodiscard]] std::span<const uint32_t> words() const { return words_; }
     bool operator==(const TokenMask&) const = default;
 
@@ -34,11 +35,14 @@ private:
 /// The bytes of a vocabulary's tokens, ready to be asked for masks. Immutable; thread-safe.
 class Vocabulary {
 public:
-    /// `bytes[t]` is what token t stands for; empty for one that no text is made of, such as a control token.
-    explicit Vocabulary(std::vector<std::string> bytes);
+    /// `bytes[t]` is what token t stands for; empty for one that never fits. `control_tokens` are those that
+    /// texts are marked with, by name; see control_text().
+    explicit Vocabulary(std::vector<std::string> bytes,
+                        std::map<std::string, TokenId, std::less<>> control_tokens = {});
 
     [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
     [[nodiscard]] std::string_view bytes(TokenId token) const { return bytes_[token]; }
+    [[nodiscard]] std::optional<TokenId> control_token(std::string_view name) const;
     /// Tokens of up to short_bytes bytes, and those of more.
     [[nodiscard]] const TokenTree& short_tokens() const { return short_; }
     [[nodiscard]] const TokenTree& long_tokens() const { return long_; }
@@ -47,6 +51,7 @@ public:
 
 private:
     std::vector<std::string> bytes_;
+    std::map<std::string, TokenId, std::less<>> control_tokens_;
     TokenTree short_;
     TokenTree long_;
 };

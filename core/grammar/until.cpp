@@ -1,0 +1,45 @@
+#include "core/grammar/until.hpp"
+
+#include <string>
+
+namespace etna::grammar {
+namespace {
+
+/// How much of the mark has come, as a state; `found` is what happens to its last byte.
+Automaton searching(std::string_view mark) {
+    const auto size = static_cast<uint32_t>(mark.size());
+    Automaton raw;
+    for (int byte = 0; byte < 256; ++byte)
+        raw.class_of[byte] = static_cast<uint8_t>(byte);
+    raw.class_count = 256;
+    raw.targets.assign(std::size_t{size + 1} * raw.class_count, Automaton::dead);
+    raw.accepts.assign(size + 1, false);
+    uint32_t fallback = 0; // the longest beginning of the mark that what came ends with, but for all of it
+    for (uint32_t state = 0; state < size; ++state) {
+        uint32_t* const row = &raw.targets[state * raw.class_count];
+        for (uint32_t byte = 0; byte < control_byte; ++byte)
+            row[byte] = state == 0 ? 0 : raw.targets[fallback * raw.class_count + byte];
+        const auto expected = static_cast<uint8_t>(mark[state]);
+        if (state > 0)
+            fallback = raw.targets[fallback * raw.class_count + expected];
+        row[expected] = state + 1;
+    }
+    return raw;
+}
+
+} // namespace
+
+Expression until(Language& language, std::string_view mark) {
+    Automaton raw = searching(mark);
+    raw.accepts.back() = true;
+    return language.accepted(minimised(raw));
+}
+
+Expression without(Language& language, std::string_view mark) {
+    Automaton raw = searching(mark);
+    raw.accepts.flip();
+    raw.accepts.back() = false;
+    return language.accepted(minimised(raw));
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,152 @@
+// Grammars that are made once and walked by many texts, with reasoning in front.
+
+#include "core/grammar/grammars.hpp"
+#include "core/grammar/until.hpp"
+#include "tests/support/catch.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+using namespace etna;
+using namespace etna::grammar;
+
+namespace {
+
+constexpr TokenId think = 256;
+constexpr TokenId end_think = 257;
+constexpr TokenId end_of_turn = 258;
+constexpr TokenId word = 259; ///< `true`
+
+/// All bytes, and some tokens that are no text.
+Vocabulary vocabulary() {
+    std::vector<std::string> bytes;
+    for (int byte = 0; byte < 256; ++byte)
+        bytes.emplace_back(1, static_cast<char>(byte));
+    bytes.push_back(control_text(think));
+    bytes.push_back(control_text(end_think));
+    bytes.emplace_back();
+    bytes.emplace_back("true");
+    return Vocabulary(std::move(bytes), {{"<think>", think}, {"</think>", end_think}});
+}
+
+/// Goes on byte by byte; false where one may not come.
+bool goes_on(Walk& walk, std::string_view text) {
+    for (const char c : text) {
+        const auto token = static_cast<TokenId>(static_cast<unsigned char>(c));
+        if (!walk.mask().value()->allows(token))
+            return false;
+        walk.accept(token);
+    }
+    return true;
+}
+
+bool fits(Grammars& grammars, const Description& description, std::string_view text) {
+    Walk walk(grammars.make(description).value());
+    return goes_on(walk, text) && walk.may_end();
+}
+
+} // namespace
+
+TEST_CASE("every notation describes texts") {
+    Grammars grammars(vocabulary());
+    const Description schema = {.notation = Notation::json_schema, .text = R"({"type": "boolean"})"};
+    CHECK(fits(grammars, schema, "true"));
+    CHECK_FALSE(fits(grammars, schema, "null"));
+    CHECK(fits(grammars, {.notation = Notation::gbnf, .text = "root ::= \"a\" root | \"b\""}, "aab"));
+    const Description regex = {.notation = Notation::regex, .text = "[0-9]{3}"};
+    CHECK(fits(grammars, regex, "123"));
+    CHECK_FALSE(fits(grammars, regex, "1234"));
+    const Description choices = {.notation = Notation::choices, .choices = {"yes", "yesterday", "n\u00f6"}};
+    CHECK(fits(grammars, choices, "yes"));
+    CHECK(fits(grammars, choices, "n\u00f6"));
+    CHECK_FALSE(fits(grammars, choices, "yest"));
+    CHECK(grammars.make({.notation = Notation::regex, .text = "("}).error().kind == ErrorKind::invalid_argument);
+    CHECK(grammars.make({.notation = Notation::choices}).error().kind == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("a text is over where nothing may follow") {
+    Grammars grammars(vocabulary());
+    Walk walk(grammars.make({.notation = Notation::json_schema, .text = R"({"const": true})"}).value());
+    CHECK_FALSE(walk.is_over().value());
+    CHECK(walk.mask().value()->allows(word));
+    CHECK_FALSE(walk.mask().value()->allows(end_of_turn));
+    walk.accept(word);
+    CHECK(walk.is_over().value());
+    CHECK(walk.mask().value()->is_empty());
+    Walk number(grammars.make({.notation = Notation::json_schema, .text = R"({"type": "integer"})"}).value());
+    CHECK(goes_on(number, "12"));
+    CHECK(number.may_end());
+    CHECK_FALSE(number.is_over().value());
+}
+
+TEST_CASE("reasoning comes before the text, by marks that are tokens or spelled out") {
+    Grammars grammars(vocabulary());
+    Description description = {.notation = Notation::json_schema,
+                               .text = R"({"const": [1]})",
+                               .reasoning = Reasoning{.open = "<think>", .close = "</think>"}};
+    const auto grammar = grammars.make(description).value();
+    CHECK(fits(grammars, description, "[1]"));
+    CHECK(fits(grammars, description, "<think>so [2] \xff or < or </thin </think>\n\n[1]") == false); // no UTF-8
+    CHECK(fits(grammars, description, "<think>so [2] or < or </thin k></think>\n\n[1]"));
+    CHECK_FALSE(fits(grammars, description, "<think>so</think>\n\n[2]"));
+    CHECK_FALSE(fits(grammars, description, "<think>so"));
+    Walk walk(grammar);
+    CHECK(walk.mask().value()->allows(think));
+    CHECK_FALSE(walk.mask().value()->allows(end_think));
+    walk.accept(think);
+    CHECK(goes_on(walk, "it is \"1\"."));
+    CHECK_FALSE(walk.mask().value()->allows(think));
+    CHECK_FALSE(walk.may_end());
+    CHECK(walk.mask().value()->allows(end_think));
+    walk.accept(end_think);
+    CHECK(goes_on(walk, "\n\n[1]"));
+    CHECK(walk.is_over().value());
+    description.reasoning->is_open = true;
+    CHECK_FALSE(fits(grammars, description, "[1]"));
+    CHECK(fits(grammars, description, "so it is</think>[1]"));
+}
+
+TEST_CASE("a text up to a mark ends with its first appearance") {
+    for (const std::string mark : {"</think>", "aab", "aaa", "abab", "x"}) {
+        Language language;
+        const Expression up_to = until(language, mark);
+        const Expression none = without(language, mark);
+        uint32_t state = 12345;
+        for (int round = 0; round < 3000; ++round) {
+            std::string text;
+            for (int i = 0; i < 12; ++i) {
+                state = state * 1664525 + 1013904223;
+                text += mark[(state >> 16) % mark.size()];
+            }
+            CAPTURE(mark, text);
+            const std::size_t place = text.find(mark);
+            const bool ends_there = place != std::string::npos && place + mark.size() == text.size();
+            REQUIRE(language.is_nullable(language.next(up_to, text)) == ends_there);
+            REQUIRE(language.is_nullable(language.next(none, text)) == (place == std::string::npos));
+        }
+    }
+}
+
+TEST_CASE("many threads make and walk grammars at a time") {
+    Grammars grammars(vocabulary());
+    std::atomic<int> right = 0;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread) {
+        threads.emplace_back([&grammars, &right, thread] {
+            for (int round = 0; round < 40; ++round) {
+                const std::string schema = fmt::format(R"({{"const": {}}})", (round + thread) % 7);
+                const bool is_right =
+                    fits(grammars, {.text = schema}, std::to_string((round + thread) % 7)) &&
+                    !fits(grammars, {.text = schema}, std::to_string((round + thread + 1) % 7));
+                right += is_right ? 1 : 0;
+            }
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    CHECK(right == 160);
+}
