@@ -140,6 +140,7 @@ Result<bool> Engine::Loop::submit_batch() {
         return false;
     ETNA_TRY(const Ticket ticket, executor_->submit(batch));
     tickets_.push_back(ticket);
+    scheduler_.prepare_constraints();
     const std::scoped_lock lock(bell_->mutex);
     noted_ = load_of(scheduler_);
     return true;

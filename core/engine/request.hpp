@@ -3,12 +3,14 @@
 #include "core/base/error.hpp"
 #include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/constraint.hpp"
 #include "core/sampling/breakers.hpp"
 #include "core/sampling/candidate.hpp"
 #include "core/sampling/logit_bias.hpp"
 #include "core/sampling/parameters.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -32,6 +34,9 @@ struct Request {
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
     uint32_t min_tokens = 0;                 ///< before so many, end tokens are impossible
+    /// What the answer is kept to; null: nothing. Of this request alone. Its rows cost all logits, and wait
+    /// for the token before.
+    std::shared_ptr<Constraint> constraint = {};
     /// No token is begun for this request while so many wait in its stream to be read; the few that were
     /// begun by then still come, and those of the prompt count as well. 0: as many as there are.
     uint32_t unread_max = 0;

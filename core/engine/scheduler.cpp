@@ -252,6 +252,18 @@ void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
     step.push_back({.request = sequence.id, .index = row.index, .slot = sequence.slot});
 }
 
+void Scheduler::prepare_constraints() {
+    if (steps_.empty())
+        return;
+    for (const Wanted& wanted : steps_.back()) {
+        const auto found = sequences_.find(wanted.request);
+        if (found == sequences_.end() || wanted.index + 1 != found->second.length())
+            continue;
+        if (const auto& constraint = found->second.constraint)
+            (void)constraint->allowed(); // what is wrong with it is told when the logits are there
+    }
+}
+
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
     if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
         return Error{ErrorKind::internal,
@@ -276,10 +288,12 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
             continue;
         }
         auto token = read_token(outputs.rows[i], found->second, wanted.index, limits_, sampler_);
+        const bool is_own_fault = !token && (token.error().kind == ErrorKind::invalid_argument ||
+                                             token.error().kind == ErrorKind::unsupported);
         if (token) {
             accept(found->second, std::move(token).value(), updates, now);
-        } else if (token.error().kind == ErrorKind::invalid_argument) {
-            fail(found->second, token.error(), updates, now); // the request's fault; the others go on
+        } else if (is_own_fault) {
+            fail(found->second, token.error(), updates, now); // the others go on
         } else {
             return token.error();
         }
@@ -300,12 +314,23 @@ void Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, C
         return;
     }
     sequence.append(token.token);
+    const Result<bool> is_over = follow_constraint(sequence, token.token);
     tell(updates, sequence.id, std::move(token));
-    if (sequence.length() == sequence.length_max) {
+    if (!is_over)
+        return fail(sequence, is_over.error(), updates, now);
+    if (*is_over || sequence.length() == sequence.length_max) {
         Finished finished = describe_end(sequence, now);
-        finished.reason = FinishReason::length;
+        finished.reason = *is_over ? FinishReason::stop : FinishReason::length;
         end(sequence, std::move(finished), updates);
     }
+}
+
+/// Whether the answer is whole with the token, and nothing may follow.
+Result<bool> Scheduler::follow_constraint(Sequence& sequence, TokenId token) {
+    if (sequence.constraint == nullptr)
+        return false;
+    sequence.constraint->accept(token);
+    return sequence.constraint->is_over();
 }
 
 void Scheduler::fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now) {

@@ -60,6 +60,10 @@ public:
     /// call.
     const Batch& schedule(Updates& updates, Clock::time_point now);
 
+    /// Lets the constraints of the batch that was scheduled last find out what may come next, while the
+    /// device computes it.
+    void prepare_constraints();
+
     /// Takes the outputs of the oldest batch that has none yet. A request whose own parameters leave no token
     /// ends with FinishReason::error. Errors: internal (the outputs do not match it, or are no numbers).
     Status publish(const Outputs& outputs, Updates& updates, Clock::time_point now);
@@ -111,6 +115,7 @@ private:
     void preempt(Sequence& sequence);
     bool preempt_held();
     void accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
+    static Result<bool> follow_constraint(Sequence& sequence, TokenId token);
     void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);
 

@@ -41,6 +41,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.sampling = request.sampling;
     sequence.logit_bias = std::move(request.logit_bias);
     sequence.dry_breakers = std::move(request.dry_breakers);
+    sequence.constraint = std::move(request.constraint);
     sequence.top_candidates = request.top_candidates;
     sequence.end_tokens = std::move(request.end_tokens);
     if (request.min_tokens > 0) {

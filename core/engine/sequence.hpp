@@ -48,6 +48,7 @@ struct Sequence {
     std::vector<sampling::LogitBias> logit_bias;
     std::vector<sampling::LogitBias> early_bias; ///< instead, for the first `min_tokens`: bans end tokens
     sampling::Breakers dry_breakers;
+    std::shared_ptr<Constraint> constraint; ///< null: none
     uint32_t top_candidates = 0;
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;

@@ -20,17 +20,25 @@ bool is_among_first(const Sequence& sequence, uint32_t index, const Limits& limi
 }
 
 Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequence, uint32_t index, Want want,
-                                sampling::Sampler& sampler) {
+                                const Limits& limits, sampling::Sampler& sampler) {
     if (want == Want::sampled)
         return sampling::Choice{output.token, output.logit};
     if (want == Want::candidates)
         return sampler.choose(sequence.sampling, std::span(output.candidates), index);
     const auto known = std::min<std::size_t>(index + 1, sequence.tokens.size());
-    return sampler.choose(sequence.sampling, std::span(output.logits), index,
-                          {.history = {.tokens = std::span(sequence.tokens).first(known),
-                                       .prompt_tokens = sequence.prompt_tokens},
-                           .logit_bias = sequence.bias_at(index),
-                           .dry_breakers = &sequence.dry_breakers});
+    sampling::Context context = {.history = {.tokens = std::span(sequence.tokens).first(known),
+                                             .prompt_tokens = sequence.prompt_tokens},
+                                 .logit_bias = sequence.bias_at(index),
+                                 .dry_breakers = &sequence.dry_breakers};
+    if (sequence.constraint != nullptr) {
+        ETNA_TRY(const Constraint::Allowed allowed, sequence.constraint->allowed());
+        if (allowed.tokens.size() < divide_up(limits.vocabulary, 32U))
+            return Error{ErrorKind::internal, "a constraint is of another vocabulary"};
+        context.allowed = allowed.tokens;
+        if (allowed.may_end)
+            context.allowed_too = sequence.end_tokens;
+    }
+    return sampler.choose(sequence.sampling, std::span(output.logits), index, context);
 }
 
 std::vector<Candidate> top_of(const RowOutput& output, const Sequence& sequence) {
@@ -48,6 +56,8 @@ std::vector<Candidate> top_of(const RowOutput& output, const Sequence& sequence)
 Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
+    if (sequence.constraint != nullptr)
+        return {.want = Want::logits, .candidates = top};
     const bool needs_no_top_k = parameters.temperature == 0;
     if (sequence.bias_at(index).empty() && sampling::is_plain(parameters) &&
         (needs_no_top_k || (parameters.top_k >= 1 && parameters.top_k <= limits.candidates_max)))
@@ -62,7 +72,7 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler) {
     const Want want = wish_of(sequence, index, limits).want;
-    ETNA_TRY(const sampling::Choice choice, choose(output, sequence, index, want, sampler));
+    ETNA_TRY(const sampling::Choice choice, choose(output, sequence, index, want, limits, sampler));
     if (choice.token >= limits.vocabulary) {
         return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
                                                       choice.token, limits.vocabulary)};

@@ -8,6 +8,7 @@
 #include "core/generate/dry_breakers.hpp"
 #include "core/generate/model.hpp"
 #include "core/generate/transcript.hpp"
+#include "core/grammar/grammars.hpp"
 #include "core/sampling/logit_bias.hpp"
 #include "core/text/detokenizer.hpp"
 
@@ -59,6 +60,9 @@ struct Request {
     /// Tokens that wait for a sink that is slow, before the engine lets the request wait; 0: no bound.
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0;          ///< cached prompts are shared only among requests of the same salt
+    /// What the answer is kept to, behind its reasoning; empty: nothing. What ends before it is whole was cut
+    /// off (FinishReason::length, or a stop string).
+    std::optional<grammar::Description> grammar = {};
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
     bool prompt_logprobs = false; ///< with `logprobs`: deliver PromptTokenDelta, too; nothing of the prompt
                                   ///< is then taken from the cache

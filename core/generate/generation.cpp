@@ -1,6 +1,7 @@
 #include "core/generate/generation.hpp"
 
 #include "core/generate/answer.hpp"
+#include "core/generate/constraint.hpp"
 #include "core/generate/prompt.hpp"
 
 #include <algorithm>
@@ -67,10 +68,11 @@ Status check_bans(const Model& model, const Request& request) {
 
 /// The engine's requests for every choice of one request.
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const PromptTokens& prompt, uint32_t seed) {
+                                                     const Prompt& prompt, uint32_t seed) {
+    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
     engine::Request one = {
-        .prompt = prompt.tokens,
-        .kinds = prompt.kinds,
+        .prompt = prompt.content.tokens,
+        .kinds = prompt.content.kinds,
         .sampling =
             with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
         .logit_bias = request.logit_bias,
@@ -87,8 +89,10 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
     }
     std::vector<engine::Request> all(request.choices, one);
-    for (std::size_t choice = 0; choice < all.size(); ++choice)
+    for (std::size_t choice = 0; choice < all.size(); ++choice) {
         all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
+        all[choice].constraint = make_constraint(grammar);
+    }
     return all;
 }
 
@@ -255,7 +259,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(part.prompt));
         part.seed = part.request.seed.value_or(drawn);
-        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt.content, part.seed));
+        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt, part.seed));
         std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
         state->parts.push_back(std::move(part));
     }

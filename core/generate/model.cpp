@@ -1,6 +1,7 @@
 #include "core/generate/model.hpp"
 
 #include "core/base/log.hpp"
+#include "core/generate/constraint.hpp"
 #include "core/store/generation_config.hpp"
 
 #include <algorithm>
@@ -75,6 +76,14 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
 
 std::optional<DeviceMemory> Model::device_memory() const {
     return memory_ ? std::optional(memory_()) : std::nullopt;
+}
+
+grammar::Grammars& Model::grammars() const {
+    std::call_once(grammars_->once, [this] {
+        grammars_->grammars =
+            std::make_unique<grammar::Grammars>(grammar_vocabulary(tokenizer_, engine_->limits().vocabulary));
+    });
+    return *grammars_->grammars;
 }
 
 } // namespace etna::generate

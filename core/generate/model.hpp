@@ -5,6 +5,7 @@
 #include "core/generate/chat_format.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/gguf/file.hpp"
+#include "core/grammar/grammars.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/store/resolve.hpp"
 #include "core/text/infill.hpp"
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -72,6 +74,9 @@ public:
     /// How to talk with it.
     [[nodiscard]] const ChatFormats& chat() const { return chat_; }
 
+    /// What answers may be kept to, for its vocabulary. Blocking where it is asked for the first time.
+    [[nodiscard]] grammar::Grammars& grammars() const;
+
     /// What to sample with where a caller asks for nothing.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
@@ -95,11 +100,18 @@ public:
     [[nodiscard]] double load_ms() const { return load_ms_; }
 
 private:
+    /// Made when it is asked for: most models are never kept to a grammar.
+    struct LazyGrammars {
+        std::once_flag once;
+        std::unique_ptr<grammar::Grammars> grammars;
+    };
+
     explicit Model(text::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
     std::string name_;
     text::Tokenizer tokenizer_;
     ChatFormats chat_;
+    std::unique_ptr<LazyGrammars> grammars_ = std::make_unique<LazyGrammars>();
     SamplingWishes recommended_;
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;

@@ -53,8 +53,8 @@ Expression reasoning_until(Language& language, std::string_view mark, const Voca
     const auto token = vocabulary.control_token(mark);
     if (!token)
         return as_text;
-    return language.either(as_text, language.sequence(without(language, mark),
-                                                      language.literal(control_text(*token))));
+    return language.either(
+        as_text, language.sequence(without(language, mark), language.literal(control_text(*token))));
 }
 
 Expression mark_of(Language& language, std::string_view mark, const Vocabulary& vocabulary) {
@@ -100,7 +100,8 @@ struct Grammars::Shelf {
 
 class Grammar {
 public:
-    Grammar(std::shared_ptr<Grammars::Shelf> shelf, Expression root) : shelf_(std::move(shelf)), root_(root) {}
+    Grammar(std::shared_ptr<Grammars::Shelf> shelf, Expression root)
+        : shelf_(std::move(shelf)), root_(root) {}
 
     [[nodiscard]] Grammars::Shelf& shelf() const { return *shelf_; }
     [[nodiscard]] Expression root() const { return root_; }
@@ -119,7 +120,8 @@ Result<const TokenMask*> Walk::mask() {
     const std::scoped_lock lock(shelf.mutex);
     mask_ = shelf.masks.mask(state_);
     if (shelf.language.is_full())
-        return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed", "make it smaller"};
+        return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
+                     "make it smaller"};
     return &*mask_;
 }
 

@@ -6,7 +6,8 @@
 
 namespace etna::grammar {
 
-/// What control tokens stand for, as no text has it: a byte that UTF-8 does not know, then the token's number.
+/// What control tokens stand for, as no text has it: a byte that UTF-8 does not know, then the token's
+/// number.
 constexpr uint8_t control_byte = 0xFF;
 
 /// Bytes without control_byte that end with the first `mark` in them. Precondition: a mark. Source: Knuth,

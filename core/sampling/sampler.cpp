@@ -53,12 +53,16 @@ Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const flo
                                const Context& context) {
     ETNA_CHECK(check(logits));
     std::span<const float> final = logits;
-    if (!context.logit_bias.empty() || changes_logits(parameters)) {
+    if (!context.logit_bias.empty() || !context.allowed.empty() || changes_logits(parameters)) {
         changed_.assign(logits.begin(), logits.end());
         change(parameters, context);
         final = changed_;
     }
     find_top(final, 1, candidates_);
+    if (candidates_.empty() && !context.allowed.empty()) {
+        return Error{ErrorKind::invalid_argument, "no token that fits the grammar is possible here",
+                     "take away what bans tokens, such as logit_bias and min_tokens"};
+    }
     if (candidates_.empty()) {
         return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
                      "leave at least one token without -infinity"};
@@ -93,12 +97,30 @@ Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const Can
 void Sampler::change(const Parameters& parameters, const Context& context) {
     static const Breakers no_breakers;
     per_token_.resize(changed_.size());
+    if (!context.allowed.empty())
+        forbid_others(context);
     add_logit_bias(changed_, context.logit_bias);
     apply_repetition_penalty(changed_, parameters, context.history, per_token_);
     apply_frequency_penalty(changed_, parameters, context.history, per_token_);
     apply_presence_penalty(changed_, parameters, context.history, per_token_);
     apply_dry(changed_, parameters, context.dry_breakers != nullptr ? *context.dry_breakers : no_breakers,
               context.history, per_token_, lengths_);
+}
+
+/// A word of 32 tokens at a time: most of a vocabulary does not fit a grammar.
+void Sampler::forbid_others(const Context& context) {
+    constexpr float impossible = -std::numeric_limits<float>::infinity();
+    kept_.clear();
+    for (const TokenId token : context.allowed_too)
+        kept_.emplace_back(token, changed_[token]);
+    for (std::size_t first = 0; first < changed_.size(); first += 32) {
+        const uint32_t word = context.allowed[first / 32];
+        const std::size_t end = std::min(first + 32, changed_.size());
+        for (std::size_t token = first; token < end; ++token)
+            changed_[token] = ((word >> (token - first)) & 1) != 0 ? changed_[token] : impossible;
+    }
+    for (const auto& [token, logit] : kept_)
+        changed_[token] = logit;
 }
 
 /// Steps 2 and 3, on `candidates_`, behind top-n-sigma and top-k.

@@ -24,6 +24,9 @@ struct Context {
     History history = {};
     std::span<const LogitBias> logit_bias = {};
     const Breakers* dry_breakers = nullptr; ///< null: there are none
+    /// Tokens that may be chosen, a bit each: token t at bit t % 32 of word t / 32. Empty: all may.
+    std::span<const uint32_t> allowed = {};
+    std::span<const TokenId> allowed_too = {}; ///< beside them; without effect where all may
 };
 
 /// Chooses tokens as parameters.hpp defines. Each choice depends on its arguments alone; what the object
@@ -34,7 +37,7 @@ public:
     /// From all logits of a row, [vocabulary]; the draw is uniform(parameters.seed, position). Sums run in
     /// double, in the order of candidates. Preconditions: check(parameters), check(context.logit_bias,
     /// logits.size()). Errors: internal (no logits, NaN, +infinity, or all -infinity), invalid_argument (the
-    /// logit bias bans every token that was possible).
+    /// logit bias bans every token that was possible, or allowed).
     Result<Choice> choose(const Parameters& parameters, std::span<const float> logits, uint32_t position,
                           const Context& context = {});
 
@@ -46,12 +49,14 @@ public:
 
 private:
     void change(const Parameters& parameters, const Context& context);
+    void forbid_others(const Context& context);
     Candidate choose_from_candidates(const Parameters& parameters, uint32_t position);
 
-    std::vector<float> changed_;        ///< [vocabulary]
-    std::vector<Candidate> candidates_; ///< in order, finite
-    std::vector<uint32_t> per_token_;   ///< [vocabulary], zero between uses
-    std::vector<uint32_t> lengths_;     ///< [history]
+    std::vector<float> changed_;                  ///< [vocabulary]
+    std::vector<Candidate> candidates_;           ///< in order, finite
+    std::vector<std::pair<TokenId, float>> kept_; ///< logits of Context::allowed_too
+    std::vector<uint32_t> per_token_;             ///< [vocabulary], zero between uses
+    std::vector<uint32_t> lengths_;               ///< [history]
     std::vector<std::pair<double, uint32_t>> deviations_;
 };
 

@@ -64,7 +64,8 @@ TEST_CASE("every notation describes texts") {
     CHECK(fits(grammars, choices, "yes"));
     CHECK(fits(grammars, choices, "n\u00f6"));
     CHECK_FALSE(fits(grammars, choices, "yest"));
-    CHECK(grammars.make({.notation = Notation::regex, .text = "("}).error().kind == ErrorKind::invalid_argument);
+    CHECK(grammars.make({.notation = Notation::regex, .text = "("}).error().kind ==
+          ErrorKind::invalid_argument);
     CHECK(grammars.make({.notation = Notation::choices}).error().kind == ErrorKind::invalid_argument);
 }
 
@@ -90,7 +91,8 @@ TEST_CASE("reasoning comes before the text, by marks that are tokens or spelled 
                                .reasoning = Reasoning{.open = "<think>", .close = "</think>"}};
     const auto grammar = grammars.make(description).value();
     CHECK(fits(grammars, description, "[1]"));
-    CHECK(fits(grammars, description, "<think>so [2] \xff or < or </thin </think>\n\n[1]") == false); // no UTF-8
+    CHECK(fits(grammars, description, "<think>so [2] \xff or < or </thin </think>\n\n[1]") ==
+          false); // no UTF-8
     CHECK(fits(grammars, description, "<think>so [2] or < or </thin k></think>\n\n[1]"));
     CHECK_FALSE(fits(grammars, description, "<think>so</think>\n\n[2]"));
     CHECK_FALSE(fits(grammars, description, "<think>so"));

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace etna::engine {
+
+/// Which tokens may come next in one sequence, after those that have come. Belongs to one request, and to the
+/// engine's thread once that was submitted.
+class Constraint {
+public:
+    Constraint() = default;
+    Constraint(const Constraint&) = delete;
+    Constraint& operator=(const Constraint&) = delete;
+    virtual ~Constraint() = default;
+
+    struct Allowed {
+        std::span<const uint32_t> tokens = {}; ///< a bit each, see sampling::Context; until the next accept()
+        bool may_end = false;                  ///< end tokens may come as well
+    };
+
+    /// What may come next. Asked while the device computes the logits, and again when they are there. Errors:
+    /// as the constraint has them; the request ends with them.
+    virtual Result<Allowed> allowed() = 0;
+
+    /// Goes on with a token, which is no end token.
+    virtual void accept(TokenId token) = 0;
+
+    /// Whether nothing may follow: the sequence ends here. Errors: as allowed().
+    virtual Result<bool> is_over() = 0;
+};
+
+} // namespace etna::engine

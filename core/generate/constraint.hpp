@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/engine/constraint.hpp"
+#include "core/generate/generate.hpp"
+#include "core/generate/prompt.hpp"
+#include "core/grammar/grammars.hpp"
+
+#include <memory>
+
+// Private to the room: what an answer is kept to, for the engine.
+namespace etna::generate {
+
+/// The tokenizer's tokens as a grammar sees them: text as its bytes, control tokens as
+/// grammar::control_text(), and those that end a turn as nothing; up to `size` where the model has more rows
+/// than tokens.
+grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size);
+
+/// The grammar that the answer to the prompt is kept to; null where nothing is asked. Errors: those of
+/// grammar::Grammars::make(), unsupported (the model writes its answers in a way that cannot be kept to it).
+Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
+                                                             const Prompt& prompt);
+
+/// For one answer.
+std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar);
+
+} // namespace etna::generate
