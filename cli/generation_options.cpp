@@ -1,5 +1,7 @@
 #include "cli/generation_options.hpp"
 
+#include "cli/structure_options.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,6 +70,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     GenerationOptions options;
     ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
     ETNA_TRY(options.stop, read_stops(values));
+    ETNA_TRY(options.grammar, read_structure(values));
     ETNA_TRY(options.sampling, read_sampling(values));
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
@@ -75,6 +78,10 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     if (reasoning.value_or("auto") != "auto")
         options.reasoning = *reasoning == "show" ? ShowReasoning::always : ShowReasoning::never;
     options.tools_file = values.text("tools").value_or("");
+    if (options.grammar && !options.tools_file.empty()) {
+        return Error{ErrorKind::invalid_argument, "an answer that is kept to a grammar cannot call tools yet",
+                     "leave out --tools, or what the answer is kept to"};
+    }
     ETNA_TRY(const bool agrees, values.flag("yes"));
     options.tools_consent = agrees ? Consent::given : Consent::ask;
     constexpr uint32_t default_tool_time_s = 60;
@@ -92,6 +99,7 @@ generate::Request request_for(const GenerationOptions& options) {
         request.dry_breakers = *options.sampling.dry_breakers;
     request.seed = options.sampling.seed;
     request.stop = options.stop;
+    request.grammar = options.grammar;
     return request;
 }
 

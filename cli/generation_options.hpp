@@ -31,6 +31,7 @@ enum class ShowReasoning { always, never, on_terminal };
 struct GenerationOptions {
     std::optional<uint32_t> max_tokens;
     std::vector<std::string> stop;
+    std::optional<grammar::Description> grammar; ///< what the answer is kept to
     SamplingOptions sampling;
     std::string system; ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::as_template_says;

@@ -48,6 +48,24 @@ inline constexpr std::array length_options = {
            .repeat = Repeat::collect},
 };
 
+inline constexpr std::array structure_options = {
+    Option{.name = "json-schema",
+           .value = "SCHEMA",
+           .kind = Kind::text,
+           .description =
+               "keep the answer to a JSON Schema, in a file or as `{...}`; what cannot be enforced is "
+               "an error"},
+    Option{.name = "grammar",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "keep the answer to a grammar in GBNF, as llama.cpp has it"},
+    Option{.name = "regex",
+           .value = "PATTERN",
+           .kind = Kind::text,
+           .description =
+               "keep the answer to a regular expression of ECMAScript, from its beginning to its end"},
+};
+
 inline constexpr Option chat_template_option = {
     .name = "chat-template",
     .value = "TEMPLATE",

@@ -1,8 +1,10 @@
 #include "core/generate/constraint.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace etna::generate {
@@ -24,16 +26,7 @@ private:
     grammar::Walk walk_;
 };
 
-/// The marks of reasoning that this model is known to write; none where it is not known to reason.
-const chat::output::ReasoningMarks* marks_of(const Prompt& prompt) {
-    if (prompt.syntax == nullptr)
-        return nullptr;
-    const auto& all = prompt.syntax->reasoning;
-    const auto found = std::find_if(all.begin(), all.end(), [&](const chat::output::ReasoningMarks& marks) {
-        return marks.expected || prompt.opening.find(marks.open) != std::string::npos;
-    });
-    return found == all.end() ? nullptr : &*found;
-}
+using chat::output::ReasoningMarks;
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \n\r\t";
@@ -41,15 +34,42 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-/// Whether the prompt ends within reasoning that it has begun.
-bool has_opened(const Prompt& prompt, const chat::output::ReasoningMarks& marks) {
-    const std::size_t open = prompt.opening.rfind(trimmed(marks.open));
-    return open != std::string::npos && prompt.opening.find(trimmed(marks.close), open) == std::string::npos;
+grammar::Reasoning between(const ReasoningMarks& marks, bool is_open) {
+    return {.open = std::string(trimmed(marks.open)),
+            .close = std::string(trimmed(marks.close)),
+            .is_open = is_open};
 }
 
-/// Whether the prompt has ended it already: none follows.
-bool has_closed(const Prompt& prompt, const chat::output::ReasoningMarks& marks) {
-    return prompt.opening.find(trimmed(marks.close)) != std::string::npos;
+/// Reasoning that the prompt has begun: by the mark that stands last in it.
+std::optional<grammar::Reasoning> begun_reasoning(const Prompt& prompt) {
+    const ReasoningMarks* last = nullptr;
+    std::size_t last_place = 0;
+    for (const ReasoningMarks& marks : prompt.syntax->reasoning) {
+        const std::size_t place =
+            marks.open.empty() ? std::string::npos : prompt.text.rfind(trimmed(marks.open));
+        if (place != std::string::npos && (last == nullptr || place > last_place)) {
+            last = &marks;
+            last_place = place;
+        }
+    }
+    return last == nullptr ? std::nullopt : std::optional(between(*last, true));
+}
+
+/// What may come before the answer; nothing where the model does not reason, was told not to, or has been
+/// written an end of it.
+std::optional<grammar::Reasoning> reasoning_before(const Request& request, const Prompt& prompt) {
+    const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
+    if (prompt.syntax == nullptr || conversation == nullptr)
+        return std::nullopt;
+    if (chat::output::start_after(*prompt.syntax, prompt.text) == chat::output::Start::reasoning)
+        return begun_reasoning(prompt);
+    const auto& all = prompt.syntax->reasoning;
+    const auto expected = std::find_if(all.begin(), all.end(), [](const ReasoningMarks& marks) {
+        return marks.expected && !marks.open.empty() && !marks.close.empty();
+    });
+    const bool is_off = conversation->thinking == chat::Thinking::off || expected == all.end() ||
+                        trimmed(prompt.text).ends_with(trimmed(expected->close));
+    return is_off ? std::nullopt : std::optional(between(*expected, false));
 }
 
 } // namespace
@@ -77,18 +97,17 @@ Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model,
                                                              const Prompt& prompt) {
     if (!request.grammar)
         return std::shared_ptr<const grammar::Grammar>();
+    if (!prompt.tools.empty()) {
+        return Error{ErrorKind::unsupported, "an answer that is kept to a grammar cannot call tools yet",
+                     "offer no tools, or leave out what the answer is kept to"};
+    }
     if (prompt.syntax != nullptr && !prompt.syntax->messages.open.empty()) {
         return Error{ErrorKind::unsupported,
                      "this model answers in messages with headers, which cannot be kept to a grammar yet",
                      "ask for JSON in words, or use another model"};
     }
     grammar::Description description = *request.grammar;
-    const chat::output::ReasoningMarks* const marks = marks_of(prompt);
-    if (marks != nullptr && !has_closed(prompt, *marks)) {
-        description.reasoning = grammar::Reasoning{.open = std::string(trimmed(marks->open)),
-                                                   .close = std::string(trimmed(marks->close)),
-                                                   .is_open = has_opened(prompt, *marks)};
-    }
+    description.reasoning = reasoning_before(request, prompt);
     return model.grammars().make(description);
 }
 

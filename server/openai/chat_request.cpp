@@ -1,6 +1,7 @@
 #include "server/openai/chat_request.hpp"
 
 #include "server/openai/chat_response.hpp"
+#include "server/openai/format_fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -109,20 +110,18 @@ void add_instruction(Json& messages, std::string_view text) {
     }
 }
 
-/// The format, and the messages with what it asks of the model.
-void read_format(Fields& fields, Json& messages) {
-    const Json* object = fields.object("response_format");
-    if (object == nullptr)
+/// Calls are no part of a grammar yet: an answer that may call tools is told of JSON in words alone, and is
+/// not kept to anything else.
+void check_format(Fields& fields, const chat::Conversation& conversation, bool is_told,
+                  generate::Request& request) {
+    if (!request.grammar || conversation.tools.empty())
         return;
-    Fields format(*object, "response_format");
-    format.require("type");
-    const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-    if (type == 2U)
-        format.refuse("type", "json_schema is not supported yet; json_object is", "unsupported_value");
-    if (type == 1U)
-        add_instruction(messages, json_instruction);
-    if (format.problem())
-        fields.adopt(*format.problem());
+    if (is_told) {
+        request.grammar.reset();
+        return;
+    }
+    fields.refuse("response_format", "and other formats of the answer cannot be kept to beside `tools` yet",
+                  "unsupported_value");
 }
 
 /// What reaches the template beside messages and tools.
@@ -197,7 +196,10 @@ void read_conversation(Fields& fields, const Json& body, generate::Request& requ
     Json messages = *given;
     chat::Conversation conversation;
     read_tools(fields, conversation);
-    read_format(fields, messages);
+    const bool is_told = read_response_format(fields, request);
+    if (is_told)
+        add_instruction(messages, json_instruction);
+    check_format(fields, conversation, is_told, request);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
     if (auto raw = raw_prompt(body, *given)) {
         for (const std::string_view name : template_members) {

@@ -1,6 +1,7 @@
 #include "server/openai/generation_fields.hpp"
 
 #include "core/sampling/history.hpp"
+#include "server/openai/format_fields.hpp"
 #include "server/openai/generation_call.hpp"
 
 #include <algorithm>
@@ -195,6 +196,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_logit_bias(fields, vocabulary, request);
     read_stop_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
+    read_structure(fields, request);
     check_ignored_end(fields, limits, request);
     if (const auto seed = fields.integer("seed", 0, seed_max))
         request.seed = static_cast<uint32_t>(*seed);

@@ -87,6 +87,40 @@ TEST_CASE("a row whose every token is banned is the request's fault, a row witho
     }
 }
 
+TEST_CASE("what is not allowed is as good as banned") {
+    std::mt19937 generator(33);
+    Sampler sampler;
+    for (uint32_t round = 0; round < 2000; ++round) {
+        const test::SamplingCase one = test::random_case(generator);
+        const auto vocabulary = static_cast<TokenId>(one.logits.size());
+        std::vector<TokenId> tokens;
+        const Breakers breakers = Breakers::create(one.past.breakers).value();
+        Context allowing = test::context_of(one.past, tokens, breakers);
+        Context banning = allowing;
+        std::vector<uint32_t> allowed((vocabulary + 31) / 32);
+        std::vector<LogitBias> bans(banning.logit_bias.begin(), banning.logit_bias.end());
+        const std::vector<TokenId> too = {static_cast<TokenId>(generator() % vocabulary)};
+        for (TokenId token = 0; token < vocabulary; ++token) {
+            if (generator() % 2 == 0)
+                allowed[token / 32] |= uint32_t{1} << (token % 32);
+            else if (token != too[0])
+                bans.push_back({token, -infinity});
+        }
+        allowing.allowed = allowed;
+        allowing.allowed_too = too;
+        banning.logit_bias = bans;
+        INFO("round " << round << "\n" << one.describe());
+        const auto a = sampler.choose(one.parameters, one.logits, one.position, allowing);
+        const auto b = sampler.choose(one.parameters, one.logits, one.position, banning);
+        REQUIRE(a.has_value() == b.has_value());
+        if (a) {
+            REQUIRE(a->token == b->token);
+        } else {
+            CHECK(a.error().message.find("fits the grammar") != std::string::npos);
+        }
+    }
+}
+
 TEST_CASE("candidates are enough for every filter behind top-k") {
     std::mt19937 generator(32);
     for (uint32_t round = 0; round < 3000; ++round) {

@@ -1,0 +1,56 @@
+#include "cli/structure_options.hpp"
+
+#include "cli/text_file.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+using grammar::Description;
+using grammar::Notation;
+
+constexpr std::size_t file_bytes_max = std::size_t{4} << 20;
+
+/// A schema is an object, which no file's name begins like.
+bool is_json(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \n\r\t");
+    return first != std::string_view::npos && text[first] == '{';
+}
+
+Result<Description> description_of(std::string_view option, const std::string& value) {
+    if (option == "regex")
+        return Description{.notation = Notation::regex, .text = value};
+    const bool is_schema = option == "json-schema";
+    const Notation notation = is_schema ? Notation::json_schema : Notation::gbnf;
+    if (is_schema && is_json(value))
+        return Description{.notation = notation, .text = value};
+    ETNA_TRY(std::string text, read_text_file(value, file_bytes_max));
+    return Description{.notation = notation, .text = std::move(text)};
+}
+
+} // namespace
+
+Result<std::optional<Description>> read_structure(const OptionValues& values) {
+    std::optional<Description> found;
+    std::string_view found_by;
+    for (const std::string_view option : {"json-schema", "grammar", "regex"}) {
+        const auto value = values.text(option);
+        if (!value)
+            continue;
+        if (found) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--{} and --{} both say what the answer shall be", found_by, option),
+                         "leave one of them out"};
+        }
+        ETNA_TRY(found, description_of(option, *value));
+        found_by = option;
+    }
+    return found;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Answers of `etna` that are kept to a schema or a grammar. Usage: structure_test.py ETNA"""
+
+import json
+import re
+import subprocess
+import sys
+import unittest
+
+import serve_test
+from serve_test import Serve
+
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "pattern": "^[A-Z][a-z]{1,8}$"},
+        "age": {"type": "integer", "minimum": 0, "maximum": 120},
+        "tags": {"type": "array", "items": {"enum": ["a", "b", "c"]}, "maxItems": 3},
+    },
+    "required": ["name", "age", "tags"],
+    "additionalProperties": False,
+}
+WILD = {"temperature": 1.5, "top_p": 1, "top_k": 0, "min_p": 0}
+
+
+def json_schema(schema):
+    return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+
+
+class Structure(Serve):
+    def chat(self, status=200, **body):
+        request = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96,
+                   "reasoning_effort": "none", **body}
+        got, _, text = self.server.request("POST", "/v1/chat/completions", request)
+        self.assertEqual(got, status, text)
+        return json.loads(text)
+
+    def content(self, **body):
+        answer = self.chat(**body)
+        self.assertEqual(answer["choices"][0]["finish_reason"], "stop", answer)
+        return answer["choices"][0]["message"]["content"]
+
+    def refused(self, part, **body):
+        message = self.chat(status=400, **body)["error"]["message"]
+        self.assertIn(part, message)
+
+    def check_person(self, text):
+        person = json.loads(text)
+        self.assertEqual(list(person), ["name", "age", "tags"])
+        self.assertRegex(person["name"], "^[A-Z][a-z]{1,8}$")
+        self.assertIn(person["age"], range(0, 121))
+        self.assertTrue(len(person["tags"]) <= 3 and set(person["tags"]) <= set("abc"), person)
+
+    def test_an_answer_fits_its_schema(self):
+        self.check_person(self.content(response_format=json_schema(PERSON), temperature=0))
+        for seed in range(8):
+            self.check_person(self.content(response_format=json_schema(PERSON), seed=seed, **WILD))
+
+    def test_every_choice_and_every_stream_fits(self):
+        request = {"response_format": json_schema(PERSON), "n": 4, "seed": 3, **WILD}
+        whole = [choice["message"]["content"] for choice in self.chat(**request)["choices"]]
+        for text in whole:
+            self.check_person(text)
+        body = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96, "stream": True,
+                "reasoning_effort": "none"}
+        _, _, text = self.server.request("POST", "/v1/chat/completions", {**body, **request})
+        streamed = {}
+        for line in text.split("\n"):
+            if line.startswith("data: {"):
+                for choice in json.loads(line[6:])["choices"]:
+                    index = choice["index"]
+                    streamed[index] = streamed.get(index, "") + (choice["delta"].get("content") or "")
+        self.assertEqual([streamed[index] for index in range(4)], whole)
+
+    def test_json_objects(self):
+        for seed in range(4):
+            answer = self.chat(response_format={"type": "json_object"}, seed=seed, **WILD)["choices"][0]
+            if answer["finish_reason"] == "stop":
+                self.assertIsInstance(json.loads(answer["message"]["content"]), dict)
+            else:
+                self.assertTrue(answer["message"]["content"].startswith("{"), answer)
+
+    def test_other_notations_by_both_names(self):
+        colours = ["red", "green", "reddish"]
+        grammar = 'root ::= "[" item ("," item)? "]"\nitem ::= [0-9]+ | "none"'
+        for prefix, wrap in (("", lambda kinds: {"structured_outputs": kinds}), ("guided_", lambda kinds: kinds)):
+            self.assertIn(self.content(**wrap({prefix + "choice": colours}), **WILD), colours)
+            self.assertTrue(re.fullmatch("[ab]{3}-[0-9]", self.content(**wrap({prefix + "regex": "[ab]{3}-[0-9]"}), **WILD)))
+            numbers = self.content(**wrap({prefix + "grammar": grammar}), temperature=0)
+            self.assertTrue(re.fullmatch(r"\[([0-9]+|none)(,([0-9]+|none))?\]", numbers), numbers)
+            self.check_person(self.content(**wrap({prefix + "json": PERSON}), **WILD))
+            self.check_person(self.content(**wrap({prefix + "json": json.dumps(PERSON)}), temperature=0))
+
+    def test_completions_are_kept_to_it_too(self):
+        body = {"prompt": "The answer is", "max_tokens": 8, "structured_outputs": {"choice": ["42", "24"]}, **WILD}
+        status, _, text = self.server.request("POST", "/v1/completions", body)
+        self.assertEqual(status, 200, text)
+        choice = json.loads(text)["choices"][0]
+        self.assertIn(choice["text"], ["42", "24"])
+        self.assertEqual(choice["finish_reason"], "stop")
+
+    def test_what_is_cut_off_says_so(self):
+        choice = self.chat(response_format=json_schema(PERSON), max_tokens=3)["choices"][0]
+        self.assertEqual(choice["finish_reason"], "length")
+
+    def test_what_cannot_be_enforced_is_refused_with_its_place(self):
+        unique = {"type": "object", "properties": {"ids": {"type": "array", "uniqueItems": True}}}
+        self.refused("#/properties/ids/uniqueItems", response_format=json_schema(unique))
+        self.refused('no type "dict"', response_format=json_schema({"type": "dict"}))
+        self.refused("#/$ref", response_format=json_schema({"$ref": "#/$defs/none"}))
+        self.refused("no text fits", response_format=json_schema(False))
+        self.refused("regular expression", structured_outputs={"regex": "a)"})
+        self.refused("line 1", structured_outputs={"grammar": "root = nothing"})
+        self.refused("say one", structured_outputs={"regex": "a"}, response_format={"type": "json_object"})
+        self.refused("say one", structured_outputs={"regex": "a", "choice": ["b"]})
+        self.refused("response_format.json_schema", response_format={"type": "json_schema"})
+        tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
+        self.refused("tools", response_format=json_schema(PERSON), tools=tools)
+        lenient = {"etna": {"schema": "lenient"}, "response_format": json_schema({**unique, "maxProperties": 0})}
+        self.assertEqual(json.loads(self.content(**lenient)), {})
+
+    def test_the_command_line_has_it_too(self):
+        def run(*options):
+            return subprocess.run([serve_test.ETNA, "run", "demo", "Tell me about somebody.", "--no-think", *options],
+                                  capture_output=True, text=True, timeout=120, check=False)
+
+        self.check_person(run("--json-schema", json.dumps(PERSON)).stdout)
+        self.assertRegex(run("--regex", "[0-9]{4}", "--temp", "1.5").stdout, r"^[0-9]{4}\n$")
+        refused = run("--json-schema", '{"type": "array", "uniqueItems": true}')
+        self.assertIn("#/uniqueItems", refused.stderr)
+        self.assertNotEqual(refused.returncode, 0)
+        both = run("--regex", "a", "--json-schema", "{}")
+        self.assertIn("--json-schema and --regex", both.stderr)
+        missing = run("--grammar", "/nonexistent/grammar.gbnf")
+        self.assertIn("/nonexistent/grammar.gbnf", missing.stderr)
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = sys.argv.pop(1)
+    unittest.main()

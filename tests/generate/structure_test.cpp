@@ -1,0 +1,152 @@
+// Answers that are kept to a grammar: by the model's own tokens, behind its reasoning, several at a time.
+
+#include "core/generate/generation.hpp"
+#include "tests/generate/answers.hpp"
+#include "tests/support/catch.hpp"
+
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::generate;
+using grammar::Description;
+using grammar::Notation;
+using test::Events;
+
+namespace {
+
+constexpr const char* story = "there was a dog. The dog was big.";
+constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+Request structured(Description description, float temperature = 0) {
+    Request request = test::raw("Once");
+    request.sampling.temperature = temperature;
+    request.sampling.top_k = 0;
+    request.max_tokens = 60;
+    request.grammar = std::move(description);
+    return request;
+}
+
+Events answer(const Model& model, const Request& request) {
+    Events events;
+    REQUIRE(generate::generate(model, request, events.sink()).has_value());
+    REQUIRE(events.finished.size() == 1);
+    return events;
+}
+
+Request conversation(Description description) {
+    Request request = structured(std::move(description));
+    request.prompt = chat::Conversation{.messages = {{.role = chat::Role::user, .content = "Well?"}}};
+    return request;
+}
+
+} // namespace
+
+TEST_CASE("an answer is one of the choices, whatever the model would say") {
+    const Model model = test::model_that_says(story);
+    const Description choices = {.notation = Notation::choices, .choices = {"yes", "no", "there was a cat"}};
+    const Events likeliest = answer(model, structured(choices));
+    CHECK(likeliest.text() == "there was a cat"); // it begins as the model would
+    CHECK(likeliest.finished[0].finish_reason == FinishReason::stop);
+    std::map<std::string, int> seen;
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+        Request request = structured(choices, 20);
+        request.seed = seed;
+        ++seen[answer(model, request).text()];
+    }
+    CHECK(seen.size() == 3);
+    for (const auto& [text, count] : seen)
+        CHECK((text == "yes" || text == "no" || text == "there was a cat"));
+}
+
+TEST_CASE("answers fit their schema at any temperature, or are cut off") {
+    const Model model = test::model_that_says(story);
+    const Description schema = {
+        .text = R"({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties":
+                {"a": {"type": "array", "items": {"type": "boolean"}, "maxItems": 3}, "b": {"enum": ["x", 5, null]}}})"};
+    int whole = 0;
+    for (uint32_t seed = 0; seed < 60; ++seed) {
+        Request request = structured(schema, 1.5F);
+        request.seed = seed;
+        const Events events = answer(model, request);
+        CAPTURE(events.text());
+        if (events.finished[0].finish_reason == FinishReason::length)
+            continue;
+        ++whole;
+        const auto json = nlohmann::json::parse(events.text());
+        CHECK(json.size() == 2);
+        CHECK(json["a"].size() <= 3);
+        CHECK((json["b"] == "x" || json["b"] == 5 || json["b"].is_null()));
+    }
+    CHECK(whole > 30);
+}
+
+TEST_CASE("each of several answers is kept to the grammar by itself") {
+    const Model model = test::model_that_says(story);
+    Request request = structured({.notation = Notation::regex, .text = "[a-c]{2}[0-9]"}, 3);
+    request.choices = 4;
+    auto generation = Generation::begin(model, request);
+    REQUIRE(generation.has_value());
+    std::map<uint32_t, std::string> texts;
+    REQUIRE(generation
+                ->finish([&](uint32_t choice, const Event& event) {
+                    if (const auto* delta = std::get_if<TextDelta>(&event))
+                        texts[choice] += delta->text;
+                    return Flow::go_on;
+                })
+                .has_value());
+    REQUIRE(texts.size() == 4);
+    for (const auto& [choice, text] : texts) {
+        CAPTURE(text);
+        CHECK((text.size() == 3 && text[0] >= 'a' && text[0] <= 'c' && text[2] >= '0' && text[2] <= '9'));
+    }
+}
+
+TEST_CASE("reasoning is free, and the answer behind it is not") {
+    const std::string thinking = std::string(plain_template) + "<think>\n{# </think> #}";
+    const Model model =
+        test::model_that_says("I think there was a cat.</think>\n\nthere was a dog", thinking);
+    const Events events =
+        answer(model, conversation({.notation = Notation::choices, .choices = {"yes", "there was a cat"}}));
+    const auto& output = events.finished[0].output;
+    CHECK(output.reasoning.find("I think there was a cat.") != std::string::npos);
+    CHECK(output.content == "there was a cat");
+    CHECK(events.finished[0].finish_reason == FinishReason::stop);
+}
+
+TEST_CASE("what cannot be enforced is refused before anything is generated") {
+    const Model model = test::model_that_says(story, plain_template, 1024);
+    const auto refusal = [&](const Request& request) {
+        auto generation = Generation::begin(model, request);
+        REQUIRE_FALSE(generation.has_value());
+        return generation.error();
+    };
+    CHECK(refusal(structured({.text = R"({"type": "array", "uniqueItems": true})"}))
+              .message.find("#/uniqueItems") == 0);
+    CHECK(refusal(structured({.notation = Notation::regex, .text = "("})).kind ==
+          ErrorKind::invalid_argument);
+    Request with_tools = conversation({.notation = Notation::regex, .text = "a"});
+    std::get<chat::Conversation>(with_tools.prompt).tools =
+        R"([{"type": "function", "function": {"name": "f", "parameters": {}}}])";
+    CHECK(refusal(with_tools).message == "an answer that is kept to a grammar cannot call tools yet");
+}
+
+TEST_CASE("stop strings, limits and log-probabilities work beside a grammar") {
+    const Model model = test::model_that_says(story);
+    const Description schema = {.text = R"({"type": "array", "items": {"const": "ab"}, "minItems": 50})"};
+    Request request = structured(schema);
+    request.max_tokens = 9;
+    CHECK(answer(model, request).finished[0].finish_reason == FinishReason::length);
+    request.max_tokens = 60;
+    request.stop = {"b\","};
+    const Events stopped = answer(model, request);
+    CHECK(stopped.finished[0].finish_reason == FinishReason::stop);
+    CHECK(stopped.finished[0].matched == "b\",");
+    request.stop = {};
+    request.logprobs = 2;
+    const Events told = answer(model, request);
+    REQUIRE(told.tokens.size() == 60);
+    CHECK(told.tokens[0].top.size() == 2); // as the model gave them, before the grammar
+}
