@@ -53,10 +53,11 @@ Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
         const auto uses = std::count_if(routes.begin(), routes.end(), [&](const server::Route& route) {
             return server::match(route.path, path).has_value();
         });
-        if (uses > 1)
+        if (uses > 1) {
             return Error{
                 ErrorKind::invalid_argument, fmt::format("{} is the path of two routes", path),
                 "give --chat-path and --completions-path paths of their own; --routes lists the others"};
+        }
     }
     return {};
 }
@@ -110,9 +111,10 @@ Result<server::Models::Options> models_of(const ServeOptions& options, const Env
         const bool is_taken =
             std::any_of(models.named.begin(), models.named.end(),
                         [&](const server::NamedSource& other) { return other.name == name; });
-        if (is_taken)
+        if (is_taken) {
             return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
                          "give names with --alias, one for each model in their order"};
+        }
         models.named.push_back({.name = std::move(name), .source = std::move(source)});
     }
     return models;
@@ -130,9 +132,10 @@ Status add_keys(const std::filesystem::path& file, std::vector<std::string>& key
             keys.push_back(std::move(key));
         begin = end + 1;
     }
-    if (keys.size() == before)
+    if (keys.size() == before) {
         return Error{ErrorKind::invalid_argument, fmt::format("{} has no key", file.string()),
                      "put one key on each line"};
+    }
     return {};
 }
 
@@ -221,19 +224,21 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     server::Models models(std::move(*listed), [&](const store::ModelSource& source) {
         return load(source, options.model, environment);
     });
-    if (models.list().empty())
+    if (models.list().empty()) {
         diagnostics.warning(fmt::format("{} has no .gguf file: there is no model to ask until one appears",
                                         options.models_folder.string()));
+    }
     RequestLog log(diagnostics);
     const auto server =
         server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
     if (!server)
         return fail(server.error());
     const bool is_local = server::is_loopback(access.host);
-    if (!is_local)
+    if (!is_local) {
         diagnostics.warning(fmt::format("listening on {}: other machines can reach this server{}",
                                         access.host,
                                         access.api_keys.empty() ? ", and no --api-key is set" : ""));
+    }
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     Output output(environment.output);
     output.write(fmt::format(

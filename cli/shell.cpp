@@ -163,10 +163,11 @@ public:
         while (!has_ended()) {
             const auto now = Clock::now();
             if (end_asked_ == Clock::time_point()) {
-                if (stop_requested && stop_requested())
+                if (stop_requested && stop_requested()) {
                     ask_to_end(ShellEnd::stopped);
-                else if (limits.time.count() > 0 && now - begin >= limits.time)
+                } else if (limits.time.count() > 0 && now - begin >= limits.time) {
                     ask_to_end(ShellEnd::out_of_time);
+                }
             } else if (now - end_asked_ >= limits.grace) {
                 ::kill(-id_, SIGKILL);
                 break; // whoever left the group may still hold the output

@@ -25,9 +25,10 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
     const auto status = std::filesystem::status(path, failure);
     if (!std::filesystem::exists(status))
         return Error{ErrorKind::not_found, fmt::format("there is no file {}", path.string())};
-    if (!std::filesystem::is_regular_file(status))
+    if (!std::filesystem::is_regular_file(status)) {
         return Error{ErrorKind::io, fmt::format("{} is no regular file", path.string()),
                      "keep what it gives in a file, and name that"};
+    }
     std::ifstream file(path, std::ios::binary);
     if (!file)
         return failed("read", path, errno);

@@ -74,10 +74,11 @@ void tell_result(Diagnostics& diagnostics, const std::string& name, const ToolRe
         show_text(diagnostics, name, result.told);
     if (!result.has_failed)
         show_text(diagnostics, shows_told ? name + " (standard error)" : name, result.error_output);
-    if (result.bytes_left_out > 0)
+    if (result.bytes_left_out > 0) {
         diagnostics.note(fmt::format("{}: {} bytes of what it gave were cut off: the context has no room for "
                                      "them; --ctx-size makes some",
                                      name, result.bytes_left_out));
+    }
 }
 
 } // namespace etna::cli

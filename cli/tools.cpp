@@ -95,7 +95,8 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
             tool = Json::object({{"type", "function"}, {"function", Json(tool)}});
         Json& function = tool["function"];
         const bool has_name = function.is_object() && function.contains("name") &&
-                              function["name"].is_string() && function["name"] != "";
+                              function["name"].is_string() &&
+                              !function["name"].get_ref<const std::string&>().empty();
         if (!has_name)
             return wrong(name, fmt::format("tool {} has no name", i + 1));
         if (command.empty())
@@ -115,10 +116,11 @@ std::string_view Tools::command(std::string_view name) const {
 }
 
 void tell_refused(Diagnostics& diagnostics, const Tools& tools) {
-    for (const std::string& name : tools.refused())
+    for (const std::string& name : tools.refused()) {
         diagnostics.note(fmt::format("the conversation brings a command for {}, which is not taken: commands "
                                      "come from a file of tools that you name",
                                      backquoted(name)));
+    }
 }
 
 std::string describe(const chat::output::Call& call) {

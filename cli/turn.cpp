@@ -181,14 +181,16 @@ Result<Turn> take_turn(const generate::Model& model, generate::Request request, 
 bool tell_end(Diagnostics& diagnostics, const Turn& turn) {
     for (const std::string& broken : turn.finished.output.broken)
         diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
-    if (turn.has_too_many_rounds)
+    if (turn.has_too_many_rounds) {
         diagnostics.error(
             {ErrorKind::invalid_argument,
              fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max)});
-    if (turn.lacks_leave)
+    }
+    if (turn.lacks_leave) {
         diagnostics.error({ErrorKind::invalid_argument,
                            "there is nobody to ask whether the tool may be run: the turn ends here",
                            "--yes agrees to the commands of tools in files that you name"});
+    }
     return !turn.has_too_many_rounds && !turn.lacks_leave;
 }
 

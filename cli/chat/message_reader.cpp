@@ -14,7 +14,7 @@ bool is_blank(std::string_view text) {
 /// Takes the quotes at `end` away, and with them the line's end before them; what stands behind them is of
 /// the message too.
 void close(std::string& message, std::size_t end) {
-    std::string behind = message.substr(end + quotes.size());
+    const std::string behind = message.substr(end + quotes.size());
     message.resize(end);
     if (!is_blank(behind)) {
         message += behind;

@@ -22,6 +22,6 @@ std::string saved_json(const ChatSession& session, const ChatSettings& settings)
 
 /// Other chat requests will do too. Members of a request that ask for one particular answer are left out.
 /// Errors: invalid_argument, naming the member.
-Result<Saved> parse_saved(std::string_view json);
+Result<Saved> parse_saved(std::string_view text);
 
 } // namespace etna::cli

@@ -76,9 +76,10 @@ void apply(const store::GenerationConfig& config, SamplingWishes& wishes) {
     put(wishes.top_k, checked(file, "top_k", config.top_k, top_ks));
     put(wishes.top_p, checked(file, "top_p", config.top_p, top_ps));
     put(wishes.min_p, checked(file, "min_p", config.min_p, shares));
-    if (config.repetition_penalty != 1.0) // 1 is none, which says nothing
+    if (config.repetition_penalty != 1.0) { // 1 is none, which says nothing
         put(wishes.repetition_penalty,
             checked(file, "repetition_penalty", config.repetition_penalty, penalties));
+    }
 }
 
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes) {

@@ -82,7 +82,7 @@ class Structure(Serve):
 
     def test_other_notations_by_both_names(self):
         colours = ["red", "green", "reddish"]
-        grammar = 'root ::= "[" item ("," item)? "]"\nitem ::= [0-9]+ | "none"'
+        grammar = 'root ::= "[" item ("," item)? "]"\nitem ::= [0-9] [0-9]? | "none"'
         for prefix, wrap in (("", lambda kinds: {"structured_outputs": kinds}), ("guided_", lambda kinds: kinds)):
             self.assertIn(self.content(**wrap({prefix + "choice": colours}), **WILD), colours)
             self.assertTrue(re.fullmatch("[ab]{3}-[0-9]", self.content(**wrap({prefix + "regex": "[ab]{3}-[0-9]"}), **WILD)))

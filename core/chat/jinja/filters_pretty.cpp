@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace etna::chat::jinja {
 namespace {
 
@@ -99,7 +101,7 @@ Result<std::string> Printer::flat(const Value& value) {
         for (const Dict::Entry& entry : all) {
             ETNA_TRY(const auto key, flat(entry.key));
             ETNA_TRY(const auto content, flat(entry.value));
-            ETNA_CHECK(add(key + ": " + content));
+            ETNA_CHECK(add(fmt::format("{}: {}", key, content)));
         }
         return "{" + out + "}";
     }
@@ -198,7 +200,9 @@ Status Printer::string(const std::string& bytes, int64_t indent, int64_t allowan
                 length_of(quoted(current + words[j])) <= line_width - indent - (is_last ? allowance : 0);
             if (!fits && !current.empty())
                 literals.push_back(quoted(current));
-            current = fits ? current + words[j] : words[j];
+            if (!fits)
+                current.clear();
+            current += words[j];
         }
         if (!current.empty())
             literals.push_back(quoted(current));

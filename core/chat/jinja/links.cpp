@@ -88,7 +88,9 @@ bool is_ipv6(std::u32string_view inside) {
         while (end < inside.size() && end < 4 && is_hex_digit(inside[end]))
             ++end;
         const bool has_colon = end < inside.size() && inside[end] == ':';
-        if ((!has_colon && (end == 0 || groups < 2)) || ++groups > 8)
+        if (!has_colon && (end == 0 || groups < 2))
+            return false;
+        if (++groups > 8)
             return false;
         inside.remove_prefix(end + (has_colon ? 1 : 0));
     }

@@ -89,6 +89,7 @@ Result<Value> maketrans(Machine& machine, const Value& /*self*/, const Bound& ar
     if (letters.size() != others.size())
         return value_error("the first two maketrans arguments must have equal length");
     std::vector<Dict::Entry> entries;
+    entries.reserve(letters.size());
     for (std::size_t i = 0; i < letters.size(); ++i)
         entries.push_back({code_of(letters[i]), code_of(others[i])});
     for (const char32_t letter : decode(arguments.at(2) != nullptr ? arguments.at(2)->string() : ""))

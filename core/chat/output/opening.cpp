@@ -8,9 +8,10 @@ namespace {
 /// What stands in a call's object before the value of its arguments, or before its name.
 std::string object_opening(const Members& members, std::string_view name) {
     std::string text = fmt::format("{{\"{}\": \"", members.name.front());
-    if (!name.empty())
+    if (!name.empty()) {
         text +=
             fmt::format("{}\", \"{}\":", name, members.arguments.front()); // a token may begin with the space
+    }
     return text;
 }
 

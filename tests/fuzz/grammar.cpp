@@ -1,0 +1,28 @@
+// Any text as a regular expression, of whole texts or of parts, or as a grammar in GBNF, as the first byte
+// says: it becomes a language that can be followed, or an error, within its bounds.
+#include "core/grammar/gbnf.hpp"
+#include "core/grammar/json_text.hpp"
+#include "core/grammar/regex.hpp"
+#include "tests/fuzz/grammar_walk.hpp"
+
+using namespace etna;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+    if (size == 0)
+        return 0;
+    const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+    grammar::Language language(std::size_t{32} << 20);
+    if (data[0] % 3 == 0) {
+        if (const auto root = grammar::gbnf(language, text))
+            test::walk(language, *root, text);
+        return 0;
+    }
+    const auto place = data[0] % 3 == 1 ? grammar::Place::whole : grammar::Place::anywhere;
+    const grammar::Alphabet alphabet = [&](const grammar::CodePoints& set) {
+        return grammar::json_character(language, set);
+    };
+    const auto found = grammar::regex(language, text, alphabet, place);
+    if (found && *found != grammar::nothing)
+        test::walk(language, *found, text);
+    return 0;
+}

@@ -1,0 +1,17 @@
+// Any text as a JSON Schema: it becomes a language that can be followed, or an error, within its bounds. The
+// first byte says whether what cannot be enforced is left out.
+#include "core/grammar/schema/json_schema.hpp"
+#include "tests/fuzz/grammar_walk.hpp"
+
+using namespace etna;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+    if (size == 0)
+        return 0;
+    const std::string schema(reinterpret_cast<const char*>(data) + 1, size - 1);
+    grammar::Language language(std::size_t{32} << 20);
+    const auto root = grammar::json_schema(language, schema, {.is_lenient = (data[0] & 1) != 0});
+    if (root)
+        test::walk(language, *root, schema);
+    return 0;
+}
