@@ -56,9 +56,7 @@ inline constexpr std::array run_examples = {
     Example{"etna run ./model.gguf \"Write a haiku about rain\"", "ask a model in a file"},
     Example{"cat notes.txt | etna run ./model.gguf \"Summarise these notes:\"", "argument, blank line, file"},
     Example{"etna run ./model.gguf \"Why?\" --system \"Answer in one sentence.\"", "with a system message"},
-    Example{"etna run ./model.gguf \"Who wrote Faust?\" --json-schema "
-            "'{\"type\": \"object\", \"properties\": {\"author\": {\"type\": \"string\"}}, "
-            "\"required\": [\"author\"]}'",
+    Example{"etna run ./model.gguf \"Who wrote Faust?\" --json-schema author.json",
             "an answer for a program"},
     Example{"etna run ./model.gguf --raw -n 32 --temp 0 < prompt.txt",
             "the likeliest continuation, the same every time"},

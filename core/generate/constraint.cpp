@@ -108,6 +108,8 @@ Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model,
     }
     grammar::Description description = *request.grammar;
     description.reasoning = reasoning_before(request, prompt);
+    description.may_begin_with_blank =
+        model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::beginning;
     return model.grammars().make(description);
 }
 

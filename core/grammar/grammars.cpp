@@ -86,10 +86,12 @@ struct Grammars::Shelf {
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
     Result<Expression> make(const Description& description) {
-        ETNA_TRY(const Expression text, text_of(language, description));
-        if (!description.reasoning)
-            return text;
-        return language.seal(behind_reasoning(language, *description.reasoning, text, *vocabulary));
+        ETNA_TRY(Expression text, text_of(language, description));
+        if (description.reasoning)
+            text = behind_reasoning(language, *description.reasoning, text, *vocabulary);
+        if (description.may_begin_with_blank)
+            text = language.either(text, language.sequence(language.literal(" "), text));
+        return language.seal(text);
     }
 
     std::shared_ptr<const Vocabulary> vocabulary;

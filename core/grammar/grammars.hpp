@@ -38,6 +38,7 @@ struct Description {
     bool is_lenient = false; ///< of a JSON Schema: keywords that cannot be enforced are left out
     bool is_compact = false; ///< of a JSON Schema: no white space
     std::optional<Reasoning> reasoning = {};
+    bool may_begin_with_blank = false; ///< one that is not shown: SentencePiece's before a text
     bool operator==(const Description&) const = default;
 };
 

@@ -46,9 +46,9 @@ Request conversation(Description description) {
 
 TEST_CASE("an answer is one of the choices, whatever the model would say") {
     const Model model = test::model_that_says(story);
-    const Description choices = {.notation = Notation::choices, .choices = {"yes", "no", "there was a cat"}};
+    const Description choices = {.notation = Notation::choices, .choices = {"yes", "no", " there was a cat"}};
     const Events likeliest = answer(model, structured(choices));
-    CHECK(likeliest.text() == "there was a cat"); // it begins as the model would
+    CHECK(likeliest.text() == " there was a cat"); // it begins as the model would
     CHECK(likeliest.finished[0].finish_reason == FinishReason::stop);
     std::map<std::string, int> seen;
     for (uint32_t seed = 0; seed < 40; ++seed) {
@@ -58,7 +58,13 @@ TEST_CASE("an answer is one of the choices, whatever the model would say") {
     }
     CHECK(seen.size() == 3);
     for (const auto& [text, count] : seen)
-        CHECK((text == "yes" || text == "no" || text == "there was a cat"));
+        CHECK((text == "yes" || text == "no" || text == " there was a cat"));
+}
+
+TEST_CASE("a blank that is not shown does not count") {
+    const Model model = test::model_that_says(story, plain_template);
+    const Description choices = {.notation = Notation::choices, .choices = {"yes", "there was a cat"}};
+    CHECK(answer(model, conversation(choices)).finished[0].output.content == "there was a cat");
 }
 
 TEST_CASE("answers fit their schema at any temperature, or are cut off") {

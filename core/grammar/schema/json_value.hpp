@@ -9,7 +9,15 @@
 
 namespace etna::grammar {
 
-struct JsonMember;
+struct JsonValue;
+
+/// A template, so that it may be named before the value that it has is known.
+template <class Value>
+struct NamedValue {
+    std::string name;
+    Value value;
+};
+using JsonMember = NamedValue<JsonValue>;
 
 /// A JSON value as it was written: members keep their order, numbers all their digits.
 struct JsonValue {
@@ -26,11 +34,6 @@ struct JsonValue {
     [[nodiscard]] bool is_string() const { return kind == Kind::string; }
     /// A member of an object, or null.
     [[nodiscard]] const JsonValue* find(std::string_view name) const;
-};
-
-struct JsonMember {
-    std::string name;
-    JsonValue value;
 };
 
 inline const JsonValue* JsonValue::find(std::string_view name) const {
