@@ -24,6 +24,8 @@ Request structured(Description description, float temperature = 0) {
     Request request = test::raw("Once");
     request.sampling.temperature = temperature;
     request.sampling.top_k = 0;
+    request.sampling.top_p = 1.0F;
+    request.sampling.min_p = 0.0F;
     request.max_tokens = 60;
     request.grammar = std::move(description);
     return request;

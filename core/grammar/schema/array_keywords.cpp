@@ -107,8 +107,8 @@ Result<Choices> unevaluated_items(const Keyword& keyword) {
 
 } // namespace
 
-KeywordReader reader_of_array_keyword(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, KeywordReader>, 6> readers = {{
+std::span<const KnownKeyword> array_keywords() {
+    static constexpr std::array<KnownKeyword, 6> keywords = {{
         {"prefixItems", items},
         {"items", items},
         {"additionalItems", items},
@@ -116,11 +116,7 @@ KeywordReader reader_of_array_keyword(std::string_view name) {
         {"contains", contains},
         {"uniqueItems", unique_items},
     }};
-    for (const auto& [known, reader] : readers) {
-        if (known == name)
-            return reader;
-    }
-    return nullptr;
+    return keywords;
 }
 
 } // namespace etna::grammar

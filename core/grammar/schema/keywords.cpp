@@ -13,10 +13,11 @@ namespace {
 constexpr uint32_t count_max = 1'000'000'000;
 
 KeywordReader reader_of(std::string_view name) {
-    for (const auto find : {reader_of_value_keyword, reader_of_object_keyword, reader_of_array_keyword,
-                            reader_of_logic_keyword}) {
-        if (const KeywordReader reader = find(name))
-            return reader;
+    for (const auto keywords : {value_keywords(), object_keywords(), array_keywords(), logic_keywords()}) {
+        for (const KnownKeyword& keyword : keywords) {
+            if (keyword.name == name)
+                return keyword.read;
+        }
     }
     return nullptr;
 }

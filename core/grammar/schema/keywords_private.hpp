@@ -54,10 +54,15 @@ bool evaluates_elsewhere(const JsonValue& schema, std::string_view also);
 
 using KeywordReader = Result<Choices> (*)(const Keyword&);
 
-/// The reader of a keyword of JSON Schema, or null for any other word.
-KeywordReader reader_of_object_keyword(std::string_view name);
-KeywordReader reader_of_array_keyword(std::string_view name);
-KeywordReader reader_of_value_keyword(std::string_view name);
-KeywordReader reader_of_logic_keyword(std::string_view name);
+struct KnownKeyword {
+    std::string_view name;
+    KeywordReader read;
+};
+
+/// The keywords of JSON Schema that say something. Static.
+std::span<const KnownKeyword> object_keywords();
+std::span<const KnownKeyword> array_keywords();
+std::span<const KnownKeyword> value_keywords();
+std::span<const KnownKeyword> logic_keywords();
 
 } // namespace etna::grammar

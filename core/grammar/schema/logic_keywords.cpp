@@ -103,8 +103,8 @@ Result<Choices> dialect(const Keyword& keyword) {
 
 } // namespace
 
-KeywordReader reader_of_logic_keyword(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, KeywordReader>, 12> readers = {{
+std::span<const KnownKeyword> logic_keywords() {
+    static constexpr std::array<KnownKeyword, 12> keywords = {{
         {"allOf", all_of},
         {"anyOf", any_of},
         {"oneOf", one_of},
@@ -118,11 +118,7 @@ KeywordReader reader_of_logic_keyword(std::string_view name) {
         {"disallow", outdated},
         {"divisibleBy", outdated},
     }};
-    for (const auto& [known, reader] : readers) {
-        if (known == name)
-            return reader;
-    }
-    return nullptr;
+    return keywords;
 }
 
 } // namespace etna::grammar

@@ -156,8 +156,8 @@ Result<Choices> dependencies(const Keyword& keyword) {
 
 } // namespace
 
-KeywordReader reader_of_object_keyword(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, KeywordReader>, 9> readers = {{
+std::span<const KnownKeyword> object_keywords() {
+    static constexpr std::array<KnownKeyword, 9> keywords = {{
         {"required", required},
         {"properties", members},
         {"patternProperties", members},
@@ -168,11 +168,7 @@ KeywordReader reader_of_object_keyword(std::string_view name) {
         {"dependentSchemas", dependent_schemas},
         {"dependencies", dependencies},
     }};
-    for (const auto& [known, reader] : readers) {
-        if (known == name)
-            return reader;
-    }
-    return nullptr;
+    return keywords;
 }
 
 } // namespace etna::grammar

@@ -163,8 +163,8 @@ Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind)
 
 } // namespace
 
-KeywordReader reader_of_value_keyword(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, KeywordReader>, 16> readers = {{
+std::span<const KnownKeyword> value_keywords() {
+    static constexpr std::array<KnownKeyword, 16> keywords = {{
         {"type", type},
         {"const", one_constant},
         {"enum", enumeration},
@@ -182,11 +182,7 @@ KeywordReader reader_of_value_keyword(std::string_view name) {
         {"pattern", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::pattern); }},
         {"format", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::format); }},
     }};
-    for (const auto& [known, reader] : readers) {
-        if (known == name)
-            return reader;
-    }
-    return nullptr;
+    return keywords;
 }
 
 } // namespace etna::grammar
