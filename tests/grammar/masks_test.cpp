@@ -2,6 +2,7 @@
 
 #include "core/grammar/json_text.hpp"
 #include "core/grammar/masks.hpp"
+#include "core/grammar/schema/json_schema.hpp"
 #include "tests/grammar/description.hpp"
 #include "tests/support/catch.hpp"
 
@@ -122,4 +123,42 @@ TEST_CASE("masks of bounded strings agree at each length, and share their heads"
         }
     }
     CHECK(!language.is_full());
+}
+
+TEST_CASE("masks of plain text agree with each token, whatever stands beside it") {
+    std::mt19937 random(29);
+    const std::vector<std::string> pieces = {"a",  "b", "na",   "me", "\xC3\xA9", "\xC3", "\xE2\x82", "\xAC",
+                                             "\"", ":", " ",    "\\", "n",        "\n",   "{",        "}",
+                                             ",",  "1", "\x7F", "[",  "\xF0\x9F", "\x98", "\x80",     "]"};
+    std::vector<std::string> tokens;
+    for (int byte = 0; byte < 256; ++byte)
+        tokens.emplace_back(1, static_cast<char>(byte));
+    for (int i = 0; i < 1200; ++i) {
+        std::string token;
+        for (uint32_t count = 1 + random() % 4; count > 0; --count)
+            token += pieces[random() % pieces.size()];
+        tokens.push_back(token);
+    }
+    const Vocabulary vocabulary(tokens);
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {R"({"properties": {"name": {}, "nam": {"type": "string"}, "b": {"maximum": 1}}})",
+         R"({"name": {"é": 1}, "bna": "naé\nme"})"},
+        {R"({"properties": {"é1": {"const": "ab"}, "é": {}}, "additionalProperties": {"maxLength": 3}})",
+         R"({"é1": "ab", "a": "na"})"},
+        {R"({"patternProperties": {"^na": {"type": "string"}, "me$": {"pattern": "b"}}})",
+         R"({"name": "ab"})"},
+        {R"({"type": "string", "not": {"enum": ["na", "name", "é"]}})", R"("nameé")"},
+        {R"({"type": "string", "minLength": 2, "maxLength": 40})", R"("abnamebé")"}};
+    for (const auto& [schema, text] : cases) {
+        Language language;
+        Masks masks(language, vocabulary);
+        Expression state = json_schema(language, schema, {}).value();
+        for (const char byte : text) {
+            CAPTURE(schema, text);
+            check_against_each_token(language, masks, vocabulary, state);
+            state = language.next(state, static_cast<uint8_t>(byte));
+            REQUIRE(state != nothing);
+        }
+        CHECK(language.is_nullable(state));
+    }
 }
