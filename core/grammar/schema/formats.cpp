@@ -54,7 +54,8 @@ std::string each_number(int count, const Behind& behind) {
 
 std::string leap_seconds() {
     return each_number(24, [](int hour) {
-        return ":" + each_number(60, [hour](int minute) { return leap_second_at(hour * 60 + minute); });
+        return fmt::format(
+            ":{}", each_number(60, [hour](int minute) { return leap_second_at(hour * 60 + minute); }));
     });
 }
 

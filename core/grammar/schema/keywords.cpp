@@ -190,6 +190,10 @@ bool evaluates_elsewhere(const JsonValue& schema, std::string_view also) {
                        [&](std::string_view name) { return schema.find(name) != nullptr; });
 }
 
+Alternative Keyword::all(Claims claims) {
+    return {.claims = std::move(claims)};
+}
+
 Result<Claims> Keyword::claims() const {
     if (value.kind != JsonValue::Kind::array || value.items.empty())
         return wrong("has to be a list of schemas");

@@ -45,6 +45,8 @@ struct Keyword {
         constraints.kinds = kinds;
         return {.constraints = std::move(constraints)};
     }
+    /// All of the claims at once.
+    static Alternative all(Claims claims);
     static Choices one(Alternative alternative) { return {Alternatives{std::move(alternative)}}; }
 };
 

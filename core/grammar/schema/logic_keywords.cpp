@@ -6,29 +6,25 @@
 namespace etna::grammar {
 namespace {
 
-Alternative all_of_them(Claims claims) {
-    return {.claims = std::move(claims)};
-}
-
 Alternatives any_of_them(const Claims& claims) {
     Alternatives any;
     for (const Claim& claim : claims)
-        any.push_back({.claims = {claim}});
+        any.push_back(Keyword::all({claim}));
     return any;
 }
 
 Result<Choices> all_of(const Keyword& keyword) {
     ETNA_TRY(Claims claims, keyword.claims());
-    return keyword.is_negated ? Choices{any_of_them(claims)} : Keyword::one(all_of_them(std::move(claims)));
+    return keyword.is_negated ? Choices{any_of_them(claims)} : Keyword::one(Keyword::all(std::move(claims)));
 }
 
 Result<Choices> any_of(const Keyword& keyword) {
     ETNA_TRY(Claims claims, keyword.claims());
-    return keyword.is_negated ? Keyword::one(all_of_them(std::move(claims))) : Choices{any_of_them(claims)};
+    return keyword.is_negated ? Keyword::one(Keyword::all(std::move(claims))) : Choices{any_of_them(claims)};
 }
 
 Result<Choices> not_it(const Keyword& keyword) {
-    return Keyword::one({.claims = {keyword.claim(keyword.value).negated()}});
+    return Keyword::one(Keyword::all({keyword.claim(keyword.value).negated()}));
 }
 
 /// One of the claims, and none of the others: where two of them cannot hold at once anyway, that goes without
@@ -36,7 +32,7 @@ Result<Choices> not_it(const Keyword& keyword) {
 Alternatives exactly_one(const Keyword& keyword, const Claims& claims) {
     Alternatives any;
     for (std::size_t one = 0; one < claims.size(); ++one) {
-        Alternative alternative = {.claims = {claims[one]}};
+        Alternative alternative = Keyword::all({claims[one]});
         for (std::size_t other = 0; other < claims.size(); ++other) {
             if (other != one && !keyword.context.is_impossible({claims[one], claims[other]}))
                 alternative.claims.push_back(claims[other].negated());
@@ -50,10 +46,10 @@ Result<Choices> one_of(const Keyword& keyword) {
     ETNA_TRY(const Claims claims, keyword.claims());
     if (!keyword.is_negated)
         return Choices{exactly_one(keyword, claims)};
-    Alternatives any = {all_of_them(claims)}; // none of them, or two
+    Alternatives any = {Keyword::all(claims)}; // none of them, or two
     for (std::size_t one = 0; one < claims.size(); ++one) {
         for (std::size_t other = one + 1; other < claims.size(); ++other)
-            any.push_back(all_of_them({claims[one].negated(), claims[other].negated()}));
+            any.push_back(Keyword::all({claims[one].negated(), claims[other].negated()}));
     }
     return Choices{std::move(any)};
 }
@@ -67,7 +63,7 @@ Result<Choices> condition(const Keyword& keyword) {
     const auto branch = [&](const Claim& condition, const JsonValue* schema) {
         if (schema == nullptr && keyword.is_negated)
             return Alternatives{};
-        return Alternatives{{.claims = {condition, keyword.claim_or_any(schema)}}};
+        return Alternatives{Keyword::all({condition, keyword.claim_or_any(schema)})};
     };
     Alternatives any = branch(holds, then);
     const Alternatives others = branch(holds.negated(), otherwise);
@@ -78,7 +74,7 @@ Result<Choices> condition(const Keyword& keyword) {
 Result<Choices> reference(const Keyword& keyword) {
     ETNA_TRY(const std::string uri, keyword.string());
     ETNA_TRY(const JsonValue* const target, keyword.context.document.resolve(keyword.schema, uri));
-    return Keyword::one({.claims = {keyword.claim(*target)}});
+    return Keyword::one(Keyword::all({keyword.claim(*target)}));
 }
 
 Result<Choices> dynamic_reference(const Keyword& keyword) {

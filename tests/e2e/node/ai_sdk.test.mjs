@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, generateObject, generateText, isStepCount, streamText, tool } from 'ai';
+import { APICallError, generateObject, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
 import { z } from 'zod';
 import { all, MODEL } from './support/openai.mjs';
 import { Recorder } from './support/recorder.mjs';
@@ -92,15 +92,19 @@ describe('the AI SDK', () => {
     assert.match(result.reasoningText, /12 \+ 30 = 42/);
   });
 
-  // Grammars bring JSON schemas; until then the refusal has to reach the program.
-  it('is told that JSON schemas are not there yet', async () => {
+  it('gets objects that fit their schema', async () => {
+    const schema = z.object({ city: z.enum(['Oslo', 'Rome']), size: z.number().int().min(1).max(9) });
+    const { object } = await generateObject({ model: providers['@ai-sdk/openai'](settings), ...SUM, schema });
+    assert.ok(['Oslo', 'Rome'].includes(object.city) && object.size >= 1 && object.size <= 9, JSON.stringify(object));
+  });
+
+  it('is told which keyword of a schema cannot be enforced', async () => {
     const model = providers['@ai-sdk/openai'](settings);
-    const schema = z.object({ name: z.string() });
+    const schema = jsonSchema({ type: 'object', properties: { ids: { type: 'array', uniqueItems: true } } });
     await assert.rejects(generateObject({ model, ...SUM, schema }), (error) => {
       assert.ok(APICallError.isInstance(error), `${error}`);
       assert.equal(error.statusCode, 400);
-      assert.match(error.message, /json_schema is not supported yet/);
-      assert.equal(error.data.error.param, 'response_format.type');
+      assert.match(error.message, /#\/properties\/ids\/uniqueItems/);
       return true;
     });
   });

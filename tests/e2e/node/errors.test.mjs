@@ -36,7 +36,8 @@ describe('a refusal', () => {
     'messages[0].role': { messages: [{ role: 'boss', content: 'Work!' }] },
     'messages[0].content[0]': { messages: user([{ type: 'image_url', image_url: { url: 'data:,' } }]) },
     'stream_options.include_usage': { stream_options: { include_usage: true } },
-    'response_format.type': { response_format: { type: 'json_schema', json_schema: { name: 'n', schema: {} } } },
+    'response_format.type': { response_format: { type: 'yaml' } },
+    'response_format.json_schema.schema': { response_format: { type: 'json_schema', json_schema: { name: 'n' } } },
     tool_choice: { tool_choice: 'required' },
     'nvext.repetition_penalty': { nvext: { repetition_penalty: 3 } },
   };
