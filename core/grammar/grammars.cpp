@@ -120,10 +120,11 @@ Result<const TokenMask*> Walk::mask() {
         return &*mask_;
     Grammars::Shelf& shelf = grammar_->shelf();
     const std::scoped_lock lock(shelf.mutex);
-    mask_ = shelf.masks.mask(state_);
+    TokenMask made = shelf.masks.mask(state_);
     if (shelf.language.is_full())
         return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
                      "make it smaller"};
+    mask_ = std::move(made);
     return &*mask_;
 }
 

@@ -135,7 +135,7 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     }
     if (type.value_or(0) == 0U)
         return false;
-    description.is_lenient = request.grammar ? request.grammar->is_lenient : is_lenient(fields);
+    description.is_lenient = is_lenient(fields);
     request.grammar = std::move(description);
     return type == 1U;
 }

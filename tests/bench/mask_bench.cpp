@@ -30,7 +30,7 @@ using namespace etna;
 
 namespace {
 
-/// A language with more in it makes room for a new one, as in core/generate.
+/// A language with more in it makes room for a new one, as in grammars.cpp.
 constexpr std::size_t language_bytes_kept = std::size_t{64} << 20;
 
 std::string content_of(const char* path) {
