@@ -4,6 +4,7 @@
 #include "core/base/token.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace etna::engine {
@@ -13,13 +14,13 @@ namespace etna::engine {
 class Constraint {
 public:
     Constraint() = default;
-    Constraint(const Constraint&) = delete;
     Constraint& operator=(const Constraint&) = delete;
     virtual ~Constraint() = default;
 
     struct Allowed {
-        std::span<const uint32_t> tokens = {}; ///< a bit each, see sampling::Context; until the next accept()
-        bool may_end = false;                  ///< end tokens may come as well
+        /// A bit each, see sampling::Context; until the next accept(). Empty: all.
+        std::span<const uint32_t> tokens = {};
+        bool may_end = false; ///< end tokens may come as well
     };
 
     /// What may come next. Asked while the device computes the logits, and again when they are there. Errors:
@@ -31,6 +32,12 @@ public:
 
     /// Whether nothing may follow: the sequence ends here. Errors: as allowed().
     virtual Result<bool> is_over() = 0;
+
+    /// Another one of the same past.
+    [[nodiscard]] virtual std::shared_ptr<Constraint> fork() const = 0;
+
+protected:
+    Constraint(const Constraint&) = default;
 };
 
 } // namespace etna::engine

@@ -42,13 +42,13 @@ public:
     /// thread.
     ~Engine();
 
-    /// Queues a request. Does not block. Errors: invalid_argument (empty prompt, a token outside the
-    /// vocabulary, sampling parameters out of range, a prompt that can never fit), busy (queue_max requests
-    /// are waiting), and after the executor failed, its error.
+    /// Queues a request of one answer. Does not block. Errors: invalid_argument (empty prompt, a token
+    /// outside the vocabulary, sampling parameters out of range, a prompt that can never fit), busy
+    /// (queue_max requests are waiting), and after the executor failed, its error.
     Result<Stream> submit(Request request);
 
-    /// Queues several, all or none, and gives their streams in the same order; wait_any() waits for all of
-    /// them. Errors: as submit().
+    /// Queues several, all or none, and gives their streams in the same order, those of a beam search's
+    /// answers (the best first) one after the other; wait_any() waits for all of them. Errors: as submit().
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
     /// The executor's bounds; constant.

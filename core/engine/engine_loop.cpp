@@ -47,7 +47,6 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
                                  requests.size(), most)};
     }
     std::vector<Stream> streams;
-    streams.reserve(requests.size());
     const auto reader = std::make_shared<Bell>();
     {
         const std::scoped_lock lock(bell_->mutex);
@@ -60,9 +59,11 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
                          "try again when some have finished"};
         }
         for (Request& request : requests) {
-            auto channel = std::make_shared<Channel>(request.unread_max, bell_, reader);
-            streams.emplace_back(channel);
-            inbox_.push_back({next_id_++, std::move(request), std::move(channel), Clock::now()});
+            Channels channels;
+            for (uint32_t answer = 0; answer < (request.beams ? request.beams->answers : 1); ++answer)
+                streams.emplace_back(
+                    channels.emplace_back(std::make_shared<Channel>(request.unread_max, bell_, reader)));
+            inbox_.push_back({next_id_++, std::move(request), std::move(channels), Clock::now()});
         }
     }
     bell_->changed.notify_one();
@@ -106,7 +107,7 @@ bool Engine::Loop::take_submissions() {
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
-        channels_.emplace(submission.id, std::move(submission.channel));
+        channels_.emplace(submission.id, std::move(submission.channels));
         scheduler_.add(submission.id, std::move(submission.request), submission.submitted);
     }
     return true;
@@ -164,11 +165,12 @@ Status Engine::Loop::read_outputs() {
 
 /// Ends the requests that nobody wants any more, and lets those wait whose reader is behind.
 void Engine::Loop::follow_readers() {
-    for (const auto& [id, channel] : channels_) {
-        if (channel->is_cancelled()) {
+    for (const auto& [id, channels] : channels_) {
+        if (std::all_of(channels.begin(), channels.end(),
+                        [](const auto& one) { return one->is_cancelled(); })) {
             scheduler_.cancel(id, updates_, Clock::now());
         } else {
-            scheduler_.set_pace(id, channel->is_full() ? Pace::hold : Pace::go_on);
+            scheduler_.set_pace(id, channels.front()->is_full() ? Pace::hold : Pace::go_on);
         }
     }
     deliver();
@@ -176,15 +178,17 @@ void Engine::Loop::follow_readers() {
 
 void Engine::Loop::deliver() {
     for (Update& update : updates_) {
-        const auto channel = channels_.find(update.request);
-        if (channel == channels_.end())
+        const auto found = channels_.find(update.request);
+        if (found == channels_.end())
             continue; // told already, when memory ran out in the middle of this
+        Channel& channel = *found->second[update.answer];
         if (auto* token = std::get_if<TokenEvent>(&update.event)) {
-            channel->second->push(std::move(*token));
+            channel.push(std::move(*token));
             continue;
         }
-        channel->second->finish(std::get<Finished>(std::move(update.event)));
-        channels_.erase(channel);
+        channel.finish(std::get<Finished>(std::move(update.event)));
+        if (update.answer + 1 == found->second.size()) // the answers of a request end one after the other
+            channels_.erase(found);
     }
     updates_.clear();
 }
@@ -200,7 +204,8 @@ void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error)
         finished.reason = reason;
         finished.error = error;
         finished.prompt_tokens = static_cast<uint32_t>(submission.request.prompt.size());
-        submission.channel->finish(std::move(finished));
+        for (const auto& channel : submission.channels)
+            channel->finish(finished);
     }
     inbox_.clear();
 }

@@ -30,10 +30,12 @@ public:
     [[nodiscard]] EngineLoad load();
 
 private:
+    using Channels = std::vector<std::shared_ptr<Channel>>; ///< of a request's answers
+
     struct Submission {
         RequestId id = 0;
         Request request;
-        std::shared_ptr<Channel> channel;
+        Channels channels;
         Clock::time_point submitted;
     };
 
@@ -51,7 +53,7 @@ private:
     const Limits limits_;
     const uint32_t queue_max_;
     Scheduler scheduler_;
-    std::map<RequestId, std::shared_ptr<Channel>> channels_;
+    std::map<RequestId, Channels> channels_;
     std::deque<Ticket> tickets_;     ///< unread, oldest first
     Updates updates_;                ///< to be delivered
     bool waits_for_readers_ = false; ///< nothing can run before one of them reads or leaves

@@ -3,6 +3,7 @@
 #include "core/base/error.hpp"
 #include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/beams.hpp"
 #include "core/engine/constraint.hpp"
 #include "core/sampling/breakers.hpp"
 #include "core/sampling/candidate.hpp"
@@ -17,7 +18,7 @@
 
 namespace etna::engine {
 
-/// One continuation that somebody wants: token ids in, tokens out.
+/// One continuation that somebody wants, or several by a beam search: token ids in, tokens out.
 struct Request {
     std::vector<TokenId> prompt = {}; ///< at least one token, fewer than Limits::context_tokens
     /// What each token of the prompt was computed as when it was first: answers that stand in the prompt of a
@@ -40,6 +41,8 @@ struct Request {
     /// No token is begun for this request while so many wait in its stream to be read; the few that were
     /// begun by then still come, and those of the prompt count as well. 0: as many as there are.
     uint32_t unread_max = 0;
+    /// A beam search instead of sampling: `Beams::answers` streams, and all that they tell comes at the end.
+    std::optional<Beams> beams = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 

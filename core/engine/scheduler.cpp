@@ -10,25 +10,6 @@
 #include <fmt/format.h>
 
 namespace etna::engine {
-namespace {
-
-bool is_older(const Sequence* a, const Sequence* b) {
-    return a->id < b->id;
-}
-
-template <class Queue>
-void insert_by_age(Queue& queue, Sequence* sequence) {
-    queue.insert(std::upper_bound(queue.begin(), queue.end(), sequence, is_older), sequence);
-}
-
-void tell(Updates& updates, RequestId request, Event event) {
-    Update& update = updates.emplace_back();
-    update.request = request;
-    update.event = std::move(event);
-}
-
-} // namespace
-
 Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
     : limits_(limits), cache_(limits, options.hash_key, options.model_salt) {
     // With these bounds a sequence that generates always finds a row, a wish and, mostly, a slot.
@@ -39,11 +20,15 @@ Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
 }
 
 void Scheduler::add(RequestId id, Request request, Clock::time_point now) {
-    assert(sequences_.empty() || sequences_.rbegin()->first < id);
+    assert(sequences_.empty() || sequences_.rbegin()->first.request < id);
+    const std::optional<Beams> beams = request.beams;
+    const SequenceId first = {.request = id};
     const auto [entry, is_new] =
-        sequences_.emplace(id, make_sequence(id, std::move(request), limits_, cache_, now));
+        sequences_.emplace(first, make_sequence(id, std::move(request), limits_, cache_, now));
     assert(is_new);
     waiting_.push_back(&entry->second);
+    if (beams)
+        begin_beams(*beams, entry->second);
 }
 
 const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
@@ -102,11 +87,8 @@ bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_poin
             continue;
         }
         sequence.length_max = sequence.expected_length(); // what is unread still comes
-        if (sequence.unread == 0) {
-            Finished finished = describe_end(sequence, now);
-            finished.reason = FinishReason::length;
-            end(sequence, std::move(finished), updates);
-        }
+        if (sequence.unread == 0)
+            end(sequence, FinishReason::length, updates, now);
         return false;
     }
     return true;
@@ -119,13 +101,15 @@ void Scheduler::preempt(Sequence& sequence) {
     sequence.computed = 0;
     sequence.state = SequenceState::waiting;
     ++preemptions_;
-    insert_by_age(waiting_, &sequence);
+    insert_by_age(waiting_, sequence);
 }
 
-/// Takes the place and the pages of the youngest sequence that is held. False where there is none to take.
+/// Takes the place and the pages of the youngest sequence that is held, or waits for others. False where
+/// there is none to take.
 bool Scheduler::preempt_held() {
     const auto held = std::find_if(running_.rbegin(), running_.rend(), [](const Sequence* one) {
-        return one->pace == Pace::hold && one->state == SequenceState::decode && one->unread == 0;
+        return (one->pace == Pace::hold || one->is_answered) && one->state == SequenceState::decode &&
+               one->unread == 0;
     });
     if (held == running_.rend())
         return false;
@@ -155,8 +139,9 @@ void Scheduler::schedule_known(Sequence& sequence, Step& step) {
 
 void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
     while (batch_.rows.size() < limits_.rows_max) {
-        const auto next = std::find_if(waiting_.begin(), waiting_.end(),
-                                       [](const Sequence* one) { return one->pace == Pace::go_on; });
+        const auto next = std::find_if(waiting_.begin(), waiting_.end(), [](const Sequence* one) {
+            return one->pace == Pace::go_on && !one->is_answered;
+        });
         if (next == waiting_.end())
             return;
         Sequence& sequence = **next;
@@ -169,13 +154,11 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
                 continue;
             if (!running_.empty())
                 return;
-            Finished finished = describe_end(sequence, now); // it outgrew the memory
-            finished.reason = FinishReason::length;
-            end(sequence, std::move(finished), updates);
+            end(sequence, FinishReason::length, updates, now); // it outgrew the memory
             continue;
         }
         waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &sequence));
-        insert_by_age(running_, &sequence);
+        insert_by_age(running_, sequence);
         sequence.state = SequenceState::prefill;
         if (!sequence.admitted) {
             sequence.admitted = now;
@@ -234,7 +217,7 @@ void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
     row.want = Want::logits;
     row.candidates = std::min(sequence.top_candidates, limits_.vocabulary);
     sequence.unscored = row.index + 1;
-    step.push_back({.request = sequence.id, .index = row.index, .slot = std::nullopt});
+    step.push_back({.sequence = sequence.id, .index = row.index, .slot = std::nullopt});
 }
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
@@ -249,14 +232,14 @@ void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
         sequence.slot = row.output_slot;
     }
     ++sequence.unread;
-    step.push_back({.request = sequence.id, .index = row.index, .slot = sequence.slot});
+    step.push_back({.sequence = sequence.id, .index = row.index, .slot = sequence.slot});
 }
 
 void Scheduler::prepare_constraints() {
     if (steps_.empty())
         return;
     for (const Wanted& wanted : steps_.back()) {
-        const auto found = sequences_.find(wanted.request);
+        const auto found = sequences_.find(wanted.sequence);
         if (found == sequences_.end() || wanted.index + 1 != found->second.length())
             continue;
         if (const auto& constraint = found->second.constraint)
@@ -264,126 +247,15 @@ void Scheduler::prepare_constraints() {
     }
 }
 
-Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
-    if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
-        return Error{ErrorKind::internal,
-                     fmt::format("{} outputs for a step that wanted {}", outputs.rows.size(),
-                                 steps_.empty() ? 0 : steps_.front().size())};
-    }
-    const Step step = std::move(steps_.front());
-    steps_.pop_front();
-    for (std::size_t i = 0; i < step.size(); ++i) {
-        const Wanted& wanted = step[i];
-        if (wanted.slot)
-            free_slots_.push_back(*wanted.slot); // its readers, if any, have been submitted
-        const auto found = sequences_.find(wanted.request);
-        if (found == sequences_.end())
-            continue; // surplus: the request ended in between
-        if (const auto& error = outputs.rows[i].error) {
-            fail(found->second, *error, updates, now);
-            continue;
-        }
-        if (wanted.index + 1 < found->second.prompt_tokens) {
-            tell(updates, wanted.request, read_score(outputs.rows[i], found->second, wanted.index));
-            continue;
-        }
-        auto token = read_token(outputs.rows[i], found->second, wanted.index, limits_, sampler_);
-        const bool is_own_fault = !token && (token.error().kind == ErrorKind::invalid_argument ||
-                                             token.error().kind == ErrorKind::unsupported);
-        if (token) {
-            accept(found->second, std::move(token).value(), updates, now);
-        } else if (is_own_fault) {
-            fail(found->second, token.error(), updates, now); // the others go on
-        } else {
-            return token.error();
-        }
-    }
-    return {};
-}
-
-void Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now) {
-    --sequence.unread;
-    if (!sequence.first_token)
-        sequence.first_token = now;
-    const auto& end_tokens = sequence.end_tokens;
-    if (std::find(end_tokens.begin(), end_tokens.end(), token.token) != end_tokens.end()) {
-        Finished finished = describe_end(sequence, now);
-        finished.reason = FinishReason::stop;
-        finished.end_token = token.token;
-        end(sequence, std::move(finished), updates);
-        return;
-    }
-    sequence.append(token.token);
-    const Result<bool> is_over = follow_constraint(sequence, token.token);
-    tell(updates, sequence.id, std::move(token));
-    if (!is_over)
-        return fail(sequence, is_over.error(), updates, now);
-    if (*is_over || sequence.length() == sequence.length_max) {
-        Finished finished = describe_end(sequence, now);
-        finished.reason = *is_over ? FinishReason::stop : FinishReason::length;
-        end(sequence, std::move(finished), updates);
-    }
-}
-
-/// Whether the answer is whole with the token, and nothing may follow.
-Result<bool> Scheduler::follow_constraint(Sequence& sequence, TokenId token) {
-    if (sequence.constraint == nullptr)
-        return false;
-    sequence.constraint->accept(token);
-    return sequence.constraint->is_over();
-}
-
-void Scheduler::fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now) {
-    Finished finished = describe_end(sequence, now);
-    finished.reason = FinishReason::error;
-    finished.error = error;
-    end(sequence, std::move(finished), updates);
-}
-
-void Scheduler::cancel(RequestId id, Updates& updates, Clock::time_point now) {
-    const auto found = sequences_.find(id);
-    if (found == sequences_.end())
-        return;
-    Finished finished = describe_end(found->second, now);
-    finished.reason = FinishReason::cancelled;
-    end(found->second, std::move(finished), updates);
-}
-
 void Scheduler::set_pace(RequestId id, Pace pace) {
-    if (const auto found = sequences_.find(id); found != sequences_.end())
-        found->second.pace = pace;
+    for (auto one = sequences_.lower_bound({.request = id});
+         one != sequences_.end() && one->first.request == id; ++one)
+        one->second.pace = pace;
 }
 
 bool Scheduler::holds_any() const {
     return std::any_of(sequences_.begin(), sequences_.end(),
                        [](const auto& entry) { return entry.second.pace == Pace::hold; });
-}
-
-void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,
-                        Clock::time_point now) {
-    while (!sequences_.empty()) {
-        Sequence& sequence = sequences_.begin()->second;
-        Finished finished = describe_end(sequence, now);
-        finished.reason = reason;
-        finished.error = error;
-        end(sequence, std::move(finished), updates);
-    }
-}
-
-void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
-    if (finished.error && finished.error->kind == ErrorKind::internal) {
-        cache_.withdraw(sequence.pages); // what could not be computed must not be found again
-    } else {
-        cache_.publish_all(sequence.pages, sequence.content(),
-                           std::min(sequence.computed, sequence.length()));
-    }
-    cache_.release(sequence.pages);
-    std::erase(running_, &sequence);
-    std::erase(waiting_, &sequence);
-    sequence.state = SequenceState::finished;
-    const RequestId id = sequence.id;
-    tell(updates, id, std::move(finished));
-    sequences_.erase(id);
 }
 
 } // namespace etna::engine

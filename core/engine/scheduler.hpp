@@ -2,16 +2,19 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/beam_search.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence.hpp"
 #include "core/sampling/sampler.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace etna::engine {
@@ -24,6 +27,7 @@ struct SchedulerOptions {
 /// Something that a request's stream must be told.
 struct Update {
     RequestId request = 0;
+    uint32_t answer = 0; ///< which of a beam search's; 0 of others
     Event event;
 };
 using Updates = std::vector<Update>;
@@ -44,7 +48,8 @@ Status check(const Limits& limits);
 /// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first; then
 /// waiting requests, first come first served, while their known tokens find pages. When a sequence that
 /// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
-/// as the same kind of rows. A sequence that is held gives way to any that waits. A sequence that is alone
+/// as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for the
+/// others of its search, gives way to any that waits. A sequence that is alone
 /// then has used up the memory, and ends with FinishReason::length.
 ///
 /// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
@@ -95,11 +100,20 @@ public:
 private:
     /// A row that wants an output, to be recognised when it comes.
     struct Wanted {
-        RequestId request = 0;
+        SequenceId sequence;
         uint32_t index = 0;
         std::optional<uint32_t> slot;
     };
     using Step = std::vector<Wanted>;
+
+    /// A beam search and its sequences.
+    struct BeamGroup {
+        BeamSearch search;
+        uint32_t answers = 1;
+        std::vector<Sequence*> live;              ///< by the number of their hypothesis
+        std::vector<Continuations> continuations; ///< of those that are answered
+        uint32_t next_branch = 1;
+    };
 
     [[nodiscard]] bool samples_on_device(const Sequence& sequence) const;
     [[nodiscard]] bool can_generate(const Sequence& sequence) const;
@@ -114,15 +128,37 @@ private:
     void want_score(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
     bool preempt_held();
-    void accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
+    Status take_output(Sequence& sequence, uint32_t index, const RowOutput& output, Updates& updates,
+                       Clock::time_point now);
+    Status accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
     static Result<bool> follow_constraint(Sequence& sequence, TokenId token);
     void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
+    void end(Sequence& sequence, FinishReason reason, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);
+    void retire(Sequence& sequence, const Error* error);
+
+    void begin_beams(const Beams& beams, Sequence& first);
+    [[nodiscard]] uint32_t answers_of(RequestId request) const;
+    Status answer_beam(Sequence& sequence, const RowOutput& output, uint32_t index, Updates& updates,
+                       Clock::time_point now);
+    Status advance_beams(BeamGroup& group, const Sequence& any, Updates& updates, Clock::time_point now);
+    Status branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches);
+    Sequence& fork(const Sequence& parent, uint32_t branch);
+    void end_beams(RequestId request, Finished finished, Updates& updates);
+
+    template <class Queue>
+    static void insert_by_age(Queue& queue, Sequence& sequence) {
+        queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence,
+                                      [](const Sequence* a, const Sequence* b) { return a->id < b->id; }),
+                     &sequence);
+    }
+    static void tell(Updates& updates, RequestId request, uint32_t answer, Event event);
 
     Limits limits_;
     uint32_t running_max_;
     PageCache cache_;
-    std::map<RequestId, Sequence> sequences_;
+    std::map<SequenceId, Sequence> sequences_;
+    std::map<RequestId, BeamGroup> beams_;
     std::vector<Sequence*> running_; ///< prefill and decode, oldest first
     std::deque<Sequence*> waiting_;  ///< oldest first
     uint64_t preemptions_ = 0;

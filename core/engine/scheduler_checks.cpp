@@ -14,8 +14,9 @@ Error refused(std::string message, std::string hint = {}) {
 }
 
 Error broken(const Sequence& sequence, const char* what) {
-    return {ErrorKind::internal, fmt::format("request {} {}: {} tokens, {} computed, {} unread", sequence.id,
-                                             what, sequence.length(), sequence.computed, sequence.unread)};
+    return {ErrorKind::internal,
+            fmt::format("request {} {}: {} tokens, {} computed, {} unread", sequence.id.request, what,
+                        sequence.length(), sequence.computed, sequence.unread)};
 }
 
 Status verify_sequence(const Sequence& sequence, bool is_running) {
@@ -65,6 +66,8 @@ Status check(const Request& request, const Limits& limits) {
         return refused(fmt::format("{} top candidates are wanted, and at most {} can be had",
                                    request.top_candidates, limits.candidates_max));
     }
+    if (request.beams)
+        ETNA_CHECK(check(*request.beams));
     ETNA_CHECK(sampling::check(request.logit_bias, limits.vocabulary));
     return sampling::check(request.sampling);
 }

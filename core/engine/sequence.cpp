@@ -12,12 +12,14 @@ void Sequence::append(TokenId token) {
     kinds.push_back(RowKind::generation);
 }
 
-Sequence Sequence::fork(RequestId new_id, PageCache& cache) const {
+Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
     assert(unread == 0);
     Sequence copy = *this;
     copy.id = new_id;
     copy.pages = cache.fork(pages);
     copy.slot.reset();
+    if (constraint != nullptr)
+        copy.constraint = constraint->fork();
     return copy;
 }
 
@@ -33,7 +35,7 @@ void Sequence::truncate(uint32_t new_length, PageCache& cache) {
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
                        Clock::time_point now) {
     Sequence sequence;
-    sequence.id = id;
+    sequence.id = {.request = id};
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
     sequence.kinds.resize(sequence.tokens.size(), RowKind::prompt);

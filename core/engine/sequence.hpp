@@ -4,6 +4,7 @@
 #include "core/engine/request.hpp"
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,15 @@
 namespace etna::engine {
 
 using RequestId = uint64_t;
+
+/// A request's sequence; a beam search has several, which rise as well. The order is the age.
+struct SequenceId {
+    RequestId request = 0;
+    uint32_t branch = 0;
+
+    friend auto operator<=>(const SequenceId&, const SequenceId&) = default;
+};
+
 using Clock = std::chrono::steady_clock;
 
 enum class SequenceState : uint8_t {
@@ -34,7 +44,7 @@ enum class Pace : uint8_t {
 ///
 /// A row whose token is not read yet takes it from `slot`, so `computed` may pass tokens.size().
 struct Sequence {
-    RequestId id = 0;
+    SequenceId id;
     std::vector<TokenId> tokens; ///< prompt, then what was generated and read
     std::vector<RowKind> kinds;  ///< what each token is computed as, now and after any recovery
     PageTables pages;
@@ -43,6 +53,8 @@ struct Sequence {
     std::optional<uint32_t> slot; ///< where the latest unread sample will be; empty when the host draws it
     SequenceState state = SequenceState::waiting;
     Pace pace = Pace::go_on;
+    uint32_t continuations = 0; ///< of a beam: how many of the best its rows have to tell
+    bool is_answered = false;   ///< a beam whose continuations are known, and that waits for the others
 
     sampling::Parameters sampling;
     std::vector<sampling::LogitBias> logit_bias;
@@ -81,7 +93,7 @@ struct Sequence {
 
     /// A second sequence with the same past, sharing all pages until one of the two writes. Precondition:
     /// unread is 0.
-    [[nodiscard]] Sequence fork(RequestId new_id, PageCache& cache) const;
+    [[nodiscard]] Sequence fork(SequenceId new_id, PageCache& cache) const;
 
     /// Forgets everything from place `new_length` on. Precondition: unread is 0, new_length <= length().
     void truncate(uint32_t new_length, PageCache& cache);

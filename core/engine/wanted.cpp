@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -19,12 +20,8 @@ bool is_among_first(const Sequence& sequence, uint32_t index, const Limits& limi
            std::max(parameters.top_k, parameters.min_keep) <= limits.candidates_max;
 }
 
-Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequence, uint32_t index, Want want,
-                                const Limits& limits, sampling::Sampler& sampler) {
-    if (want == Want::sampled)
-        return sampling::Choice{output.token, output.logit};
-    if (want == Want::candidates)
-        return sampler.choose(sequence.sampling, std::span(output.candidates), index);
+/// What the token after place `index` depends on beside the logits.
+Result<sampling::Context> context_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const auto known = std::min<std::size_t>(index + 1, sequence.tokens.size());
     sampling::Context context = {.history = {.tokens = std::span(sequence.tokens).first(known),
                                              .prompt_tokens = sequence.prompt_tokens},
@@ -32,12 +29,22 @@ Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequenc
                                  .dry_breakers = &sequence.dry_breakers};
     if (sequence.constraint != nullptr) {
         ETNA_TRY(const Constraint::Allowed allowed, sequence.constraint->allowed());
-        if (allowed.tokens.size() < divide_up(limits.vocabulary, 32U))
+        if (!allowed.tokens.empty() && allowed.tokens.size() < divide_up(limits.vocabulary, 32U))
             return Error{ErrorKind::internal, "a constraint is of another vocabulary"};
         context.allowed = allowed.tokens;
         if (allowed.may_end)
             context.allowed_too = sequence.end_tokens;
     }
+    return context;
+}
+
+Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequence, uint32_t index, Want want,
+                                const Limits& limits, sampling::Sampler& sampler) {
+    if (want == Want::sampled)
+        return sampling::Choice{output.token, output.logit};
+    if (want == Want::candidates)
+        return sampler.choose(sequence.sampling, std::span(output.candidates), index);
+    ETNA_TRY(const sampling::Context context, context_of(sequence, index, limits));
     return sampler.choose(sequence.sampling, std::span(output.logits), index, context);
 }
 
@@ -51,11 +58,23 @@ std::vector<Candidate> top_of(const RowOutput& output, const Sequence& sequence)
     return top;
 }
 
+/// Whether what a hypothesis may go on with is known by the model's own distribution.
+bool is_unchanged(const Sequence& sequence, uint32_t index) {
+    return sequence.constraint == nullptr && sequence.bias_at(index).empty() &&
+           !sampling::changes_logits(sequence.sampling);
+}
+
 } // namespace
 
 Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
+    if (sequence.continuations > 0) {
+        const uint32_t first = std::max(std::min(sequence.continuations, limits.vocabulary), top);
+        if (first <= limits.candidates_max && is_unchanged(sequence, index))
+            return {.want = Want::candidates, .candidates = first};
+        return {.want = Want::logits, .candidates = top};
+    }
     if (sequence.constraint != nullptr)
         return {.want = Want::logits, .candidates = top};
     const bool needs_no_top_k = parameters.temperature == 0;
@@ -81,6 +100,31 @@ Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence,
                       .logit = choice.logit,
                       .log_sum_exp = output.log_sum_exp,
                       .top = top_of(output, sequence)};
+}
+
+Result<Continuations> read_continuations(const RowOutput& output, const Sequence& sequence, uint32_t index,
+                                         const Limits& limits, sampling::Sampler& sampler) {
+    Continuations continuations = {.log_sum_exp = output.log_sum_exp, .top = top_of(output, sequence)};
+    const auto add = [&](const Candidate& candidate, float logit) {
+        continuations.tokens.push_back(
+            {.token = candidate.token, .logit = logit, .changed = candidate.logit});
+    };
+    if (wish_of(sequence, index, limits).want == Want::candidates) {
+        for (const Candidate& candidate : output.candidates) {
+            if (std::isnan(candidate.logit) || candidate.logit == std::numeric_limits<float>::infinity() ||
+                candidate.token >= limits.vocabulary)
+                return Error{ErrorKind::internal, "a candidate makes no sense"};
+            if (!std::isinf(candidate.logit))
+                add(candidate, candidate.logit);
+        }
+        return continuations;
+    }
+    ETNA_TRY(const sampling::Context context, context_of(sequence, index, limits));
+    ETNA_TRY(const std::span<const Candidate> first,
+             sampler.rank(sequence.sampling, output.logits, sequence.continuations, context));
+    for (const Candidate& candidate : first)
+        add(candidate, output.logits[candidate.token]);
+    return continuations;
 }
 
 TokenEvent read_score(const RowOutput& output, const Sequence& sequence, uint32_t index) {

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/beam_search.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence.hpp"
@@ -27,6 +28,11 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits);
 /// token make no sense).
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler);
+
+/// What a hypothesis may go on with after the row at place `index`, the best first; of a beam. Errors: as
+/// read_token(), but none where no token is possible.
+Result<Continuations> read_continuations(const RowOutput& output, const Sequence& sequence, uint32_t index,
+                                         const Limits& limits, sampling::Sampler& sampler);
 
 /// How likely the row at place `index` found the token of the prompt that comes next. Precondition: the row
 /// wanted all logits.

@@ -52,12 +52,7 @@ std::size_t count_head(const Parameters& parameters, std::span<const float> logi
 Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const float> logits, uint32_t position,
                                const Context& context) {
     ETNA_CHECK(check(logits));
-    std::span<const float> final = logits;
-    if (!context.logit_bias.empty() || !context.allowed.empty() || changes_logits(parameters)) {
-        changed_.assign(logits.begin(), logits.end());
-        change(parameters, context);
-        final = changed_;
-    }
+    const std::span<const float> final = changed(parameters, logits, context);
     find_top(final, 1, candidates_);
     if (candidates_.empty() && !context.allowed.empty()) {
         return Error{ErrorKind::invalid_argument, "no token that fits the grammar is possible here",
@@ -91,6 +86,23 @@ Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const Can
     candidates_.resize(std::min(candidates_.size(), count_head(parameters, changed_)));
     const Candidate chosen = choose_from_candidates(parameters, position);
     return Choice{chosen.token, chosen.logit};
+}
+
+Result<std::span<const Candidate>> Sampler::rank(const Parameters& parameters, std::span<const float> logits,
+                                                 uint32_t count, const Context& context) {
+    ETNA_CHECK(check(logits));
+    find_top(changed(parameters, logits, context), count, candidates_);
+    return std::span<const Candidate>(candidates_);
+}
+
+/// The logits after step 1.
+std::span<const float> Sampler::changed(const Parameters& parameters, std::span<const float> logits,
+                                        const Context& context) {
+    if (context.logit_bias.empty() && context.allowed.empty() && !changes_logits(parameters))
+        return logits;
+    changed_.assign(logits.begin(), logits.end());
+    change(parameters, context);
+    return changed_;
 }
 
 /// Step 1, on `changed_`.

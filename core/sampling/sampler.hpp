@@ -47,7 +47,15 @@ public:
     Result<Choice> choose(const Parameters& parameters, std::span<const Candidate> candidates,
                           uint32_t position);
 
+    /// The `count` tokens that come first by all logits of a row after step 1 of parameters.hpp, whatever the
+    /// filters say; those that are impossible left out. Valid until the next call. Preconditions and errors:
+    /// as choose(), but nothing is left where every token is impossible.
+    Result<std::span<const Candidate>> rank(const Parameters& parameters, std::span<const float> logits,
+                                            uint32_t count, const Context& context);
+
 private:
+    std::span<const float> changed(const Parameters& parameters, std::span<const float> logits,
+                                   const Context& context);
     void change(const Parameters& parameters, const Context& context);
     void forbid_others(const Context& context);
     Candidate choose_from_candidates(const Parameters& parameters, uint32_t position);

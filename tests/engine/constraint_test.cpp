@@ -36,6 +36,9 @@ public:
         ++count_;
     }
     Result<bool> is_over() override { return count_ == most_; }
+    [[nodiscard]] std::shared_ptr<Constraint> fork() const override {
+        return std::make_shared<EveryThird>(*this);
+    }
 
     int asked = 0;
     bool is_kept = true;

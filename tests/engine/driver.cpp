@@ -25,8 +25,8 @@ void Driver::require(const Status& status) {
 
 engine::RequestId Driver::add(engine::Request request) {
     require(check(request, executor_.limits()));
+    told_[next_id_].resize(request.beams ? request.beams->answers : 1);
     scheduler_.add(next_id_, std::move(request), engine::Clock::now());
-    told_[next_id_];
     return next_id_++;
 }
 
@@ -76,7 +76,7 @@ void Driver::run() {
 
 void Driver::take_updates() {
     for (engine::Update& update : updates_) {
-        Told& told = told_.at(update.request);
+        Told& told = told_.at(update.request).at(update.answer);
         if (told.finished)
             throw std::runtime_error("an event came after the end");
         if (const auto* token = std::get_if<engine::TokenEvent>(&update.event)) {

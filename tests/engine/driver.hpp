@@ -38,7 +38,10 @@ public:
     /// As the engine does it, until every request has finished.
     void run();
 
-    [[nodiscard]] const Told& told(engine::RequestId id) const { return told_.at(id); }
+    /// `answer`: of a beam search.
+    [[nodiscard]] const Told& told(engine::RequestId id, std::size_t answer = 0) const {
+        return told_.at(id).at(answer);
+    }
     [[nodiscard]] const engine::Scheduler& scheduler() const { return scheduler_; }
     /// The batch that was started last.
     [[nodiscard]] const engine::Batch& batch() const { return batch_; }
@@ -54,7 +57,7 @@ private:
     engine::Updates updates_;
     engine::Batch batch_;
     std::deque<engine::Ticket> tickets_;
-    std::map<engine::RequestId, Told> told_;
+    std::map<engine::RequestId, std::vector<Told>> told_; ///< for each answer
     engine::RequestId next_id_ = 1;
 };
 

@@ -238,9 +238,9 @@ TEST_CASE("a sequence forks and truncates with its pages") {
     parent.pages = computed(cache, text);
     parent.computed = 10;
     parent.append(5);
-    Sequence child = parent.fork(2, cache);
+    Sequence child = parent.fork({.request = 2}, cache);
     child.truncate(6, cache);
-    CHECK(child.id == 2);
+    CHECK(child.id.request == 2);
     CHECK(child.computed == 6);
     CHECK(child.tokens == std::vector<TokenId>(text.tokens.begin(), text.tokens.begin() + 6));
     CHECK(child.pages.groups[0].size() == 2);

@@ -49,6 +49,20 @@ engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top)
 
 } // namespace
 
+std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
+                                std::span<const TokenId> generated) {
+    std::vector<FakePlace> places;
+    const auto store = [&](TokenId token, engine::RowKind kind) {
+        places.push_back(
+            {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
+    };
+    for (const TokenId token : request.prompt)
+        store(token, engine::RowKind::prompt);
+    for (const TokenId token : generated)
+        store(token, engine::RowKind::generation);
+    return logits_after(options, places);
+}
+
 Expected simulate(const FakeOptions& options, const engine::Request& request) {
     std::vector<FakePlace> places;
     const auto store = [&](TokenId token, engine::RowKind kind) {

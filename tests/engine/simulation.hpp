@@ -4,6 +4,7 @@
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace etna::test {
@@ -18,5 +19,9 @@ struct Expected {
 /// Continues a prompt one token at a time, alone, without pages, batches or slots: what every schedule must
 /// equal.
 Expected simulate(const FakeOptions& options, const engine::Request& request);
+
+/// What the model says after a request's prompt and `generated`.
+std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
+                                std::span<const TokenId> generated);
 
 } // namespace etna::test

@@ -1,0 +1,207 @@
+#include "core/engine/beam_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+
+Status check(const Beams& beams) {
+    const auto refused = [](std::string message) {
+        return Error{ErrorKind::invalid_argument, std::move(message)};
+    };
+    if (beams.width == 0 || beams.width > beams_max)
+        return refused(fmt::format("{} beams are wanted; 1 to {} can be had", beams.width, beams_max));
+    if (beams.answers == 0 || beams.answers > beams.width)
+        return refused(fmt::format("{} answers are wanted of {} beams", beams.answers, beams.width));
+    if (beams.groups == 0 || beams.width % beams.groups != 0)
+        return refused(
+            fmt::format("{} beams cannot be shared by {} groups of equal size", beams.width, beams.groups));
+    if (!(std::abs(beams.length_penalty) <= length_penalty_max))
+        return refused(fmt::format("length_penalty is {}, and must be {} to {}", beams.length_penalty,
+                                   -length_penalty_max, length_penalty_max));
+    if (!(beams.diversity_penalty >= 0 && beams.diversity_penalty <= diversity_penalty_max))
+        return refused(fmt::format("diversity_penalty is {}, and must be 0 to {}", beams.diversity_penalty,
+                                   diversity_penalty_max));
+    return {};
+}
+
+BeamSearch::BeamSearch(const Beams& beams, Bounds bounds)
+    : beams_(beams), bounds_(std::move(bounds)), groups_(beams.groups) {
+    for (Group& group : groups_)
+        group.live.emplace_back();
+}
+
+bool BeamSearch::is_end(TokenId token) const {
+    return std::find(bounds_.end_tokens.begin(), bounds_.end_tokens.end(), token) != bounds_.end_tokens.end();
+}
+
+/// All end tokens may stand in front of those that go on, and other groups may have taken the best of these.
+uint32_t BeamSearch::continuations() const {
+    const bool are_diverse = beams_.groups > 1 && beams_.diversity_penalty > 0;
+    return (are_diverse ? beams_.width : size()) + static_cast<uint32_t>(bounds_.end_tokens.size());
+}
+
+const std::vector<BeamSearch::Branch>& BeamSearch::advance(std::span<const Continuations> rows) {
+    branches_.clear();
+    taken_.clear();
+    ++length_;
+    for (Group& group : groups_) {
+        if (!group.is_done)
+            advance(group, rows);
+    }
+    if (length_ == bounds_.max_tokens) {
+        conclude();
+        branches_.clear();
+    }
+    return branches_;
+}
+
+/// What a group may go on with, the best first. Ties: the better hypothesis, then the smaller id.
+std::vector<BeamSearch::Ranked> BeamSearch::rank(const Group& group,
+                                                 std::span<const Continuations> rows) const {
+    std::vector<Ranked> ranked;
+    for (uint32_t from = 0; from < group.live.size(); ++from) {
+        const Hypothesis& hypothesis = group.live[from];
+        const Continuations& row = rows[hypothesis.number];
+        for (const Continuations::One& one : row.tokens) {
+            const auto taken = std::count(taken_.begin(), taken_.end(), one.token);
+            const double own = double{one.changed} - double{row.log_sum_exp};
+            ranked.push_back(
+                {.sum = hypothesis.sum + own - static_cast<double>(taken) * double{beams_.diversity_penalty},
+                 .from = from,
+                 .continuation = &one});
+        }
+    }
+    std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
+        if (a.sum != b.sum)
+            return a.sum > b.sum;
+        return a.from != b.from ? a.from < b.from : a.continuation->token < b.continuation->token;
+    });
+    return ranked;
+}
+
+void BeamSearch::advance(Group& group, std::span<const Continuations> rows) {
+    const std::vector<Ranked> ranked = rank(group, rows);
+    std::vector<const Ranked*> chosen;
+    for (std::size_t place = 0; place < ranked.size() && chosen.size() < size(); ++place) {
+        const Ranked& one = ranked[place];
+        if (!is_end(one.continuation->token)) {
+            chosen.push_back(&one);
+        } else if (place < size()) {
+            Hypothesis ended = group.live[one.from];
+            ended.sum = one.sum;
+            add_complete(group,
+                         {.hypothesis = ended, .end_token = one.continuation->token, .is_whole = true});
+        }
+    }
+    group.is_done = chosen.empty() || has_settled(group, chosen.front()->sum);
+    std::vector<Hypothesis> live;
+    for (const Ranked* one : chosen) {
+        taken_.push_back(one->continuation->token);
+        const Hypothesis& from = group.live[one->from];
+        if (!group.is_done)
+            live.push_back(go_on(from, *one, rows[from.number]));
+    }
+    group.live = std::move(live);
+}
+
+BeamSearch::Hypothesis BeamSearch::go_on(const Hypothesis& from, const Ranked& ranked,
+                                         const Continuations& row) {
+    branches_.push_back({.parent = from.number, .token = ranked.continuation->token});
+    nodes_.push_back({.event = {.token = ranked.continuation->token,
+                                .logit = ranked.continuation->logit,
+                                .log_sum_exp = row.log_sum_exp,
+                                .top = row.top},
+                      .parent = from.last});
+    return {.last = static_cast<uint32_t>(nodes_.size() - 1),
+            .number = static_cast<uint32_t>(branches_.size() - 1),
+            .sum = ranked.sum};
+}
+
+double BeamSearch::normalised(double sum, uint32_t length) const {
+    return sum / std::pow(static_cast<double>(length), double{beams_.length_penalty});
+}
+
+void BeamSearch::add_complete(Group& group, Complete complete) {
+    complete.score = normalised(complete.hypothesis.sum, length_);
+    const auto place =
+        std::upper_bound(group.complete.begin(), group.complete.end(), complete,
+                         [](const Complete& a, const Complete& b) { return a.score > b.score; });
+    group.complete.insert(place, std::move(complete));
+    group.complete.resize(std::min<std::size_t>(group.complete.size(), size()));
+}
+
+/// Whether what lives cannot, or is not to, become better than what is complete.
+bool BeamSearch::has_settled(const Group& group, double best) const {
+    if (group.complete.size() < size())
+        return false;
+    if (beams_.early_stopping == EarlyStopping::first)
+        return true;
+    const bool may_gain = beams_.early_stopping == EarlyStopping::never && beams_.length_penalty > 0;
+    return group.complete.back().score >= normalised(best, may_gain ? bounds_.max_tokens : length_);
+}
+
+void BeamSearch::complete(uint32_t number) {
+    for (Group& group : groups_) {
+        const auto found = std::find_if(group.live.begin(), group.live.end(),
+                                        [&](const Hypothesis& one) { return one.number == number; });
+        if (found == group.live.end())
+            continue;
+        add_complete(group, {.hypothesis = *found, .end_token = std::nullopt, .is_whole = true});
+        group.live.erase(found);
+        group.is_done = group.live.empty() || has_settled(group, group.live.front().sum);
+        if (group.is_done)
+            group.live.clear();
+        return;
+    }
+}
+
+void BeamSearch::conclude() {
+    for (Group& group : groups_) {
+        for (const Hypothesis& one : group.live) {
+            if (one.last != no_node)
+                add_complete(group, {.hypothesis = one, .end_token = std::nullopt, .is_whole = false});
+        }
+        group.live.clear();
+        group.is_done = true;
+    }
+}
+
+bool BeamSearch::lives(uint32_t number) const {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+        return std::any_of(group.live.begin(), group.live.end(),
+                           [&](const Hypothesis& one) { return one.number == number; });
+    });
+}
+
+bool BeamSearch::is_done() const {
+    return std::all_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.is_done; });
+}
+
+std::vector<BeamSearch::Answer> BeamSearch::best() const {
+    std::vector<const Complete*> all;
+    for (const Group& group : groups_) {
+        for (const Complete& one : group.complete)
+            all.push_back(&one);
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Complete* a, const Complete* b) { return a->score > b->score; });
+    all.resize(std::min<std::size_t>(all.size(), beams_.answers));
+    std::vector<Answer> answers;
+    for (const Complete* one : all) {
+        Answer& answer = answers.emplace_back();
+        for (uint32_t node = one->hypothesis.last; node != no_node; node = nodes_[node].parent)
+            answer.tokens.push_back(nodes_[node].event);
+        std::reverse(answer.tokens.begin(), answer.tokens.end());
+        answer.end_token = one->end_token;
+        answer.is_whole = one->is_whole;
+        answer.score = one->score;
+    }
+    return answers;
+}
+
+} // namespace etna::engine

@@ -1,0 +1,146 @@
+#include "core/engine/scheduler.hpp"
+#include "core/engine/wanted.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+// What the outputs of a batch do to the sequences, and how these end.
+namespace etna::engine {
+Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
+    if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
+        return Error{ErrorKind::internal,
+                     fmt::format("{} outputs for a step that wanted {}", outputs.rows.size(),
+                                 steps_.empty() ? 0 : steps_.front().size())};
+    }
+    const Step step = std::move(steps_.front());
+    steps_.pop_front();
+    for (std::size_t i = 0; i < step.size(); ++i) {
+        const Wanted& wanted = step[i];
+        if (wanted.slot)
+            free_slots_.push_back(*wanted.slot); // its readers, if any, have been submitted
+        const auto found = sequences_.find(wanted.sequence);
+        if (found == sequences_.end())
+            continue; // surplus: the request ended in between
+        Sequence& sequence = found->second;
+        const Status status = take_output(sequence, wanted.index, outputs.rows[i], updates, now);
+        if (status)
+            continue;
+        const bool is_own_fault = outputs.rows[i].error ||
+                                  status.error().kind == ErrorKind::invalid_argument ||
+                                  status.error().kind == ErrorKind::unsupported;
+        if (!is_own_fault)
+            return status;
+        fail(sequence, status.error(), updates, now); // the others go on
+    }
+    return {};
+}
+
+/// Errors: those of the row, of read_token() and of constraints. The sequence still exists then.
+Status Scheduler::take_output(Sequence& sequence, uint32_t index, const RowOutput& output, Updates& updates,
+                              Clock::time_point now) {
+    if (output.error)
+        return *output.error;
+    if (index + 1 < sequence.prompt_tokens) {
+        const TokenEvent score = read_score(output, sequence, index);
+        for (uint32_t answer = 0; answer < answers_of(sequence.id.request); ++answer)
+            tell(updates, sequence.id.request, answer, score);
+        return {};
+    }
+    if (!sequence.first_token)
+        sequence.first_token = now;
+    if (sequence.continuations > 0)
+        return answer_beam(sequence, output, index, updates, now);
+    ETNA_TRY(TokenEvent token, read_token(output, sequence, index, limits_, sampler_));
+    return accept(sequence, std::move(token), updates, now);
+}
+
+Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now) {
+    --sequence.unread;
+    const auto& end_tokens = sequence.end_tokens;
+    if (std::find(end_tokens.begin(), end_tokens.end(), token.token) != end_tokens.end()) {
+        Finished finished = describe_end(sequence, now);
+        finished.reason = FinishReason::stop;
+        finished.end_token = token.token;
+        end(sequence, std::move(finished), updates);
+        return {};
+    }
+    sequence.append(token.token);
+    const Result<bool> is_over = follow_constraint(sequence, token.token);
+    tell(updates, sequence.id.request, 0, std::move(token));
+    if (!is_over)
+        return is_over.error();
+    if (*is_over || sequence.length() == sequence.length_max)
+        end(sequence, *is_over ? FinishReason::stop : FinishReason::length, updates, now);
+    return {};
+}
+
+/// Whether the answer is whole with the token, and nothing may follow.
+Result<bool> Scheduler::follow_constraint(Sequence& sequence, TokenId token) {
+    if (sequence.constraint == nullptr)
+        return false;
+    sequence.constraint->accept(token);
+    return sequence.constraint->is_over();
+}
+
+void Scheduler::fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now) {
+    Finished finished = describe_end(sequence, now);
+    finished.reason = FinishReason::error;
+    finished.error = error;
+    end(sequence, std::move(finished), updates);
+}
+
+void Scheduler::cancel(RequestId id, Updates& updates, Clock::time_point now) {
+    const auto found = sequences_.lower_bound({.request = id});
+    if (found != sequences_.end() && found->first.request == id)
+        end(found->second, FinishReason::cancelled, updates, now);
+}
+
+void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, Updates& updates,
+                        Clock::time_point now) {
+    while (!sequences_.empty()) {
+        Sequence& sequence = sequences_.begin()->second;
+        Finished finished = describe_end(sequence, now);
+        finished.reason = reason;
+        finished.error = error;
+        end(sequence, std::move(finished), updates);
+    }
+}
+
+void Scheduler::end(Sequence& sequence, FinishReason reason, Updates& updates, Clock::time_point now) {
+    Finished finished = describe_end(sequence, now);
+    finished.reason = reason;
+    end(sequence, std::move(finished), updates);
+}
+
+void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
+    const RequestId request = sequence.id.request;
+    if (sequence.continuations > 0)
+        return end_beams(request, std::move(finished), updates);
+    retire(sequence, finished.error ? &*finished.error : nullptr);
+    tell(updates, request, 0, std::move(finished));
+}
+
+/// Gives all that a sequence holds back, and forgets it. `error`: what it ended with; null: nothing.
+void Scheduler::retire(Sequence& sequence, const Error* error) {
+    if (error != nullptr && error->kind == ErrorKind::internal) {
+        cache_.withdraw(sequence.pages); // what could not be computed must not be found again
+    } else {
+        cache_.publish_all(sequence.pages, sequence.content(),
+                           std::min(sequence.computed, sequence.length()));
+    }
+    cache_.release(sequence.pages);
+    std::erase(running_, &sequence);
+    std::erase(waiting_, &sequence);
+    sequences_.erase(SequenceId(sequence.id)); // a copy: the sequence goes with its key
+}
+
+void Scheduler::tell(Updates& updates, RequestId request, uint32_t answer, Event event) {
+    Update& update = updates.emplace_back();
+    update.request = request;
+    update.answer = answer;
+    update.event = std::move(event);
+}
+
+} // namespace etna::engine

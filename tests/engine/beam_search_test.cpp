@@ -1,0 +1,302 @@
+// Beam search through the scheduler, against a plain one that keeps every hypothesis as a list of tokens and
+// looks at the whole vocabulary each time.
+
+#include "core/engine/beam_search.hpp"
+#include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace etna::test {
+namespace {
+
+using engine::Beams;
+using engine::EarlyStopping;
+using engine::FinishReason;
+
+struct Plain {
+    std::vector<TokenId> tokens; ///< with the end token
+    double score = 0;
+    bool is_whole = false;
+};
+
+bool is_better(const Plain& a, const Plain& b) {
+    return a.score > b.score;
+}
+
+double log_sum(const std::vector<float>& logits) {
+    double sum = 0;
+    for (const float logit : logits)
+        sum += std::exp(double{logit});
+    return std::log(sum);
+}
+
+/// The tokens that a request's bias and constraint-free rules leave, with what they add to a sum.
+std::vector<double> gains(const FakeOptions& options, const engine::Request& request,
+                          const std::vector<TokenId>& generated) {
+    const std::vector<float> logits = logits_after(options, request, generated);
+    const double total = log_sum(logits);
+    std::vector<double> result;
+    for (TokenId token = 0; token < logits.size(); ++token) {
+        double gain = double{logits[token]} - total;
+        for (const sampling::LogitBias& one : request.logit_bias)
+            gain += one.token == token ? double{one.bias} : 0;
+        const auto& ends = request.end_tokens;
+        if (generated.size() < request.min_tokens && std::count(ends.begin(), ends.end(), token) > 0)
+            gain = -INFINITY;
+        result.push_back(gain);
+    }
+    return result;
+}
+
+/// One group's step of a plain beam search. `taken` counts the tokens of the groups before.
+struct PlainGroup {
+    std::vector<Plain> live = {Plain{}};
+    std::vector<Plain> complete;
+    bool is_done = false;
+
+    void add(Plain plain, double length_penalty, std::size_t size) {
+        plain.score /= std::pow(static_cast<double>(plain.tokens.size()), length_penalty);
+        complete.push_back(std::move(plain));
+        std::stable_sort(complete.begin(), complete.end(), is_better);
+        if (complete.size() > size)
+            complete.pop_back();
+    }
+
+    void step(const FakeOptions& options, const engine::Request& request, std::size_t size,
+              std::map<TokenId, int>& taken) {
+        const Beams& beams = *request.beams;
+        std::vector<Plain> all;
+        for (const Plain& hypothesis : live) {
+            const std::vector<double> gain = gains(options, request, hypothesis.tokens);
+            for (TokenId token = 0; token < gain.size(); ++token) {
+                if (std::isinf(gain[token]))
+                    continue;
+                Plain next = hypothesis;
+                next.tokens.push_back(token);
+                next.score += gain[token] - double{beams.diversity_penalty} * taken[token];
+                all.push_back(std::move(next));
+            }
+        }
+        std::stable_sort(all.begin(), all.end(), is_better);
+        std::vector<Plain> next;
+        for (std::size_t rank = 0; rank < all.size() && next.size() < size; ++rank) {
+            const auto& ends = request.end_tokens;
+            const bool is_end = std::count(ends.begin(), ends.end(), all[rank].tokens.back()) > 0;
+            if (is_end && rank < size) {
+                all[rank].is_whole = true;
+                add(all[rank], double{beams.length_penalty}, size);
+            }
+            if (!is_end)
+                next.push_back(all[rank]);
+        }
+        for (const Plain& one : next)
+            ++taken[one.tokens.back()];
+        live = std::move(next);
+        is_done = live.empty() || (complete.size() == size && is_settled(request));
+        if (is_done)
+            live.clear();
+    }
+
+    [[nodiscard]] bool is_settled(const engine::Request& request) const {
+        const Beams& beams = *request.beams;
+        if (beams.early_stopping == EarlyStopping::first)
+            return true;
+        double length = static_cast<double>(live.front().tokens.size());
+        if (beams.early_stopping == EarlyStopping::never && beams.length_penalty > 0)
+            length = *request.max_tokens;
+        return complete.back().score >= live.front().score / std::pow(length, double{beams.length_penalty});
+    }
+};
+
+std::vector<Plain> plain_search(const FakeOptions& options, const engine::Request& request) {
+    const Beams& beams = *request.beams;
+    const std::size_t size = beams.width / beams.groups;
+    std::vector<PlainGroup> groups(beams.groups);
+    for (uint32_t length = 0; length < request.max_tokens; ++length) {
+        std::map<TokenId, int> taken;
+        for (PlainGroup& group : groups) {
+            if (!group.is_done)
+                group.step(options, request, size, taken);
+        }
+    }
+    std::vector<Plain> all;
+    for (PlainGroup& group : groups) {
+        for (const Plain& cut : group.live)
+            group.add(cut, double{beams.length_penalty}, size);
+        all.insert(all.end(), group.complete.begin(), group.complete.end());
+    }
+    std::stable_sort(all.begin(), all.end(), is_better);
+    all.resize(beams.answers);
+    return all;
+}
+
+double sum_of(const Told& told) {
+    double sum = 0;
+    for (const engine::TokenEvent& event : told.tokens)
+        sum += double{event.logit} - double{event.log_sum_exp};
+    return sum;
+}
+
+void check_equal(const Driver& driver, engine::RequestId id, const FakeOptions& options,
+                 const engine::Request& request) {
+    const std::vector<Plain> expected = plain_search(options, request);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const Told& told = driver.told(id, i);
+        std::vector<TokenId> tokens = told.ids();
+        REQUIRE(told.finished);
+        CHECK(told.finished->completion_tokens == tokens.size());
+        CHECK(told.finished->prompt_tokens == request.prompt.size());
+        if (told.finished->end_token)
+            tokens.push_back(*told.finished->end_token);
+        CHECK(tokens == expected[i].tokens);
+        CHECK(told.finished->reason == (expected[i].is_whole ? FinishReason::stop : FinishReason::length));
+    }
+}
+
+using Random = std::mt19937;
+
+uint32_t pick(Random& random, uint32_t least, uint32_t most) {
+    return least + static_cast<uint32_t>(random() % (most - least + 1));
+}
+
+engine::Request random_search(Random& random, uint32_t vocabulary) {
+    engine::Request request;
+    for (uint32_t i = pick(random, 1, 20); i > 0; --i)
+        request.prompt.push_back(pick(random, 0, vocabulary - 1));
+    for (uint32_t i = pick(random, 0, 6); i > 0; --i)
+        request.end_tokens.push_back(pick(random, 0, vocabulary - 1));
+    std::sort(request.end_tokens.begin(), request.end_tokens.end());
+    request.end_tokens.erase(std::unique(request.end_tokens.begin(), request.end_tokens.end()),
+                             request.end_tokens.end());
+    request.max_tokens = pick(random, 1, 12);
+    if (pick(random, 0, 3) == 0)
+        request.min_tokens = pick(random, 1, 6);
+    if (pick(random, 0, 3) == 0)
+        request.logit_bias = {{pick(random, 0, vocabulary - 1), 3},
+                              {pick(random, 0, vocabulary - 1), -INFINITY}};
+    const uint32_t groups = pick(random, 1, 3);
+    const uint32_t width = groups * pick(random, 1, 3);
+    const std::vector<EarlyStopping> ways = {EarlyStopping::heuristic, EarlyStopping::first,
+                                             EarlyStopping::never};
+    request.beams = Beams{.width = width,
+                          .groups = groups,
+                          .answers = pick(random, 1, width),
+                          .diversity_penalty = static_cast<float>(pick(random, 0, 2)),
+                          .length_penalty = static_cast<float>(pick(random, 0, 4)) - 1,
+                          .early_stopping = ways[pick(random, 0, 2)]};
+    return request;
+}
+
+} // namespace
+
+TEST_CASE("a beam search gives what a plain one gives") {
+    FakeOptions options;
+    for (uint32_t seed = 0; seed < 300; ++seed) {
+        INFO("seed " << seed);
+        Random random(seed);
+        const engine::Request request = random_search(random, options.limits.vocabulary);
+        Driver driver(options);
+        const engine::RequestId id = driver.add(request);
+        driver.run();
+        check_equal(driver, id, options, request);
+    }
+}
+
+TEST_CASE("beam searches share pages, places and steps with others, and change nothing for them") {
+    for (uint32_t seed = 0; seed < 60; ++seed) {
+        INFO("seed " << seed);
+        Random random(seed);
+        FakeOptions options;
+        options.limits.sequences_max = pick(random, 1, 6);
+        options.limits.slots = options.limits.sequences_max * options.limits.in_flight_max;
+        for (engine::CacheGroup& group : options.limits.groups)
+            group.page_count = pick(random, 14, 30);
+        Driver driver(options);
+        std::map<engine::RequestId, engine::Request> requests;
+        for (uint32_t i = 0; i < 4; ++i) {
+            engine::Request request = random_search(random, options.limits.vocabulary);
+            if (i % 2 == 1)
+                request.beams.reset();
+            request.sampling.seed = i;
+            requests.emplace(driver.add(request), request);
+        }
+        driver.run();
+        for (const auto& [id, request] : requests) {
+            if (request.beams)
+                check_equal(driver, id, options, request);
+            else
+                CHECK(driver.told(id).ids() == simulate(options, request).tokens);
+        }
+        for (const engine::PagePool& pool : driver.scheduler().cache().pools())
+            CHECK(pool.available() == pool.page_count());
+    }
+}
+
+TEST_CASE("what a hypothesis tells is as likely as the model found it") {
+    const FakeOptions options;
+    engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 6};
+    request.top_candidates = 2;
+    request.beams = Beams{.width = 3, .answers = 3};
+    Driver driver(options);
+    const engine::RequestId id = driver.add(request);
+    driver.run();
+    const std::vector<Plain> expected = plain_search(options, request);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(sum_of(driver.told(id, i)) / 6 == Approx(expected[i].score).margin(1e-4));
+        for (const engine::TokenEvent& event : driver.told(id, i).tokens)
+            CHECK(event.top.size() == 2);
+    }
+}
+
+TEST_CASE("a beam search that is cancelled ends all its answers and gives everything back") {
+    FakeOptions options;
+    Driver driver(options);
+    engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 40};
+    request.beams = Beams{.width = 4, .answers = 2};
+    const engine::RequestId id = driver.add(request);
+    for (int i = 0; i < 6; ++i) {
+        driver.start_step();
+        driver.finish_step();
+    }
+    driver.cancel(id);
+    driver.run();
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(driver.told(id, i).finished->reason == FinishReason::cancelled);
+        CHECK(driver.told(id, i).tokens.empty());
+    }
+    for (const engine::PagePool& pool : driver.scheduler().cache().pools())
+        CHECK(pool.available() == pool.page_count());
+}
+
+TEST_CASE("a beam search that outgrows the memory tells the best it has") {
+    FakeOptions options;
+    for (engine::CacheGroup& group : options.limits.groups)
+        group.page_count = 4;
+    Driver driver(options);
+    engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 60};
+    request.beams = Beams{.width = 2, .answers = 2};
+    const engine::RequestId id = driver.add(request);
+    driver.run();
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(driver.told(id, i).finished->reason == FinishReason::length);
+        CHECK(driver.told(id, i).tokens.size() > 4);
+    }
+}
+
+TEST_CASE("parameters of a beam search are checked") {
+    CHECK(check(Beams{}));
+    CHECK_FALSE(check(Beams{.width = 0}));
+    CHECK_FALSE(check(Beams{.width = engine::beams_max + 1}));
+    CHECK_FALSE(check(Beams{.width = 4, .groups = 3}));
+    CHECK_FALSE(check(Beams{.width = 2, .answers = 3}));
+    CHECK_FALSE(check(Beams{.width = 2, .length_penalty = INFINITY}));
+    CHECK_FALSE(check(Beams{.width = 2, .diversity_penalty = -1}));
+}
+
+} // namespace etna::test
