@@ -122,8 +122,9 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
     limits.rows_max = sizes.rows_max > 0 ? sizes.rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
     limits.sequences_max = sizes.sequences_max;
-    limits.slots = sizes.sequences_max * limits.in_flight_max;
     limits.wanted_max = std::min(limits.rows_max, wanted_rows_max);
+    // One for each row of every batch: those of drafts take one each, beside the sequences' own.
+    limits.slots = (sizes.sequences_max + limits.wanted_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
     return limits;
 }

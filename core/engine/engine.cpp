@@ -19,11 +19,14 @@ HashKey random_key() {
 } // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executor,
-                                               const EngineOptions& options) {
+                                               const EngineOptions& options,
+                                               std::unique_ptr<Executor> draft) {
     ETNA_CHECK(check(executor->limits()));
+    if (draft != nullptr)
+        ETNA_CHECK(check(draft->limits()));
     if (options.queue_max == 0)
         return Error{ErrorKind::invalid_argument, "queue_max is 0", "let at least one request wait"};
-    auto loop = std::make_unique<Loop>(std::move(executor), options, random_key());
+    auto loop = std::make_unique<Loop>(std::move(executor), std::move(draft), options, random_key());
     return std::unique_ptr<Engine>(new Engine(std::move(loop)));
 }
 

@@ -30,10 +30,11 @@ struct EngineLoad {
 /// text.
 class Engine {
 public:
-    /// Takes the executor over and starts the thread. Errors: invalid_argument (the executor's limits
-    /// contradict themselves).
+    /// Takes the executor over, and that of a draft model of the same vocabulary, or null, and starts the
+    /// thread. Errors: invalid_argument (an executor's limits contradict themselves).
     static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
-                                                  const EngineOptions& options = {});
+                                                  const EngineOptions& options = {},
+                                                  std::unique_ptr<Executor> draft = nullptr);
 
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;

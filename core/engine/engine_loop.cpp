@@ -22,11 +22,19 @@ EngineLoad load_of(const Scheduler& scheduler) {
     return load;
 }
 
+double milliseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 } // namespace
 
-Engine::Loop::Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key)
+Engine::Loop::Loop(std::unique_ptr<Executor> executor, std::unique_ptr<Executor> draft,
+                   const EngineOptions& options, const HashKey& hash_key)
     : executor_(std::move(executor)), limits_(executor_->limits()), queue_max_(options.queue_max),
       scheduler_(limits_, {.hash_key = hash_key, .model_salt = options.model_salt}),
+      draft_model_(draft == nullptr ? nullptr
+                                    : std::make_unique<DraftModel>(std::move(draft),
+                                                                   SchedulerOptions{.hash_key = hash_key})),
       noted_(load_of(scheduler_)), thread_([this] { run(); }) {}
 
 Engine::Loop::~Loop() {
@@ -126,8 +134,25 @@ Status Engine::Loop::step() {
     return tickets_.empty() ? Status() : read_outputs();
 }
 
+/// A draft model that fails is given up: the answers do not depend on it.
+void Engine::Loop::draft() {
+    const std::vector<DraftWish> wishes = scheduler_.draft();
+    if (wishes.empty() || draft_model_ == nullptr)
+        return;
+    const Clock::time_point start = Clock::now();
+    auto drafts = draft_model_->draft(wishes);
+    if (!drafts)
+        return draft_model_.reset();
+    uint32_t tokens = 0;
+    for (const auto& one : *drafts)
+        tokens += static_cast<uint32_t>(one.size());
+    draft_meter_.note_drafts(tokens, milliseconds_since(start));
+    scheduler_.take_drafts(wishes, std::move(drafts).value());
+}
+
 /// Whether a batch was started.
 Result<bool> Engine::Loop::submit_batch() {
+    draft();
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
     const bool is_stuck = batch.rows.empty() && updates_.empty() && tickets_.empty() && !scheduler_.is_idle();
     deliver();
@@ -140,11 +165,22 @@ Result<bool> Engine::Loop::submit_batch() {
     if (batch.rows.empty())
         return false;
     ETNA_TRY(const Ticket ticket, executor_->submit(batch));
-    tickets_.push_back(ticket);
+    tickets_.push_back(unread_of(batch, ticket));
     scheduler_.prepare_constraints();
     const std::scoped_lock lock(bell_->mutex);
     noted_ = load_of(scheduler_);
     return true;
+}
+
+Engine::Loop::Unread Engine::Loop::unread_of(const Batch& batch, Ticket ticket) {
+    Unread unread = {.ticket = ticket, .submitted = Clock::now()};
+    const bool has_prompts = std::any_of(batch.rows.begin(), batch.rows.end(),
+                                         [](const Row& row) { return row.kind == RowKind::prompt; });
+    if (has_prompts)
+        return unread;
+    unread.rows = static_cast<uint32_t>(batch.rows.size());
+    unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
+    return unread;
 }
 
 EngineLoad Engine::Loop::load() {
@@ -155,9 +191,13 @@ EngineLoad Engine::Loop::load() {
 }
 
 Status Engine::Loop::read_outputs() {
-    const Ticket ticket = tickets_.front();
+    const Unread unread = tickets_.front();
     tickets_.pop_front();
-    ETNA_TRY(const Outputs outputs, executor_->wait(ticket));
+    ETNA_TRY(const Outputs outputs, executor_->wait(unread.ticket));
+    // A batch begins when it was submitted, or when the one before it was done.
+    draft_meter_.note_step(unread.rows, unread.drafts, milliseconds_since(std::max(unread.submitted, read_)));
+    read_ = Clock::now();
+    scheduler_.set_costs(draft_meter_.costs());
     Status status = scheduler_.publish(outputs, updates_, Clock::now());
     deliver();
     return status;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "core/engine/channel.hpp"
+#include "core/engine/draft_meter.hpp"
+#include "core/engine/draft_model.hpp"
 #include "core/engine/engine.hpp"
 #include "core/engine/scheduler.hpp"
 
@@ -20,7 +22,9 @@ namespace etna::engine {
 /// channels in `channels_` belong to the thread; the inbox is guarded by the bell's mutex.
 class Engine::Loop {
 public:
-    Loop(std::unique_ptr<Executor> executor, const EngineOptions& options, const HashKey& hash_key);
+    /// `draft`: null for none.
+    Loop(std::unique_ptr<Executor> executor, std::unique_ptr<Executor> draft, const EngineOptions& options,
+         const HashKey& hash_key);
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
     ~Loop();
@@ -39,11 +43,21 @@ private:
         Clock::time_point submitted;
     };
 
+    /// A batch that was started.
+    struct Unread {
+        Ticket ticket;
+        uint32_t rows = 0;   ///< that tell a token; 0 where prompts are among them
+        uint32_t drafts = 0; ///< of these, behind drafts
+        Clock::time_point submitted;
+    };
+
     void run();
     Status work();
     bool take_submissions();
     Status step();
+    void draft();
     Result<bool> submit_batch();
+    static Unread unread_of(const Batch& batch, Ticket ticket);
     Status read_outputs();
     void follow_readers();
     void deliver();
@@ -53,9 +67,12 @@ private:
     const Limits limits_;
     const uint32_t queue_max_;
     Scheduler scheduler_;
+    std::unique_ptr<DraftModel> draft_model_; ///< null: none, or it has failed
+    DraftMeter draft_meter_;
     std::map<RequestId, Channels> channels_;
-    std::deque<Ticket> tickets_;     ///< unread, oldest first
+    std::deque<Unread> tickets_;     ///< oldest first
     Updates updates_;                ///< to be delivered
+    Clock::time_point read_;         ///< when the last batch was
     bool waits_for_readers_ = false; ///< nothing can run before one of them reads or leaves
 
     const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();

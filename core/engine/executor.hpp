@@ -26,7 +26,8 @@ struct Limits {
     uint32_t context_tokens = 0; ///< longest sequence
     uint32_t rows_max = 0;       ///< rows in one batch
     uint32_t sequences_max = 0;  ///< sequences in one batch
-    uint32_t slots = 0;          ///< slots for sampled ids; in_flight_max * sequences_max never stalls
+    uint32_t slots = 0; ///< slots for sampled ids; in_flight_max * sequences_max never stalls, and more than
+                        ///< that is for drafts
     uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
     uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves plain parameters with 1 <=
                                  ///< top_k <= candidates_max, or temperature 0

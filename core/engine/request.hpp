@@ -5,6 +5,7 @@
 #include "core/engine/batch.hpp"
 #include "core/engine/beams.hpp"
 #include "core/engine/constraint.hpp"
+#include "core/engine/speculation.hpp"
 #include "core/sampling/breakers.hpp"
 #include "core/sampling/candidate.hpp"
 #include "core/sampling/logit_bias.hpp"
@@ -43,6 +44,9 @@ struct Request {
     uint32_t unread_max = 0;
     /// A beam search instead of sampling: `Beams::answers` streams, and all that they tell comes at the end.
     std::optional<Beams> beams = {};
+    /// Guess ahead; without effect on beams and on what is told. Its steps are not begun ahead of their
+    /// results.
+    std::optional<Speculation> speculation = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
 };
 
@@ -82,6 +86,8 @@ struct Finished {
     uint32_t completion_tokens = 0; ///< generated; the end token is not counted
     uint32_t cached_tokens =
         0; ///< leading prompt tokens that were not computed because their pages were cached
+    uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so; see Request::speculation
+    uint32_t rejected_drafts = 0; ///< that were drafted and did not
     Timings timings;
 };
 

@@ -36,6 +36,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     batch_.sequences.clear();
     batch_.rows.clear();
     Step step;
+    spare_rows_ = std::min(limits_.rows_max, limits_.wanted_max) - static_cast<uint32_t>(running_.size());
     schedule_generation(step, updates, now);
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -59,7 +60,10 @@ bool Scheduler::samples_on_device(const Sequence& sequence) const {
 /// Whether the next row has an input, a place for its output, and a use.
 bool Scheduler::can_generate(const Sequence& sequence) const {
     const uint32_t index = sequence.computed;
-    const bool has_input = index < sequence.length() || (index < sequence.expected_length() && sequence.slot);
+    const bool is_known = index < sequence.length();
+    const bool has_input = is_known || (index < sequence.expected_length() && sequence.slot);
+    if (!is_known && sequence.drafting && sequence.drafting->gain.length() > 0)
+        return false; // what it is continues the text that is drafted from
     const bool has_output = !samples_on_device(sequence) || !free_slots_.empty();
     return has_input && has_output && index + 1 < sequence.length_max;
 }
@@ -71,7 +75,9 @@ void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_po
             continue;
         if (!find_page(sequence, updates, now))
             return; // the youngest itself had to yield; nobody comes after it
+        reserve_drafts(sequence);
         append_rows(sequence, 1, step);
+        append_drafts(sequence, step);
     }
 }
 
@@ -217,7 +223,7 @@ void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
     row.want = Want::logits;
     row.candidates = std::min(sequence.top_candidates, limits_.vocabulary);
     sequence.unscored = row.index + 1;
-    step.push_back({.sequence = sequence.id, .index = row.index, .slot = std::nullopt});
+    step.push_back({.sequence = sequence.id, .index = row.index});
 }
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {

@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
 #include "core/engine/beam_search.hpp"
+#include "core/engine/draft_wish.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
@@ -61,6 +62,16 @@ public:
     /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits).
     void add(RequestId id, Request request, Clock::time_point now);
 
+    /// Drafts what can be drafted without a model for the next batch, and returns who wants drafts of one;
+    /// their contents hold until the next call of anything.
+    std::vector<DraftWish> draft();
+
+    /// Hands over what the draft model made of draft()'s wishes, in order.
+    void take_drafts(std::span<const DraftWish> wishes, std::vector<std::vector<TokenId>> drafts);
+
+    /// What drafts cost from now on, as measured.
+    void set_costs(const DraftCosts& costs) { draft_costs_ = costs; }
+
     /// The next batch; without rows when nothing can run before outputs are published. Valid until the next
     /// call.
     const Batch& schedule(Updates& updates, Clock::time_point now);
@@ -102,7 +113,8 @@ private:
     struct Wanted {
         SequenceId sequence;
         uint32_t index = 0;
-        std::optional<uint32_t> slot;
+        std::optional<uint32_t> slot = {};
+        std::optional<TokenId> draft = {}; ///< what the row took for the token before, if that was not known
     };
     using Step = std::vector<Wanted>;
 
@@ -125,10 +137,15 @@ private:
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
     [[nodiscard]] uint32_t known_rows(const Sequence& sequence, const Step& step) const;
     void want_output(Sequence& sequence, Row& row, Step& step);
+    void append_drafts(Sequence& sequence, Step& step);
+    [[nodiscard]] uint32_t drafts_that_fit(const Sequence& sequence) const;
+    void reserve_drafts(Sequence& sequence);
+    [[nodiscard]] bool can_draft(const Sequence& sequence) const;
+    void settle_drafts(const Step& step, std::size_t last);
     void want_score(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
     bool preempt_held();
-    Status take_output(Sequence& sequence, uint32_t index, const RowOutput& output, Updates& updates,
+    Status take_output(Sequence& sequence, const Wanted& wanted, const RowOutput& output, Updates& updates,
                        Clock::time_point now);
     Status accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
     static Result<bool> follow_constraint(Sequence& sequence, TokenId token);
@@ -165,6 +182,8 @@ private:
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first
     Batch batch_;
+    uint32_t spare_rows_ = 0; ///< of the batch being made, that drafts may take
+    DraftCosts draft_costs_;
     sampling::Sampler sampler_; ///< for what the device does not draw
 };
 

@@ -28,7 +28,8 @@ Status verify_sequence(const Sequence& sequence, bool is_running) {
         return broken(sequence, "holds pages or runs where it should not, or the reverse");
     if (sequence.kinds.size() != sequence.tokens.size())
         return broken(sequence, "has lost count of its kinds of rows");
-    if (sequence.computed > sequence.expected_length() || sequence.length() >= sequence.length_max)
+    if (sequence.computed > sequence.expected_length() + sequence.drafts_in_flight() ||
+        sequence.length() >= sequence.length_max)
         return broken(sequence, "went past its end");
     return {};
 }
@@ -68,6 +69,8 @@ Status check(const Request& request, const Limits& limits) {
     }
     if (request.beams)
         ETNA_CHECK(check(*request.beams));
+    if (request.speculation)
+        ETNA_CHECK(check(*request.speculation, limits.vocabulary));
     ETNA_CHECK(sampling::check(request.logit_bias, limits.vocabulary));
     return sampling::check(request.sampling);
 }

@@ -8,6 +8,15 @@
 
 // What the outputs of a batch do to the sequences, and how these end.
 namespace etna::engine {
+namespace {
+
+/// Whether a row took a token that was drafted for one that came otherwise, or not at all.
+bool is_rejected(const Sequence& sequence, uint32_t index, const std::optional<TokenId>& draft) {
+    return draft && (index >= sequence.length() || sequence.tokens[index] != *draft);
+}
+
+} // namespace
+
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
     if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
         return Error{ErrorKind::internal,
@@ -24,7 +33,12 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
         if (found == sequences_.end())
             continue; // surplus: the request ended in between
         Sequence& sequence = found->second;
-        const Status status = take_output(sequence, wanted.index, outputs.rows[i], updates, now);
+        if (is_rejected(sequence, wanted.index, wanted.draft)) {
+            settle_drafts(step, i);
+            continue;
+        }
+        const Status status = take_output(sequence, wanted, outputs.rows[i], updates, now);
+        settle_drafts(step, i);
         if (status)
             continue;
         const bool is_own_fault = outputs.rows[i].error ||
@@ -38,8 +52,9 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
 }
 
 /// Errors: those of the row, of read_token() and of constraints. The sequence still exists then.
-Status Scheduler::take_output(Sequence& sequence, uint32_t index, const RowOutput& output, Updates& updates,
-                              Clock::time_point now) {
+Status Scheduler::take_output(Sequence& sequence, const Wanted& wanted, const RowOutput& output,
+                              Updates& updates, Clock::time_point now) {
+    const uint32_t index = wanted.index;
     if (output.error)
         return *output.error;
     if (index + 1 < sequence.prompt_tokens) {
@@ -52,12 +67,17 @@ Status Scheduler::take_output(Sequence& sequence, uint32_t index, const RowOutpu
         sequence.first_token = now;
     if (sequence.continuations > 0)
         return answer_beam(sequence, output, index, updates, now);
+    if (wanted.draft) {
+        ++sequence.drafting->accepted;
+        ++sequence.drafting->step_accepted;
+        --sequence.drafting->rejected;
+    }
     ETNA_TRY(TokenEvent token, read_token(output, sequence, index, limits_, sampler_));
+    sequence.unread -= wanted.draft ? 0 : 1;
     return accept(sequence, std::move(token), updates, now);
 }
 
 Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now) {
-    --sequence.unread;
     const auto& end_tokens = sequence.end_tokens;
     if (std::find(end_tokens.begin(), end_tokens.end(), token.token) != end_tokens.end()) {
         Finished finished = describe_end(sequence, now);

@@ -18,6 +18,7 @@ Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
     copy.id = new_id;
     copy.pages = cache.fork(pages);
     copy.slot.reset();
+    copy.drafting.reset();
     if (constraint != nullptr)
         copy.constraint = constraint->fork();
     return copy;
@@ -54,6 +55,14 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     }
     sequence.prompt_tokens = sequence.length();
     sequence.unscored = request.score_prompt ? 0 : sequence.prompt_tokens - 1;
+    if (request.speculation && !request.beams) {
+        const Speculation& wish = *request.speculation;
+        sequence.drafting = std::make_shared<Drafting>(
+            Drafting{.wish = wish,
+                     .gain = DraftGain(wish.tokens_max),
+                     .lookup = DraftLookup(wish.lookup_ngram_max, wish.prediction)});
+    }
+    sequence.cache_salt = request.cache_salt;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
     sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);
     sequence.submitted = now;
@@ -66,6 +75,10 @@ Finished describe_end(const Sequence& sequence, Clock::time_point now) {
     finished.prompt_tokens = sequence.prompt_tokens;
     finished.completion_tokens = sequence.length() - sequence.prompt_tokens;
     finished.cached_tokens = sequence.cached_tokens;
+    if (sequence.drafting != nullptr) {
+        finished.accepted_drafts = sequence.drafting->accepted;
+        finished.rejected_drafts = sequence.drafting->rejected;
+    }
     const Clock::time_point admitted = sequence.admitted.value_or(now);
     const Clock::time_point first_token = sequence.first_token.value_or(now);
     finished.timings.queue_ms = Milliseconds(admitted - sequence.submitted).count();

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "core/engine/draft_gain.hpp"
+#include "core/engine/draft_lookup.hpp"
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,12 +40,26 @@ enum class Pace : uint8_t {
     hold, ///< it keeps its pages, unless others need them
 };
 
+/// The drafts of one sequence.
+struct Drafting {
+    Speculation wish;
+    DraftGain gain;
+    DraftLookup lookup;
+    std::vector<TokenId> drafts = {}; ///< for the next step
+    bool by_model = false;            ///< `drafts` are the draft model's
+    uint32_t in_flight = 0;           ///< that are being verified
+    uint32_t step_accepted = 0;       ///< of these
+    uint32_t accepted = 0;            ///< of all
+    uint32_t rejected = 0;
+};
+
 /// One request on its way: what is known of it, and how far it is computed.
 ///
 ///     0 ........ computed ........ tokens.size() ........ expected_length()
 ///     rows were scheduled | known, to be computed | sampled by the device, not read yet
 ///
-/// A row whose token is not read yet takes it from `slot`, so `computed` may pass tokens.size().
+/// A row whose token is not read yet takes it from `slot`, so `computed` may pass tokens.size(). Rows of
+/// drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
     std::vector<TokenId> tokens; ///< prompt, then what was generated and read
@@ -61,11 +78,13 @@ struct Sequence {
     std::vector<sampling::LogitBias> early_bias; ///< instead, for the first `min_tokens`: bans end tokens
     sampling::Breakers dry_breakers;
     std::shared_ptr<Constraint> constraint; ///< null: none
+    std::shared_ptr<Drafting> drafting;     ///< null: none; no other sequence's
     uint32_t top_candidates = 0;
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;
     uint32_t unscored = 0; ///< first place whose row is still to tell how likely the prompt's next token was
     uint32_t cached_tokens = 0;
+    uint64_t cache_salt = 0;
     uint32_t min_tokens = 0;
     uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
 
@@ -75,6 +94,7 @@ struct Sequence {
 
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
     [[nodiscard]] uint32_t expected_length() const { return length() + unread; }
+    [[nodiscard]] uint32_t drafts_in_flight() const { return drafting ? drafting->in_flight : 0; }
     [[nodiscard]] Content content() const { return {tokens, kinds}; }
     [[nodiscard]] RowKind kind(uint32_t index) const {
         return index < kinds.size() ? kinds[index] : RowKind::generation;

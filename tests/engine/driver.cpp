@@ -13,9 +13,22 @@ std::vector<TokenId> Told::ids() const {
     return result;
 }
 
-Driver::Driver(FakeOptions options)
+Driver::Driver(FakeOptions options, std::optional<FakeOptions> draft)
     : executor_(std::move(options)), scheduler_(executor_.limits(), {.hash_key = {1, 2}, .model_salt = 3}) {
     require(check(executor_.limits()));
+    if (draft)
+        draft_model_.emplace(std::make_unique<FakeExecutor>(std::move(*draft)),
+                             engine::SchedulerOptions{.hash_key = {4, 5}});
+}
+
+void Driver::draft() {
+    const std::vector<engine::DraftWish> wishes = scheduler_.draft();
+    if (wishes.empty() || !draft_model_)
+        return;
+    auto drafts = draft_model_->draft(wishes);
+    if (!drafts)
+        throw std::runtime_error(drafts.error().message);
+    scheduler_.take_drafts(wishes, std::move(drafts).value());
 }
 
 void Driver::require(const Status& status) {
@@ -38,6 +51,7 @@ void Driver::cancel(engine::RequestId id) {
 bool Driver::start_step() {
     if (tickets_.size() >= executor_.limits().in_flight_max)
         return false;
+    draft();
     batch_ = scheduler_.schedule(updates_, engine::Clock::now());
     const bool was_told = !updates_.empty();
     take_updates();
@@ -50,6 +64,8 @@ bool Driver::start_step() {
     if (!ticket)
         throw std::runtime_error(ticket.error().message);
     tickets_.push_back(*ticket);
+    rows_ += batch_.rows.size();
+    ++steps_;
     return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/engine/draft_model.hpp"
 #include "core/engine/scheduler.hpp"
 #include "tests/support/fake_executor.hpp"
 
@@ -25,7 +26,8 @@ struct Told {
 /// broken invariant and event after the end throws std::runtime_error, which fails the test.
 class Driver {
 public:
-    explicit Driver(FakeOptions options);
+    /// `draft`: what the draft model's executor does; empty: there is no draft model.
+    explicit Driver(FakeOptions options, std::optional<FakeOptions> draft = std::nullopt);
 
     engine::RequestId add(engine::Request request);
     void cancel(engine::RequestId id);
@@ -45,15 +47,22 @@ public:
     [[nodiscard]] const engine::Scheduler& scheduler() const { return scheduler_; }
     /// The batch that was started last.
     [[nodiscard]] const engine::Batch& batch() const { return batch_; }
+    /// Rows of all batches so far.
+    [[nodiscard]] uint64_t rows() const { return rows_; }
+    [[nodiscard]] uint64_t steps() const { return steps_; }
     [[nodiscard]] bool is_idle() const { return scheduler_.is_idle() && tickets_.empty(); }
     [[nodiscard]] std::size_t unread() const { return tickets_.size(); }
 
 private:
+    void draft();
     void take_updates();
     static void require(const Status& status);
 
     FakeExecutor executor_;
     engine::Scheduler scheduler_;
+    std::optional<engine::DraftModel> draft_model_;
+    uint64_t rows_ = 0;
+    uint64_t steps_ = 0;
     engine::Updates updates_;
     engine::Batch batch_;
     std::deque<engine::Ticket> tickets_;

@@ -1,0 +1,129 @@
+#include "core/engine/scheduler.hpp"
+#include "core/engine/wanted.hpp"
+
+#include <algorithm>
+#include <utility>
+
+// Drafts: rows for tokens that are not known yet, behind the row that tells the first of them.
+namespace etna::engine {
+
+/// Whether all of a sequence's tokens are known and one more may come after the next.
+bool Scheduler::can_draft(const Sequence& sequence) const {
+    return sequence.drafting != nullptr && sequence.state == SequenceState::decode &&
+           sequence.pace == Pace::go_on && sequence.unread == 0 &&
+           sequence.computed + 1 == sequence.length() && sequence.length() + 1 < sequence.length_max;
+}
+
+std::vector<DraftWish> Scheduler::draft() {
+    std::vector<DraftWish> wishes;
+    for (Sequence* sequence : running_) {
+        if (!can_draft(*sequence))
+            continue;
+        Drafting& drafting = *sequence->drafting;
+        const uint32_t most = std::min(drafting.gain.length(), sequence->length_max - sequence->length() - 1);
+        drafting.drafts.clear();
+        if (most == 0)
+            continue;
+        drafting.by_model = false;
+        drafting.drafts = drafting.lookup.draft(sequence->tokens, sequence->prompt_tokens, most);
+        if (!drafting.drafts.empty() || !drafting.wish.uses_model)
+            continue;
+        wishes.push_back({.request = sequence->id.request,
+                          .content = sequence->content(),
+                          .sampling = sequence->sampling,
+                          .cache_salt = sequence->cache_salt,
+                          .most = most,
+                          .confidence_min = drafting.wish.confidence_min});
+    }
+    return wishes;
+}
+
+void Scheduler::take_drafts(std::span<const DraftWish> wishes, std::vector<std::vector<TokenId>> drafts) {
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+        const auto found = sequences_.find({.request = wishes[i].request});
+        if (found == sequences_.end())
+            continue;
+        const auto foreign = std::find_if(drafts[i].begin(), drafts[i].end(),
+                                          [&](TokenId token) { return token >= limits_.vocabulary; });
+        drafts[i].erase(foreign, drafts[i].end()); // of a vocabulary that is padded further
+        found->second.drafting->drafts = std::move(drafts[i]);
+        found->second.drafting->by_model = true;
+    }
+}
+
+/// How many of a sequence's drafts have a place in the batch, behind its own row.
+uint32_t Scheduler::drafts_that_fit(const Sequence& sequence) const {
+    auto count = static_cast<uint32_t>(sequence.drafting->drafts.size());
+    count = std::min(count, spare_rows_);
+    // A row may leave its draw in a slot, and so may the own row of every sequence.
+    const std::size_t slots = free_slots_.size() - std::min(free_slots_.size(), running_.size());
+    return std::min(count, static_cast<uint32_t>(slots));
+}
+
+/// Finds pages for the drafts, but takes none from others; without pages there are no drafts.
+void Scheduler::reserve_drafts(Sequence& sequence) {
+    if (sequence.drafting == nullptr)
+        return;
+    if (!can_draft(sequence))
+        return sequence.drafting->drafts.clear();
+    std::vector<TokenId>& drafts = sequence.drafting->drafts;
+    drafts.resize(drafts_that_fit(sequence));
+    const auto spare = static_cast<uint32_t>(running_.size());
+    const uint32_t first = sequence.computed + 1;
+    if (!drafts.empty() &&
+        !cache_.reserve(sequence.pages, first, first + static_cast<uint32_t>(drafts.size()), spare,
+                        batch_.copies))
+        drafts.clear();
+}
+
+void Scheduler::append_drafts(Sequence& sequence, Step& step) {
+    if (sequence.drafting == nullptr)
+        return;
+    Drafting& drafting = *sequence.drafting;
+    if (drafting.drafts.empty())
+        return drafting.gain.skip();
+    for (const TokenId draft : drafting.drafts) {
+        const uint32_t index = sequence.computed++;
+        const Wish wish = wish_of(sequence, index, limits_);
+        Row& row = batch_.rows.emplace_back();
+        row.kind = RowKind::generation;
+        row.want = wish.want;
+        row.value = draft;
+        row.sequence = static_cast<uint32_t>(batch_.sequences.size() - 1);
+        row.index = index;
+        row.position.fill(index);
+        row.candidates = wish.candidates;
+        std::optional<uint32_t> slot;
+        if (row.want == Want::sampled) {
+            slot = free_slots_.back();
+            free_slots_.pop_back();
+            row.sampling = sequence.sampling;
+            row.output_slot = *slot;
+        }
+        step.push_back({.sequence = sequence.id, .index = index, .slot = slot, .draft = draft});
+    }
+    const auto count = static_cast<uint32_t>(drafting.drafts.size());
+    spare_rows_ -= count;
+    drafting.drafts.clear();
+    drafting.in_flight = count;
+    drafting.step_accepted = 0;
+    drafting.rejected += count; // until they are accepted
+    sequence.slot.reset();      // what comes next is known when all of it is read
+}
+
+/// After the last row of a sequence's drafts: what was computed behind the first that differs is worthless.
+void Scheduler::settle_drafts(const Step& step, std::size_t last) {
+    const Wanted& wanted = step[last];
+    if (!wanted.draft || (last + 1 < step.size() && step[last + 1].sequence == wanted.sequence))
+        return;
+    const auto found = sequences_.find(wanted.sequence);
+    if (found == sequences_.end())
+        return;
+    Sequence& sequence = found->second;
+    Drafting& drafting = *sequence.drafting;
+    drafting.gain.note(drafting.in_flight, drafting.step_accepted, drafting.by_model, draft_costs_);
+    drafting.in_flight = 0;
+    sequence.computed = std::min(sequence.computed, sequence.length() - 1);
+}
+
+} // namespace etna::engine

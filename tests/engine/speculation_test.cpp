@@ -1,0 +1,277 @@
+// Speculation: whatever is drafted, the answer is that of plain decoding.
+
+#include "core/engine/engine.hpp"
+#include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace etna::test {
+namespace {
+
+using engine::Finished;
+using engine::FinishReason;
+using engine::Speculation;
+using Random = std::mt19937;
+
+uint32_t pick(Random& random, uint32_t least, uint32_t most) {
+    return least + static_cast<uint32_t>(random() % (most - least + 1));
+}
+
+/// A text that goes round, so that looking it up helps.
+std::vector<FakeScript> round_scripts() {
+    FakeScript script;
+    for (TokenId i = 0; i < 60; ++i)
+        script.continuation.push_back(10 + i % 6);
+    return {script};
+}
+
+engine::Request random_request(Random& random, uint32_t vocabulary) {
+    engine::Request request;
+    for (uint32_t i = pick(random, 1, 20); i > 0; --i)
+        request.prompt.push_back(pick(random, 0, vocabulary - 1));
+    request.max_tokens = pick(random, 1, 40);
+    request.end_tokens = {pick(random, 0, vocabulary - 1)};
+    request.sampling = {
+        .temperature = pick(random, 0, 1) == 0 ? 0.0F : 1.0F, .top_k = 20, .top_p = 1, .min_p = 0};
+    request.sampling.seed = pick(random, 0, 1000);
+    if (pick(random, 0, 2) == 0)
+        request.sampling.repetition_penalty = 1.2F;
+    if (pick(random, 0, 3) == 0)
+        request.sampling.top_k = 0;
+    if (pick(random, 0, 3) == 0)
+        request.min_tokens = pick(random, 1, 10);
+    if (pick(random, 0, 3) == 0)
+        request.logit_bias = {{pick(random, 0, vocabulary - 1), 2}};
+    request.top_candidates = pick(random, 0, 3);
+    request.score_prompt = pick(random, 0, 3) == 0;
+    request.speculation = Speculation{.tokens_max = pick(random, 1, 8),
+                                      .lookup_ngram_max = pick(random, 0, 3),
+                                      .uses_model = pick(random, 0, 1) == 1};
+    if (pick(random, 0, 3) == 0)
+        request.speculation->confidence_min = 0.1F;
+    for (uint32_t i = pick(random, 0, 20); i > 0; --i)
+        request.speculation->prediction.push_back(pick(random, 0, vocabulary - 1));
+    return request;
+}
+
+engine::Request long_request(uint32_t tokens, const Speculation& speculation) {
+    engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = tokens, .speculation = speculation};
+    request.sampling.temperature = 0;
+    return request;
+}
+
+Finished run(Driver& driver, const engine::Request& request, const FakeOptions& options) {
+    const engine::RequestId id = driver.add(request);
+    driver.run();
+    CHECK(driver.told(id).ids() == simulate(options, request).tokens);
+    return driver.told(id).finished.value();
+}
+
+} // namespace
+
+TEST_CASE("drafts change no answer, alone or among others, however scarce everything is") {
+    for (uint32_t seed = 0; seed < 200; ++seed) {
+        INFO("seed " << seed);
+        Random random(seed);
+        FakeOptions options;
+        options.limits.sequences_max = pick(random, 1, 4);
+        options.limits.slots = options.limits.sequences_max * pick(random, 2, 8);
+        options.limits.rows_max = pick(random, 4, 24);
+        options.limits.wanted_max = pick(random, 4, options.limits.rows_max);
+        for (engine::CacheGroup& group : options.limits.groups)
+            group.page_count = pick(random, 20, 60);
+        if (seed % 3 == 0)
+            options.scripts = round_scripts();
+        FakeOptions draft; // the same model, another, or one that says something else
+        if (seed % 2 == 0)
+            draft.scripts = options.scripts;
+        else if (seed % 5 == 0)
+            draft.scripts = {{.continuation = {63}}};
+        Driver driver(options, draft);
+        std::map<engine::RequestId, engine::Request> requests;
+        for (uint32_t i = pick(random, 1, 5); i > 0; --i) {
+            const engine::Request request = random_request(random, options.limits.vocabulary);
+            requests.emplace(driver.add(request), request);
+        }
+        driver.run();
+        for (const auto& [id, request] : requests) {
+            const Expected expected = simulate(options, request);
+            CHECK(driver.told(id).ids() == expected.tokens);
+            CHECK(driver.told(id).finished->reason == expected.reason);
+            CHECK(driver.told(id).scores.size() == expected.scores.size());
+        }
+        for (const engine::PagePool& pool : driver.scheduler().cache().pools())
+            CHECK(pool.available() == pool.page_count());
+    }
+}
+
+TEST_CASE("a draft model that agrees saves steps, and its tokens are counted") {
+    const FakeOptions options;
+    Driver driver(options, FakeOptions{});
+    const Finished finished = run(driver, long_request(60, {.tokens_max = 5, .uses_model = true}), options);
+    CHECK(finished.accepted_drafts > 40);
+    CHECK(finished.rejected_drafts == 0);
+    CHECK(driver.steps() < 20);
+}
+
+TEST_CASE("a draft model draws as the model does where they agree") {
+    const FakeOptions options;
+    Driver driver(options, FakeOptions{});
+    engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
+    request.sampling = {.temperature = 1.5F, .top_k = 30, .top_p = 1, .min_p = 0, .seed = 4};
+    const Finished finished = run(driver, request, options);
+    CHECK(finished.rejected_drafts == 0);
+    CHECK(finished.accepted_drafts > 40);
+}
+
+TEST_CASE("a text that repeats itself is looked up") {
+    FakeOptions options;
+    options.scripts = round_scripts();
+    Driver driver(options);
+    const Finished finished = run(driver, long_request(50, {.lookup_ngram_max = 3}), options);
+    CHECK(finished.accepted_drafts > 30);
+    CHECK(driver.steps() < 25);
+}
+
+TEST_CASE("a predicted answer is verified in few steps") {
+    FakeOptions options;
+    options.scripts = round_scripts();
+    options.limits.wanted_max = options.limits.rows_max;
+    options.limits.slots = 32;
+    engine::Request request = long_request(50, {.tokens_max = 8});
+    for (TokenId i = 0; i < 60; ++i)
+        request.speculation->prediction.push_back(10 + i % 6);
+    Driver driver(options);
+    const Finished finished = run(driver, request, options);
+    CHECK(finished.accepted_drafts > 40);
+    CHECK(finished.rejected_drafts == 0);
+    CHECK(driver.steps() < 12);
+}
+
+TEST_CASE("a draft model that is always wrong is given up: at most 3 percent of the rows are wasted") {
+    FakeOptions options;
+    options.limits.context_tokens = 600;
+    for (engine::CacheGroup& group : options.limits.groups)
+        group.page_count = 200;
+    FakeOptions draft = options;
+    draft.scripts = {{.continuation = {63}}}; // which the model never says here
+    uint64_t draft_rows = 0;
+    draft.on_submit = [&](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows) // known tokens that it catches up on are no drafts
+            draft_rows += row.want != engine::Want::none ? 1 : 0;
+    };
+    Driver driver(options, draft);
+    engine::Request request = long_request(512, {.tokens_max = 5, .uses_model = true});
+    request.logit_bias = {{63, -INFINITY}};
+    const engine::RequestId id = driver.add(request);
+    driver.run();
+    CHECK(driver.told(id).tokens.size() == 512);
+    CHECK(driver.told(id).finished->accepted_drafts == 0);
+    const uint64_t wasted = driver.told(id).finished->rejected_drafts + draft_rows;
+    CHECK(wasted > 0);
+    CHECK(static_cast<double>(wasted) <= 0.03 * 512);
+}
+
+TEST_CASE("with drafts the draws keep their distribution") {
+    FakeOptions options;
+    FakeOptions draft;
+    draft.scripts = {{.continuation = {5, 6, 7}}}; // a model of its own
+    engine::Request request = {.prompt = {9, 8, 7}, .max_tokens = 3};
+    request.sampling = {.temperature = 2, .top_k = 40, .top_p = 1, .min_p = 0};
+    request.speculation = Speculation{.tokens_max = 4, .uses_model = true};
+    constexpr uint32_t draws = 20'000;
+    std::map<TokenId, std::map<TokenId, double>> counts; // second token, by the first
+    Driver driver(options, draft);
+    uint64_t accepted = 0;
+    for (uint32_t seed = 0; seed < draws; ++seed) {
+        request.sampling.seed = seed;
+        const engine::RequestId id = driver.add(request);
+        driver.run();
+        const std::vector<TokenId> ids = driver.told(id).ids();
+        ++counts[ids[0]][ids[1]];
+        accepted += driver.told(id).finished->accepted_drafts;
+    }
+    CHECK(accepted > 0);
+    double statistic = 0;
+    double freedom = 0;
+    for (const auto& [first, second] : counts) {
+        double total = 0;
+        for (const auto& [token, count] : second)
+            total += count;
+        if (total < 400)
+            continue;
+        // The first 40 tokens at temperature 2, by the definition of the softmax.
+        std::vector<float> logits = logits_after(options, request, std::vector<TokenId>{first});
+        std::vector<float> sorted = logits;
+        std::sort(sorted.rbegin(), sorted.rend());
+        double sum = 0;
+        for (const float logit : logits)
+            sum += logit >= sorted[39] ? std::exp(double{logit} / 2) : 0;
+        double rest_expected = 0;
+        double rest_counted = 0;
+        for (TokenId token = 0; token < logits.size(); ++token) {
+            const double expected =
+                logits[token] >= sorted[39] ? total * std::exp(double{logits[token]} / 2) / sum : 0;
+            const auto counted = second.find(token);
+            const double count = counted == second.end() ? 0 : counted->second;
+            if (expected < 5) {
+                rest_expected += expected;
+                rest_counted += count;
+                continue;
+            }
+            statistic += (count - expected) * (count - expected) / expected;
+            freedom += 1;
+        }
+        if (rest_expected >= 5)
+            statistic += (rest_counted - rest_expected) * (rest_counted - rest_expected) / rest_expected;
+    }
+    REQUIRE(freedom > 20);
+    // Wilson and Hilferty: a chi-squared variable beyond 4.5 standard deviations comes once in 300,000 tries.
+    const double cube = std::cbrt(statistic / freedom);
+    const double deviations = (cube - (1 - 2 / (9 * freedom))) / std::sqrt(2 / (9 * freedom));
+    CHECK(deviations < 4.5);
+}
+
+TEST_CASE("an engine with a draft model answers as one without, and survives its loss") {
+    FakeOptions options;
+    FakeOptions draft;
+    SECTION("as long as it works") {}
+    SECTION("and when it fails") {
+        draft.lost_at_step = 4;
+    }
+    auto plain = engine::Engine::create(std::make_unique<FakeExecutor>(options));
+    auto drafted = engine::Engine::create(std::make_unique<FakeExecutor>(options), {},
+                                          std::make_unique<FakeExecutor>(draft));
+    REQUIRE(plain);
+    REQUIRE(drafted);
+    engine::Request request = long_request(80, {.tokens_max = 5, .uses_model = true});
+    const auto tokens = [&](engine::Engine& engine) {
+        auto stream = engine.submit(request);
+        std::vector<TokenId> ids;
+        while (true) {
+            const engine::Event event = stream->next();
+            if (std::holds_alternative<Finished>(event))
+                return ids;
+            ids.push_back(std::get<engine::TokenEvent>(event).token);
+        }
+    };
+    CHECK(tokens(**plain) == tokens(**drafted));
+}
+
+TEST_CASE("what is asked of speculation is checked") {
+    const auto is_right = [](Speculation speculation) { return check(speculation, 64).has_value(); };
+    CHECK(is_right({}));
+    CHECK_FALSE(is_right({.tokens_max = 0}));
+    CHECK_FALSE(is_right({.tokens_max = engine::drafts_max + 1}));
+    CHECK_FALSE(is_right({.lookup_ngram_max = engine::ngram_max + 1}));
+    CHECK_FALSE(is_right({.prediction = {64}}));
+    CHECK_FALSE(is_right({.confidence_min = 1.5F}));
+}
+
+} // namespace etna::test
