@@ -111,6 +111,7 @@ Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& 
     ETNA_TRY(auto model,
              read_model(values, is_named ? arguments.positionals[0] : std::string(store::demo_name)));
     ETNA_TRY(auto settings, ChatSettings::create(command, arguments));
+    model.executor.sequences_max = settings.generation().search.width();
     ETNA_TRY(const bool forgets, values.flag("no-history"));
     ETNA_TRY(const bool verbose, values.flag("verbose"));
     return ChatOptions{.model = std::move(model),

@@ -63,6 +63,9 @@ Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     options.executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
     options.executor.plan_as = plan_as.value_or("");
     options.executor.device = values.text("device").value_or("");
+    ETNA_TRY(DraftOptions drafts, read_drafts(values));
+    options.draft = std::move(drafts.model);
+    options.executor.speculation = drafts.wishes;
     return options;
 }
 
@@ -71,17 +74,17 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
     ETNA_TRY(options.stop, read_stops(values));
     ETNA_TRY(options.grammar, read_structure(values));
+    ETNA_TRY(options.has_lenient_tools, values.flag("lenient-schema"));
+    if (options.grammar)
+        options.grammar->is_lenient = options.has_lenient_tools;
     ETNA_TRY(options.sampling, read_sampling(values));
+    ETNA_TRY(options.search, read_search(values));
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
     ETNA_TRY(const auto reasoning, values.choice("reasoning"));
     if (reasoning.value_or("auto") != "auto")
         options.reasoning = *reasoning == "show" ? ShowReasoning::always : ShowReasoning::never;
     options.tools_file = values.text("tools").value_or("");
-    if (options.grammar && !options.tools_file.empty()) {
-        return Error{ErrorKind::invalid_argument, "an answer that is kept to a grammar cannot call tools yet",
-                     "leave out --tools, or what the answer is kept to"};
-    }
     ETNA_TRY(const bool agrees, values.flag("yes"));
     options.tools_consent = agrees ? Consent::given : Consent::ask;
     constexpr uint32_t default_tool_time_s = 60;
@@ -98,8 +101,11 @@ generate::Request request_for(const GenerationOptions& options) {
     if (options.sampling.dry_breakers)
         request.dry_breakers = *options.sampling.dry_breakers;
     request.seed = options.sampling.seed;
+    request.best_of = options.search.best_of;
+    request.beams = options.search.beams;
     request.stop = options.stop;
     request.grammar = options.grammar;
+    request.has_lenient_tools = options.has_lenient_tools;
     return request;
 }
 

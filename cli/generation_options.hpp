@@ -2,6 +2,7 @@
 
 #include "cli/option_values.hpp"
 #include "cli/sampling_options.hpp"
+#include "cli/search_options.hpp"
 #include "core/chat/conversation.hpp"
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
@@ -21,6 +22,7 @@ enum class Verbosity { quiet, verbose };
 struct ModelOptions {
     std::string model;
     std::string chat_template;          ///< a name or a file; empty: the model's own
+    std::string draft;                  ///< a model that drafts for it; empty: none
     generate::ExecutorOptions executor; ///< without progress
 };
 
@@ -32,7 +34,9 @@ struct GenerationOptions {
     std::optional<uint32_t> max_tokens;
     std::vector<std::string> stop;
     std::optional<grammar::Description> grammar; ///< what the answer is kept to
+    bool has_lenient_tools = false;              ///< see generate::Request
     SamplingOptions sampling;
+    SearchOptions search;
     std::string system; ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::as_template_says;
     ShowReasoning reasoning = ShowReasoning::on_terminal;

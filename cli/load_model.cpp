@@ -45,12 +45,21 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
     executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
         bar.show(done_bytes, total_bytes);
     };
-    ETNA_TRY(auto model,
-             generate::Model::load(source, executor, environment.executor_factory, chat_template));
+    ETNA_TRY(const auto draft, find_draft(options, environment));
+    ETNA_TRY(auto model, generate::Model::load(source, executor, environment.executor_factory, chat_template,
+                                               draft ? &*draft : nullptr));
     if (environment.error_is_terminal && store::embedded_model(options.model) != nullptr)
         diagnostics.note(fmt::format("{} is {}", options.model, store::embedded_models_are));
     tell_about(model, options, diagnostics);
     return model;
+}
+
+Result<std::optional<store::ModelSource>> find_draft(const ModelOptions& options,
+                                                     const Environment& environment) {
+    if (options.draft.empty())
+        return std::optional<store::ModelSource>();
+    ETNA_TRY(auto source, store::resolve(options.draft, models_folder(environment.variables)));
+    return std::optional(std::move(source));
 }
 
 Result<generate::ChatTemplateChoice> read_chat_template(const std::string& option) {

@@ -3,7 +3,9 @@
 #include "cli/diagnostics.hpp"
 #include "cli/environment.hpp"
 #include "cli/generation_options.hpp"
+#include "core/store/resolve.hpp"
 
+#include <optional>
 #include <string>
 
 namespace etna::cli {
@@ -12,6 +14,10 @@ namespace etna::cli {
 /// Blocking. Errors: those of store::resolve, generate::Model::load and read_chat_template.
 Result<generate::Model> load_model(const ModelOptions& options, const Environment& environment,
                                    Diagnostics& diagnostics);
+
+/// The model of --draft; empty where there is none. Errors: those of store::resolve.
+Result<std::optional<store::ModelSource>> find_draft(const ModelOptions& options,
+                                                     const Environment& environment);
 
 /// --chat-template: the content of a file where there is one of that name, else a name. Errors: io,
 /// invalid_argument (longer than a template may be).

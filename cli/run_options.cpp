@@ -38,6 +38,7 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     const OptionValues values(command, arguments);
     ETNA_TRY(options.model, read_model(values, arguments.positionals[0]));
     ETNA_TRY(options.generation, read_generation(values));
+    options.model.executor.sequences_max = options.generation.search.width();
     if (arguments.positionals.size() > 1)
         options.prompt = arguments.positionals[1];
     options.messages_file = values.text("messages").value_or("");

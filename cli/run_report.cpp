@@ -55,6 +55,9 @@ std::string json_report(const generate::Model& model, const generate::Finished& 
     report["usage"] = {{"prompt_tokens", finished.prompt_tokens},
                        {"prompt_tokens_details", {{"cached_tokens", finished.cached_tokens}}},
                        {"completion_tokens", finished.tokens.size()},
+                       {"completion_tokens_details",
+                        {{"accepted_prediction_tokens", finished.accepted_drafts},
+                         {"rejected_prediction_tokens", finished.rejected_drafts}}},
                        {"total_tokens", finished.prompt_tokens + finished.tokens.size()}};
     report["timings"] = {
         {"load_ms", model.load_ms()},
@@ -76,6 +79,9 @@ void verbose_report(Diagnostics& diagnostics, const generate::Model& model,
     diagnostics.line(
         fmt::format("generation  {}", phase(finished.tokens.size(), finished.timings.generation_ms,
                                             tokens_per_second(finished))));
+    if (const uint32_t drafts = finished.accepted_drafts + finished.rejected_drafts; drafts > 0) {
+        diagnostics.line(fmt::format("drafts      {} of {} accepted", finished.accepted_drafts, drafts));
+    }
     diagnostics.line(
         fmt::format("end         {}, seed {}", generate::to_string(finished.finish_reason), finished.seed));
 }

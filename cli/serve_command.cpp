@@ -8,7 +8,10 @@
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/text_file.hpp"
+#include "core/base/utf8.hpp"
+#include "core/gguf/file.hpp"
 #include "core/store/embedded.hpp"
+#include "core/text/tokenizer.hpp"
 #include "server/endpoints.hpp"
 #include "server/route_document.hpp"
 
@@ -16,6 +19,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,7 +42,7 @@ std::vector<std::string> texts_of(const OptionValues& values, std::string_view n
 Status read_path(const OptionValues& values, std::string_view name, std::string& path) {
     path = values.text(name).value_or(path);
     const bool is_good =
-        path.size() > 1 && path.front() == '/' && path.find_first_of("?#{} ") == std::string::npos;
+        path.size() > 1 && path.front() == '/' && path.find_first_of("?#{}% ") == std::string::npos;
     if (is_good)
         return {};
     return Error{ErrorKind::invalid_argument, fmt::format("--{}: `{}` is no path", name, path),
@@ -69,24 +73,46 @@ Status read_logging(const OptionValues& values, server::ServiceOptions& options)
     return {};
 }
 
+Error no_rule(std::string_view option, const std::string& given, std::string hint) {
+    return {ErrorKind::invalid_argument, fmt::format("--{}: `{}` is none", option, given), std::move(hint)};
+}
+
+Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
+    access.host = server::host_rule(host).value_or(host); // what is none cannot be bound, and is told then
+    for (const std::string& given : texts_of(values, "allowed-host")) {
+        const auto rule = server::host_rule(given);
+        if (!rule)
+            return no_rule("allowed-host", given, "give a name or an address alone; any port will do");
+        access.allowed_hosts.push_back(*rule);
+    }
+    for (const std::string& given : texts_of(values, "cors")) {
+        const auto rule = server::origin_rule(given);
+        if (!rule)
+            return no_rule("cors", given, "give an origin as browsers send it: https://example.org");
+        access.cors_origins.push_back(*rule);
+    }
+    access.api_keys = texts_of(values, "api-key");
+    return {};
+}
+
 Status read_server(const OptionValues& values, server::ServerOptions& options) {
     constexpr uint32_t default_drain_s = 30;
     constexpr uint32_t default_keep_alive_s = 15;
     server::AccessRules& access = options.service.access;
-    access.host = values.text("host").value_or("127.0.0.1");
-    access.allowed_hosts = texts_of(values, "allowed-host");
-    access.api_keys = texts_of(values, "api-key");
-    access.cors_origins = texts_of(values, "cors");
+    options.connection.host = values.text("host").value_or("127.0.0.1");
+    ETNA_CHECK(read_access(values, options.connection.host, access));
     if (std::find(access.api_keys.begin(), access.api_keys.end(), "") != access.api_keys.end())
         return Error{ErrorKind::invalid_argument, "--api-key: a key must not be empty"};
     ETNA_TRY(const auto port, values.integer("port"));
-    options.connection.host = access.host;
     options.connection.port = static_cast<int>(port.value_or(default_port));
     ETNA_CHECK(read_connection(values, options));
     ETNA_TRY(const auto choices, values.integer("n-max"));
     options.service.limits.choices_max = choices.value_or(options.service.limits.choices_max);
     ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
     ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
+    ETNA_TRY(options.service.limits.prompt_tokens_max, values.integer("prompt-max"));
+    ETNA_TRY(const auto request_s, values.integer("request-timeout"));
+    options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
     ETNA_CHECK(read_paths(values, options.service));
@@ -108,6 +134,11 @@ Result<server::Models::Options> models_of(const ServeOptions& options, const Env
     for (std::size_t i = 0; i < options.models.size(); ++i) {
         ETNA_TRY(auto source, store::resolve(options.models[i], models_folder(environment.variables)));
         std::string name = i < options.aliases.size() ? options.aliases[i] : served_name(options.models[i]);
+        if (valid_utf8_prefix(name) != name.size()) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("the name {} is no UTF-8: nobody could ask for it", repaired_utf8(name)),
+                         "give another with --alias"};
+        }
         const bool is_taken =
             std::any_of(models.named.begin(), models.named.end(),
                         [&](const server::NamedSource& other) { return other.name == name; });
@@ -168,9 +199,34 @@ Result<server::Models::Handle> load(const store::ModelSource& source, const Mode
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     generate::ExecutorOptions executor = options.executor;
     executor.cache_folder = cache_folder(environment.variables);
-    ETNA_TRY(auto model,
-             generate::Model::load(source, executor, environment.executor_factory, chat_template));
+    ETNA_TRY(const auto draft, find_draft(options, environment));
+    ETNA_TRY(auto model, generate::Model::load(source, executor, environment.executor_factory, chat_template,
+                                               draft ? &*draft : nullptr));
     return std::make_shared<const generate::Model>(std::move(model));
+}
+
+/// What a model would be like, from its file alone.
+Result<server::ModelFacts> inspect(const store::ModelSource& source, const ModelOptions& options) {
+    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
+                                                        : gguf::File::open(source.path));
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
+    ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
+    const std::string architecture(file.text("general.architecture").value_or(""));
+    const uint64_t trained = file.unsigned_integer(architecture + ".context_length").value_or(0);
+    const uint64_t wished = options.executor.context_tokens;
+    return server::ModelFacts{.context_tokens = static_cast<uint32_t>(wished > 0 ? wished : trained),
+                              .has_chat_template = formats.find({}).has_value()};
+}
+
+Status check_folder(const std::filesystem::path& folder) {
+    std::error_code failure;
+    if (folder.empty() || std::filesystem::is_directory(folder, failure))
+        return {};
+    return Error{ErrorKind::invalid_argument,
+                 fmt::format("--models-dir: {} is no folder{}", folder.string(),
+                             failure ? ": " + failure.message() : ""),
+                 "make it, or name one that is there"};
 }
 
 } // namespace
@@ -198,6 +254,10 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     if (options.aliases.size() > options.models.size())
         return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
     ETNA_CHECK(read_server(values, options.server));
+    // What could never be at work or wait all at once is refused for that.
+    uint32_t& answers_max = options.server.service.limits.answers_max;
+    answers_max =
+        std::min(answers_max, options.model.executor.sequences_max + options.model.executor.queue_max);
     ETNA_TRY(const bool verbose, values.flag("verbose"));
     options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
     return options;
@@ -217,13 +277,16 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         if (const Status status = add_keys(options.api_key_file, access.api_keys); !status)
             return fail(status.error());
     }
+    if (const Status status = check_folder(options.models_folder); !status)
+        return fail(status.error());
     auto listed = models_of(options, environment);
     if (!listed)
         return fail(listed.error());
     raise_descriptor_limit();
-    server::Models models(std::move(*listed), [&](const store::ModelSource& source) {
-        return load(source, options.model, environment);
-    });
+    server::Models models(
+        std::move(*listed),
+        [&](const store::ModelSource& source) { return load(source, options.model, environment); },
+        [&](const store::ModelSource& source) { return inspect(source, options.model); });
     if (models.list().empty()) {
         diagnostics.warning(fmt::format("{} has no .gguf file: there is no model to ask until one appears",
                                         options.models_folder.string()));
@@ -241,10 +304,12 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     }
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     Output output(environment.output);
-    output.write(fmt::format(
-        "{}://{}:{}\n", server_options.connection.tls_certificate.empty() ? "http" : "https",
-        access.host.find(':') == std::string::npos ? access.host : fmt::format("[{}]", access.host),
-        (*server)->port()));
+    output.write(fmt::format("{}://{}:{}\n",
+                             server_options.connection.tls_certificate.empty() ? "http" : "https",
+                             options.server.connection.host.find(':') == std::string::npos
+                                 ? options.server.connection.host
+                                 : fmt::format("[{}]", options.server.connection.host),
+                             (*server)->port()));
     if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // what runs on would be waited for, perhaps for ever
     return ExitCode::done;

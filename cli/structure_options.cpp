@@ -27,10 +27,11 @@ Result<Description> description_of(std::string_view option, const std::string& v
         return Description{.notation = Notation::regex, .text = value};
     const bool is_schema = option == "json-schema";
     const Notation notation = is_schema ? Notation::json_schema : Notation::gbnf;
-    if (is_schema && is_json(value))
-        return Description{.notation = notation, .text = value};
-    ETNA_TRY(std::string text, read_text_file(value, file_bytes_max));
-    return Description{.notation = notation, .text = std::move(text)};
+    Description description = {.notation = notation, .text = value, .place = fmt::format("--{}", option)};
+    if (!is_schema || !is_json(value)) {
+        ETNA_TRY(description.text, read_text_file(value, file_bytes_max));
+    }
+    return description;
 }
 
 } // namespace

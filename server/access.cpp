@@ -3,6 +3,7 @@
 #include "server/ids.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <arpa/inet.h>
 
@@ -40,7 +41,7 @@ std::string_view authority_of(std::string_view origin) {
 }
 
 bool may_read(const AccessRules& rules, std::string_view origin) {
-    return contains(rules.cors_origins, origin) || contains(rules.cors_origins, "*");
+    return contains(rules.cors_origins, in_small_letters(origin)) || contains(rules.cors_origins, "*");
 }
 
 /// All that a page asks for: a page that may read answers may ask as it likes, and SDKs send many.
@@ -54,6 +55,23 @@ ApiError forbidden(std::string message) {
 }
 
 } // namespace
+
+std::optional<std::string> host_rule(std::string_view host) {
+    std::string rule = in_small_letters(host);
+    if (rule.starts_with('[') && rule.ends_with(']'))
+        rule = rule.substr(1, rule.size() - 2);
+    const bool is_name = !rule.empty() && rule.find_first_of("/:@[] ") == std::string::npos;
+    return is_name || is_address(rule) ? std::optional(std::move(rule)) : std::nullopt;
+}
+
+std::optional<std::string> origin_rule(std::string_view origin) {
+    std::string rule = in_small_letters(origin);
+    if (rule.ends_with('/'))
+        rule.pop_back();
+    const std::string_view authority = authority_of(rule);
+    const bool is_origin = !authority.empty() && authority.find_first_of("/@ ") == std::string_view::npos;
+    return is_origin || rule == "*" || rule == "null" ? std::optional(std::move(rule)) : std::nullopt;
+}
 
 bool is_loopback(std::string_view host) {
     return host == "localhost" || host == "::1" || (host.starts_with("127.") && is_address(host));

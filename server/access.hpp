@@ -11,12 +11,20 @@ namespace etna::server {
 
 /// Who may ask.
 struct AccessRules {
-    std::string host = "127.0.0.1";              ///< what the server is bound to
-    std::vector<std::string> allowed_hosts = {}; ///< further names that it is called by
+    std::string host = "127.0.0.1";              ///< what the server is bound to; as host_rule() gives it
+    std::vector<std::string> allowed_hosts = {}; ///< further names that it is called by; as host_rule()
     std::vector<std::string> api_keys = {};      ///< any of them opens; empty: no key is asked for
     std::vector<std::string> cors_origins =
         {}; ///< pages that may read answers; "*": all; empty: none but its own
 };
+
+/// A name or address as Host headers are compared with it: in small letters, without the brackets of IPv6.
+/// Empty for what is none: with a port, a scheme or a path.
+std::optional<std::string> host_rule(std::string_view host);
+
+/// The same for the origin of pages: small letters, no slash at the end. Empty for what is neither an origin
+/// (SCHEME://HOST[:PORT]), nor "*", nor "null".
+std::optional<std::string> origin_rule(std::string_view origin);
 
 /// Whether `host` is an address of this machine that no other can reach: "localhost", "127.0.0.1", "::1".
 bool is_loopback(std::string_view host);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -28,10 +29,14 @@ namespace {
 
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 
+/// From here on, what a request held goes back to the system at its end: the allocator keeps small pieces.
+constexpr std::size_t trim_bytes = 32 * 1024 * 1024;
+
 /// All that the library needs to know of a request. It has its own ways with what clients write, and they
-/// differ between its versions: it is not shown that.
+/// differ between its versions: it is not shown that. Of methods it has to know which answers have no body.
 std::string line_for_library(const RequestHead& head) {
-    return fmt::format("{} / {}\r\n{}\r\n", head.request.method, head.is_http_1_0 ? "HTTP/1.0" : "HTTP/1.1",
+    return fmt::format("{} / {}\r\n{}\r\n", head.request.method == "HEAD" ? "HEAD" : "GET",
+                       head.is_http_1_0 ? "HTTP/1.0" : "HTTP/1.1",
                        head.closes_after_it ? "Connection: close\r\n"
                        : head.is_http_1_0   ? "Connection: Keep-Alive\r\n"
                                             : "");
@@ -84,8 +89,15 @@ public:
         rest_ = std::move(taken.rest);
         taken.head.request.remote_address = socket_.remote_address();
         taken.head.request.is_client_gone = [this] { return is_client_gone(); };
+        known_ = {.method = taken.head.request.method,
+                  .path = taken.head.request.path,
+                  .headers = taken.head.request.headers,
+                  .remote_address = taken.head.request.remote_address};
         return taken;
     }
+
+    /// What a refusal is to know of the request, taken or not.
+    [[nodiscard]] const HttpRequest& known() const { return arrival_ ? arrival_->head.request : known_; }
 
     /// What follows the request, once that was taken.
     [[nodiscard]] const std::string& rest() const { return rest_; }
@@ -94,6 +106,7 @@ public:
 private:
     Socket socket_;
     std::optional<Arrival> arrival_;
+    HttpRequest known_; ///< without its body, once it was taken
     std::string line_;
     std::string rest_;
     const ConnectionOptions* options_; ///< borrowed
@@ -104,6 +117,9 @@ private:
 
 /// The connection whose request this thread answers: the library's handlers are not told.
 thread_local Connection* current = nullptr;
+
+/// Whether this thread's request has held much.
+thread_local bool must_trim = false;
 
 class Writer final : public HttpWriter {
 public:
@@ -117,6 +133,12 @@ public:
 private:
     httplib::DataSink* sink_;
 };
+
+void give_back_memory() {
+#ifdef __GLIBC__
+    ::malloc_trim(0);
+#endif
+}
 
 void put(HttpReply reply, const httplib::Request& request, httplib::Response& into) {
     into.status = reply.status;
@@ -156,8 +178,7 @@ public:
             ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         });
         set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-            const Arrival arrival = current->take_arrival();
-            put(handlers_.answer(arrival.head.request), request, response);
+            answer(current->take_arrival(), request, response);
             return HandlerResponse::Handled;
         });
         set_post_routing_handler([this](const auto& request, auto& response) { finish(request, response); });
@@ -252,7 +273,9 @@ private:
         // std::function wants to copy what it holds.
         const auto connection = std::make_shared<Connection>(std::move(socket), std::move(arrival), options_);
         if (!workers_.start([this, connection] { serve(*connection); }, rank))
-            turn_away(connection->take_socket(), {.status = 503, .problem = "too many requests at work"});
+            turn_away(
+                connection->take_socket(),
+                {.status = 503, .problem = "too many requests at work", .request = connection->known()});
     }
 
     /// One request and its answer, on a worker's thread.
@@ -269,14 +292,27 @@ private:
             const std::scoped_lock lock(mutex_);
             at_work_.erase(&connection);
         }
+        if (std::exchange(must_trim, false))
+            give_back_memory();
         if (is_served && !is_closed && !connection.must_close() && !is_stopping_)
             parking_->park(connection.take_socket(), connection.rest());
     }
 
+    /// What the request holds counts until its answer is there.
+    void answer(Arrival arrival, const httplib::Request& request, httplib::Response& response) const {
+        arrival.head.request.claim_memory = [&share = arrival.share, this](std::size_t bytes) {
+            return bytes <= IncomingRequest::uncounted_bytes ||
+                   share.grow_by(bytes - IncomingRequest::uncounted_bytes, options_.bodies_bytes_max);
+        };
+        put(handlers_.answer(arrival.head.request), request, response);
+        must_trim = arrival.share.bytes() >= trim_bytes;
+    }
+
     /// What the library refuses, or failed with.
-    void refuse(const Refusal& refusal, const httplib::Request& request, httplib::Response& response) const {
+    void refuse(Refusal refusal, const httplib::Request& request, httplib::Response& response) const {
         current->close_after_answer();
-        put(handlers_.refuse(refusal.status, refusal.problem), request, response);
+        refusal.request = current->known();
+        put(handlers_.refuse(refusal), request, response);
     }
 
     /// The last word on an answer's headers: the library says twice that it closes, knows another time for
@@ -287,7 +323,10 @@ private:
             response.headers.erase(name);
         if (closes)
             return response.set_header("Connection", "close");
-        if (request.version == "HTTP/1.0")
+        // In HTTP/1.1 it goes without saying, and clients of event streams look for it.
+        const bool is_event_stream =
+            response.get_header_value("Content-Type").rfind("text/event-stream", 0) == 0;
+        if (request.version == "HTTP/1.0" || is_event_stream)
             response.set_header("Connection", "keep-alive");
         const auto idle_s = std::chrono::duration_cast<std::chrono::seconds>(options_.idle_timeout);
         response.set_header("Keep-Alive", fmt::format("timeout={}", idle_s.count()));
@@ -295,7 +334,7 @@ private:
 
     /// An answer without a thread, on a connection that ends.
     void tell(Socket& socket, const Refusal& refusal) const {
-        const HttpReply reply = handlers_.refuse(refusal.status, refusal.problem);
+        const HttpReply reply = handlers_.refuse(refusal);
         std::string text = fmt::format(
             "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
             refusal.status, httplib::status_message(refusal.status), reply.content_type, reply.body.size());
@@ -304,7 +343,8 @@ private:
         socket.try_write(text + "\r\n" + reply.body);
     }
 
-    void turn_away(Socket socket, const Refusal& refusal) {
+    void turn_away(Socket socket, Refusal refusal) {
+        refusal.request.remote_address = socket.remote_address();
         tell(socket, refusal);
         parking_->see_off(std::move(socket));
     }

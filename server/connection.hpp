@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "server/http.hpp"
+#include "server/request_head.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -24,8 +25,8 @@ struct ConnectionOptions {
     std::size_t handlers_max = 512;        ///< requests at work; beyond, they get 503
     std::size_t vital_handlers_max = 8;    ///< beyond those, for requests that are vital
     std::size_t header_bytes_max = 64 * 1024;
-    /// What all bodies together may hold, on their way and until they are answered, but for the first 64 KiB
-    /// of each; beyond, requests get 503.
+    /// What all bodies together may hold, on their way and, parsed, until they are answered, but for the
+    /// first 64 KiB of each; beyond, requests get 503.
     std::size_t bodies_bytes_max = 1024 * 1024 * 1024;
     /// From a head's first byte to its last; and before that, for the handshake of TLS.
     std::chrono::milliseconds header_timeout{10'000};
@@ -45,8 +46,8 @@ struct ConnectionHandlers {
     /// Whether a request is to be answered even when all handlers are at work, and soon.
     std::function<bool(const HttpRequest& request)> is_vital = [](const HttpRequest&) { return false; };
     std::function<HttpReply(const HttpRequest& request)> answer;
-    /// The answer to what is no request or goes beyond a bound: status and one clause for people.
-    std::function<HttpReply(int status, std::string_view problem)> refuse;
+    /// The answer to what is no request or goes beyond a bound, with what is known of the request.
+    std::function<HttpReply(const Refusal& refusal)> refuse;
 };
 
 /// Takes connections and speaks HTTP/1.1 on them, over TLS or without, by cpp-httplib; the one file that

@@ -38,7 +38,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     constexpr RouteAccess open = RouteAccess::open;
     constexpr RouteAccess guarded = RouteAccess::guarded;
     constexpr Dialect ovms = Dialect::ovms;
-    return {
+    std::vector<Route> routes = {
         {"POST", options.chat_path, "answers a conversation", openai::chat_completions},
         {"POST", "/chat/completions", "answers a conversation", openai::chat_completions},
         {"POST", "/v3/chat/completions", "answers a conversation, by OpenVINO Model Server's rules",
@@ -65,6 +65,13 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/metrics", "figures for Prometheus", show_metrics},
         {"GET", "/openapi.json", "these routes, as an OpenAPI document", show_openapi},
     };
+    for (Route& route : routes) {
+        if (route.endpoint == openai::chat_completions)
+            route.figure = "chat_completions";
+        else if (route.endpoint == openai::completions)
+            route.figure = "completions";
+    }
+    return routes;
 }
 
 } // namespace etna::server

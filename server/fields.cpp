@@ -9,6 +9,18 @@
 
 namespace etna::server {
 
+namespace {
+
+/// "must be from 0 to 2", "must be above 0 and at most 2".
+std::string range_text(double low, double high, Bound at_low, Bound at_high) {
+    if (at_low == Bound::included && at_high == Bound::included)
+        return fmt::format("must be from {} to {}", low, high);
+    return fmt::format("must be {} {} and {} {}", at_low == Bound::included ? "at least" : "above", low,
+                       at_high == Bound::included ? "at most" : "below", high);
+}
+
+} // namespace
+
 const Json* Fields::take(std::string_view name) {
     known_.emplace(name);
     if (problem_)
@@ -17,7 +29,8 @@ const Json* Fields::take(std::string_view name) {
     return found == object_->end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<double> Fields::number(std::string_view name, double low, double high) {
+std::optional<double> Fields::number(std::string_view name, double low, double high, Bound at_low,
+                                     Bound at_high) {
     const Json* value = take(name);
     if (value == nullptr)
         return std::nullopt;
@@ -26,9 +39,11 @@ std::optional<double> Fields::number(std::string_view name, double low, double h
         return std::nullopt;
     }
     const double number = value->get<double>();
-    if (!(number >= low && number <= high)) {
-        refuse(name, fmt::format("must be from {} to {}", low, high),
-               number < low ? "decimal_below_min_value" : "decimal_above_max_value");
+    const bool is_below = at_low == Bound::included ? number < low : number <= low;
+    const bool is_above = at_high == Bound::included ? number > high : number >= high;
+    if (is_below || is_above) {
+        refuse(name, range_text(low, high, at_low, at_high),
+               is_below ? "decimal_below_min_value" : "decimal_above_max_value");
         return std::nullopt;
     }
     return number;
@@ -128,6 +143,14 @@ std::optional<std::size_t> Fields::choice(std::string_view name,
 
 void Fields::accept(const std::vector<std::string_view>& names) {
     known_.insert(names.begin(), names.end());
+}
+
+void Fields::note(const std::vector<std::string_view>& names) {
+    for (const std::string_view name : names) {
+        const Json* const value = take(name);
+        if (value != nullptr && *value != false)
+            noted_.emplace_back(path_of(name));
+    }
 }
 
 void Fields::require(std::string_view name) {

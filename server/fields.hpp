@@ -11,6 +11,9 @@
 
 namespace etna::server {
 
+/// Whether the end of a range belongs to it.
+enum class Bound : uint8_t { included, excluded };
+
 /// Reads the members of a request's object, by type and range. The first mistake is kept, and everything
 /// after it reads as absent: a reader asks for all members in a row, and for problem() at the end. A member
 /// that is null is absent. Borrows the object. Not thread-safe.
@@ -21,7 +24,8 @@ public:
 
     /// Each reads one member; empty where it is absent. Errors: 400 with the member's path and what is
     /// allowed.
-    std::optional<double> number(std::string_view name, double low, double high);
+    std::optional<double> number(std::string_view name, double low, double high,
+                                 Bound at_low = Bound::included, Bound at_high = Bound::included);
     std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high);
     std::optional<bool> flag(std::string_view name);
     std::optional<std::string> text(std::string_view name);
@@ -36,6 +40,9 @@ public:
 
     /// Known and without effect here: not among unknown().
     void accept(const std::vector<std::string_view>& names);
+
+    /// Known, and without effect here: among noted() where they are given and ask for something.
+    void note(const std::vector<std::string_view>& names);
 
     /// Error: 400 where the member is absent.
     void require(std::string_view name);
@@ -52,6 +59,8 @@ public:
     /// Members that nobody asked for, in their order, by path.
     [[nodiscard]] std::vector<std::string> unknown() const;
 
+    [[nodiscard]] const std::vector<std::string>& noted() const { return noted_; }
+
     /// "messages[2].content".
     [[nodiscard]] std::string path_of(std::string_view name) const;
 
@@ -63,6 +72,7 @@ private:
     std::string path_;
     std::set<std::string, std::less<>> known_;
     std::vector<std::string> unknown_within_;
+    std::vector<std::string> noted_;
     std::optional<ApiError> problem_;
 };
 

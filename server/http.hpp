@@ -35,6 +35,9 @@ struct HttpRequest {
     /// A client that only closed its sending half still waits. Cheap enough to be asked many times a second.
     /// Valid until the answer is returned; after that HttpWriter::write() tells.
     std::function<bool()> is_client_gone = [] { return false; };
+    /// Counts so many bytes more as held by this request, until its answer is returned. False where all
+    /// requests together would then hold more than they may.
+    std::function<bool(std::size_t bytes)> claim_memory = [](std::size_t) { return true; };
 
     /// The header's value; empty where it is absent.
     [[nodiscard]] std::string_view header(std::string_view name) const {
@@ -70,6 +73,7 @@ struct HttpReply {
     /// What the status would be if it were given at the end, for the log: asked after the stream. Absent: as
     /// it was given.
     std::function<int()> final_status = {};
+    bool is_counted = false; ///< whoever made the answer has put it into the figures
 };
 
 /// ASCII letters made small: names of headers, hosts and schemes have no case.

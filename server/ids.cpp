@@ -1,5 +1,6 @@
 #include "server/ids.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +41,15 @@ std::string new_id(std::string_view prefix) {
     for (const uint8_t byte : random_bytes<24>())
         id += digits[byte % digits.size()];
     return id;
+}
+
+std::string request_id_of(const HttpRequest& request) {
+    constexpr std::size_t length_max = 128;
+    const std::string_view given = request.header("x-request-id");
+    const bool is_good =
+        !given.empty() && given.size() <= length_max &&
+        std::all_of(given.begin(), given.end(), [](char letter) { return letter > ' ' && letter <= '~'; });
+    return is_good ? std::string(given) : new_uuid();
 }
 
 bool equal_in_constant_time(std::string_view one, std::string_view other) {

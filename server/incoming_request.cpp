@@ -55,6 +55,10 @@ IncomingRequest::Stage IncomingRequest::stage() const {
     return body_->is_whole() ? Stage::whole : Stage::body;
 }
 
+HttpRequest IncomingRequest::seen() const {
+    return body_ ? head_.request : glimpse(received_);
+}
+
 bool IncomingRequest::take_wish_to_continue() {
     const bool wishes = stage() == Stage::body && body_->bytes() == 0 && received_.empty();
     return std::exchange(head_.awaits_continue, false) && wishes;

@@ -49,6 +49,9 @@ public:
     /// Whether the client waits for leave to send its body; true once.
     [[nodiscard]] bool take_wish_to_continue();
 
+    /// What has been understood of it, without its body: for whoever tells the client that it is refused.
+    [[nodiscard]] HttpRequest seen() const;
+
     /// Precondition: whole.
     [[nodiscard]] Arrival take_arrival();
 

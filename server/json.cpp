@@ -1,6 +1,7 @@
 #include "server/json.hpp"
 
 #include <array>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -13,14 +14,20 @@ class Guard : public Json::json_sax_t {
 public:
     /// Why the text is refused; empty where it is not, or is no JSON.
     [[nodiscard]] const std::string& refusal() const { return refusal_; }
+    [[nodiscard]] bool has_too_many() const { return values_ > json_values_max; }
 
-    bool null() override { return true; }
-    bool boolean(bool /*value*/) override { return true; }
-    bool number_integer(number_integer_t /*value*/) override { return true; }
-    bool number_unsigned(number_unsigned_t /*value*/) override { return true; }
-    bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
-    bool string(string_t& /*value*/) override { return true; }
-    bool binary(binary_t& /*value*/) override { return true; }
+    /// What the text takes once it is parsed, about.
+    [[nodiscard]] std::size_t bytes_parsed(std::size_t text_bytes) const {
+        return text_bytes + (values_ + names_) * json_value_bytes;
+    }
+
+    bool null() override { return count(); }
+    bool boolean(bool /*value*/) override { return count(); }
+    bool number_integer(number_integer_t /*value*/) override { return count(); }
+    bool number_unsigned(number_unsigned_t /*value*/) override { return count(); }
+    bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return count(); }
+    bool string(string_t& /*value*/) override { return count(); }
+    bool binary(binary_t& /*value*/) override { return count(); }
     bool start_object(std::size_t /*members*/) override { return open(); }
     bool end_object() override { return close(); }
     bool start_array(std::size_t /*items*/) override { return open(); }
@@ -30,13 +37,21 @@ public:
         return false;
     }
     bool key(string_t& /*name*/) override {
+        ++names_;
         if (++members_[depth_] > json_members_max)
             refusal_ = fmt::format("the body's JSON has an object of more than {} members", json_members_max);
         return refusal_.empty();
     }
 
 private:
+    bool count() {
+        if (++values_ > json_values_max)
+            refusal_ = fmt::format("the body's JSON has more than {} values", json_values_max);
+        return refusal_.empty();
+    }
     bool open() {
+        if (!count())
+            return false;
         if (depth_ == json_depth_max)
             refusal_ = fmt::format("the body's JSON is nested more than {} deep", json_depth_max);
         else
@@ -47,6 +62,8 @@ private:
 
     std::array<std::size_t, json_depth_max + 1> members_{}; ///< of what is open at each depth
     std::size_t depth_ = 0;
+    std::size_t values_ = 0;
+    std::size_t names_ = 0; ///< of members
     std::string refusal_;
 };
 
@@ -54,23 +71,48 @@ ApiError refused(std::string message) {
     return {.status = 400, .message = std::move(message)};
 }
 
-} // namespace
+ApiError mistake_at(std::size_t byte) {
+    return refused(fmt::format("the body is no JSON: there is a mistake at byte {}", byte));
+}
 
-std::variant<Json, ApiError> parse_body(std::string_view body) {
+std::variant<Json, ApiError> parse(std::string_view body,
+                                   const std::function<bool(std::size_t bytes)>& claim) {
+    // The library takes a zero byte for the end.
+    if (const std::size_t zero = body.find('\0'); zero != std::string_view::npos)
+        return mistake_at(zero + 1);
     try {
         Guard guard;
         Json::sax_parse(body.begin(), body.end(), &guard);
-        if (!guard.refusal().empty())
-            return refused(guard.refusal());
+        if (!guard.refusal().empty()) {
+            ApiError error = refused(guard.refusal());
+            error.status = guard.has_too_many() ? 413 : 400;
+            return error;
+        }
+        if (!claim(guard.bytes_parsed(body.size())))
+            return ApiError{.status = 503,
+                            .message = "the requests at work hold all the memory there is for requests",
+                            .type = "server_error",
+                            .code = "overloaded",
+                            .retry_after_s = 1};
         Json json = Json::parse(body.begin(), body.end());
         if (!json.is_object())
             return refused("the body is no JSON object");
         return json;
     } catch (const Json::parse_error& error) {
-        return refused(fmt::format("the body is no JSON: there is a mistake at byte {}", error.byte));
+        return mistake_at(error.byte);
     } catch (const Json::exception&) { // a number beyond the range of double
         return refused("the body's JSON has a number that is too large");
     }
+}
+
+} // namespace
+
+std::variant<Json, ApiError> parse_body(const HttpRequest& request) {
+    return parse(request.body, request.claim_memory);
+}
+
+std::variant<Json, ApiError> parse_body(std::string_view body) {
+    return parse(body, [](std::size_t) { return true; });
 }
 
 std::string text_of(const Json& json) {

@@ -16,6 +16,10 @@ std::string now() {
     return fmt::format("{:%FT%TZ}", fmt::gmtime(time));
 }
 
+std::string_view or_dash(std::string_view text) {
+    return text.empty() ? "-" : text;
+}
+
 } // namespace
 
 std::string_view outcome_of(int final_status) {
@@ -27,17 +31,22 @@ std::string_view outcome_of(int final_status) {
 
 std::string request_line(LogFormat format, const RequestSummary& request) {
     if (format == LogFormat::text)
-        return fmt::format("{} {} {} {} {} {:.0f} ms {} {}", now(), request.method,
-                           header_value(request.path), request.status, outcome_of(request.final_status),
-                           request.elapsed_ms, request.remote_address, request.request_id);
-    return text_of({{"time", now()},
-                    {"method", request.method},
-                    {"path", request.path},
-                    {"status", request.status},
-                    {"outcome", outcome_of(request.final_status)},
-                    {"elapsed_ms", request.elapsed_ms},
-                    {"remote_address", request.remote_address},
-                    {"request_id", request.request_id}});
+        return fmt::format("{} {} {} {} {} {:.0f} ms {} {}{}{}", now(), or_dash(request.method),
+                           or_dash(header_value(request.path)), request.status,
+                           outcome_of(request.final_status), request.elapsed_ms,
+                           or_dash(request.remote_address), request.request_id,
+                           request.problem.empty() ? "" : ": ", request.problem);
+    Json line = {{"time", now()},
+                 {"method", request.method},
+                 {"path", request.path},
+                 {"status", request.status},
+                 {"outcome", outcome_of(request.final_status)},
+                 {"elapsed_ms", request.elapsed_ms},
+                 {"remote_address", request.remote_address},
+                 {"request_id", request.request_id}};
+    if (!request.problem.empty())
+        line["problem"] = request.problem;
+    return text_of(line);
 }
 
 std::string event_line(LogFormat format, std::string_view message) {

@@ -35,6 +35,11 @@ public:
         return true;
     }
 
+    /// The same, by so many bytes more.
+    bool grow_by(std::size_t bytes, std::size_t total_max) { return grow_to(bytes_ + bytes, total_max); }
+
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
 private:
     std::atomic<std::size_t>* total_;
     std::size_t bytes_ = 0;

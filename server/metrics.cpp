@@ -1,5 +1,7 @@
 #include "server/metrics.hpp"
 
+#include "core/base/utf8.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -13,10 +15,10 @@ uint64_t now_ns() {
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-/// A label's value as the format wants it.
+/// A label's value as the format wants it: UTF-8 throughout.
 std::string escaped(std::string_view text) {
     std::string out;
-    for (const char letter : text) {
+    for (const char letter : repaired_utf8(text)) {
         if (letter == '\\' || letter == '"')
             out += '\\';
         if (letter == '\n') {
@@ -83,6 +85,12 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     durations_[label_of_model(labels.model)].total.observe(outcome.total_s);
 }
 
+void Metrics::refuse(std::string_view endpoint, int status) {
+    const RequestLabels labels = {.model = {}, .endpoint = std::string(endpoint)};
+    const std::scoped_lock lock(mutex_);
+    ++requests_[fmt::format("{},status=\"{}\"", text_of(labels), status)];
+}
+
 void Metrics::add(const Answer& answer) {
     const std::scoped_lock lock(mutex_);
     const std::string labels = label_of_model(answer.model);
@@ -102,6 +110,8 @@ void Metrics::add(const std::string& model, const Tokens& tokens) {
     prompt_tokens_[labels] += tokens.prompt;
     cached_tokens_[labels] += tokens.cached;
     completion_tokens_[labels] += tokens.completion;
+    accepted_drafts_[labels] += tokens.accepted_drafts;
+    rejected_drafts_[labels] += tokens.rejected_drafts;
 }
 
 void Metrics::client_left(const std::string& model) {
@@ -114,7 +124,7 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
     std::string text =
         family("etna_requests_total", "counter",
                "Requests that have ended; a stream that failed has the status of its failure, and 499 are "
-               "those whose client left.",
+               "those whose client left. Without a model: refused before it was known.",
                requests_);
     text += family("etna_requests_in_flight", "gauge", "Requests at work.", in_flight_);
     text += family("etna_client_disconnects_total", "counter", "Requests whose client left before the end.",
@@ -124,6 +134,10 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
                    cached_tokens_);
     text +=
         family("etna_completion_tokens_total", "counter", "Tokens that were generated.", completion_tokens_);
+    text += family("etna_accepted_draft_tokens_total", "counter", "Tokens that were drafted and came so.",
+                   accepted_drafts_);
+    text += family("etna_rejected_draft_tokens_total", "counter",
+                   "Tokens that were drafted and came otherwise.", rejected_drafts_);
     const auto add = [&](std::string_view name, std::string_view help, Histogram Durations::* member) {
         text += head(name, "histogram", help);
         for (const auto& [labels, durations] : durations_)

@@ -49,6 +49,9 @@ public:
     void begin(const RequestLabels& labels);
     void end(const RequestLabels& labels, const RequestOutcome& outcome);
 
+    /// A request that was refused before its model was known. `endpoint`: none for a path that is nobody's.
+    void refuse(std::string_view endpoint, int status);
+
     /// Of one answer, once it is there.
     struct Answer {
         std::string model;
@@ -64,6 +67,8 @@ public:
         uint32_t prompt = 0; ///< each prompt once
         uint32_t cached = 0; ///< of those
         uint32_t completion = 0;
+        uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so; see engine::Speculation
+        uint32_t rejected_drafts = 0;
     };
     void add(const std::string& model, const Tokens& tokens);
     void client_left(const std::string& model);
@@ -84,10 +89,11 @@ private:
     };
 
     mutable std::mutex mutex_;
-    std::map<std::string, uint64_t> requests_;                                                 ///< by labels
-    std::map<std::string, int64_t> in_flight_;                                                 ///< by labels
-    std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, left_; ///< by model
-    std::map<std::string, Durations> durations_;                                               ///< by model
+    std::map<std::string, uint64_t> requests_; ///< by labels
+    std::map<std::string, int64_t> in_flight_; ///< by labels
+    std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, accepted_drafts_,
+        rejected_drafts_, left_;                 ///< by model
+    std::map<std::string, Durations> durations_; ///< by model
 };
 
 /// A request that is at work: counted as such until it is destroyed, on every path; its outcome is 500 unless

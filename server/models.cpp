@@ -3,52 +3,44 @@
 #include "core/base/log.hpp"
 
 #include <algorithm>
-#include <ctime>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 namespace etna::server {
 namespace {
 
-/// How soon a folder is looked into again.
-constexpr std::chrono::seconds folder_age_max{1};
-/// How often a request that waits for others' loading is asked whether it is still wanted.
+/// How soon files are looked at again.
+constexpr std::chrono::seconds files_age_max{1};
+/// How often a request that waits is asked whether it is still wanted.
 constexpr std::chrono::milliseconds wait_poll{50};
+/// How long a model may wait for a place while others that came later are still let in to the one that is to
+/// leave for it.
+constexpr std::chrono::seconds turn_patience{2};
 
-int64_t time_of(const store::ModelSource& source) {
-    struct stat status{};
-    if (source.path.empty() || ::stat(source.path.c_str(), &status) != 0)
-        return std::time(nullptr);
-    return status.st_mtim.tv_sec;
-}
-
-/// The error without the folder of the model's file: where things lie on this machine is not for clients.
-Error without_folder(Error error, const store::ModelSource& source) {
+/// The error as clients may have it. Where things lie on this machine is not for them; and whatever is wrong
+/// with a file is no mistake of theirs.
+Error as_told(Error error, const store::ModelSource& source) {
     const std::string folder = (source.path.parent_path() / "").string();
     for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;)
         error.message.erase(at, folder.size());
+    const bool may_pass = error.kind == ErrorKind::out_of_memory || error.kind == ErrorKind::no_device ||
+                          error.kind == ErrorKind::device_lost;
+    if (!may_pass)
+        error.kind = ErrorKind::corrupt;
     return error;
 }
 
 } // namespace
 
-Models::Models(Options options, Loader loader) : options_(std::move(options)), loader_(std::move(loader)) {
-    for (const NamedSource& named : options_.named) {
-        auto entry = std::make_shared<Entry>();
-        entry->source = named.source;
-        entry->created_unix_s = time_of(named.source);
-        entry->is_named = true;
-        entries_.emplace(named.name, std::move(entry)); // names differ, as the caller has checked
-    }
-}
+Models::Models(Options options, Loader loader, Inspector inspector)
+    : options_(std::move(options)), loader_(std::move(loader)), inspector_(std::move(inspector)),
+      sources_(options_.named, options_.folder) {}
 
 Models::~Models() {
     for (const auto& [name, entry] : entries_)
-        vanished_.push_back(entry);
-    for (const auto& entry : vanished_) {
+        retired_.push_back(entry);
+    for (const auto& entry : retired_) {
         if (entry->loading.joinable())
             entry->loading.join();
     }
@@ -56,60 +48,86 @@ Models::~Models() {
 
 std::vector<ModelListing> Models::list() {
     const std::scoped_lock lock(mutex_);
-    look_into_folder();
+    look();
     std::vector<ModelListing> listings;
     for (const auto& [name, entry] : entries_)
         listings.push_back(listing(name, *entry));
     return listings;
 }
 
+std::vector<ModelListing> Models::list_inspected() {
+    std::vector<std::shared_ptr<Entry>> unknown;
+    {
+        const std::scoped_lock lock(mutex_);
+        look();
+        for (const auto& [name, entry] : entries_) {
+            if (inspector_ && !entry->facts && !entry->problem)
+                unknown.push_back(entry);
+        }
+    }
+    for (const auto& entry : unknown) { // which takes a while: outside the lock
+        const auto facts = inspector_(entry->listed.source);
+        const std::scoped_lock lock(mutex_);
+        if (facts)
+            entry->facts = *facts;
+        else
+            entry->problem = as_told(facts.error(), entry->listed.source).message;
+    }
+    return list();
+}
+
 std::string Models::default_name() {
     const std::scoped_lock lock(mutex_);
     if (!options_.named.empty())
         return options_.named.front().name;
-    look_into_folder();
+    look();
+    const auto usable = std::find_if(entries_.begin(), entries_.end(),
+                                     [](const auto& item) { return !item.second->problem; });
+    if (usable != entries_.end())
+        return usable->first;
     return entries_.empty() ? std::string() : entries_.begin()->first;
 }
 
 std::optional<ModelListing> Models::find(std::string_view name) {
     const std::scoped_lock lock(mutex_);
-    look_into_folder();
+    look();
     const auto found = entries_.find(name);
     return found == entries_.end() ? std::nullopt : std::optional(listing(found->first, *found->second));
 }
 
 Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_unwanted) {
     std::unique_lock lock(mutex_);
-    look_into_folder();
+    look();
     const auto found = entries_.find(name);
     if (found == entries_.end())
         return Error{ErrorKind::not_found, fmt::format("there is no model `{}`", name)};
     const std::shared_ptr<Entry> entry = found->second; // may leave the list while it is waited for
-    if (entry->state == State::unloaded) {
-        if (entry->loading.joinable())
-            entry->loading.join(); // it is over, but for its last words
-        entry->state = State::loading;
-        entry->failure.reset();
-        entry->loading = std::thread([this, entry] { load(entry); });
-    }
-    while (entry->state == State::loading) {
-        changed_.wait_for(lock, wait_poll);
-        if (is_unwanted && is_unwanted())
-            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
-    }
-    entry->used = Clock::now();
-    if (entry->model)
+    advance();
+    const bool waits = must_wait(*entry);
+    if (!waits)
+        entry->used = Clock::now();
+    if (entry->model && !waits)
         return entry->model;
-    return entry->failure.value_or(
-        Error{ErrorKind::busy, fmt::format("the model `{}` has just been unloaded", name)});
+    Waiter waiter;
+    entry->waiters.push_back(&waiter);
+    queue(entry);
+    while (true) {
+        advance();
+        if (waiter.model)
+            return waiter.model;
+        if (waiter.failure)
+            return *waiter.failure;
+        changed_.wait_for(lock, wait_poll);
+        if (!waiter.model && is_unwanted && is_unwanted()) {
+            std::erase(entry->waiters, &waiter);
+            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
+        }
+    }
 }
 
 bool Models::is_loading() {
     const std::scoped_lock lock(mutex_);
-    const auto loads = [](const std::shared_ptr<Entry>& entry) { return entry->state == State::loading; };
-    return std::any_of(vanished_.begin(), vanished_.end(), loads) ||
-           std::any_of(entries_.begin(), entries_.end(),
-                       [&](const auto& item) { return loads(item.second); });
+    return loading_ > 0;
 }
 
 void Models::discard(const Handle& broken) {
@@ -123,77 +141,141 @@ void Models::discard(const Handle& broken) {
     }
 }
 
+void Models::queue(const std::shared_ptr<Entry>& entry) {
+    if (entry->is_queued || entry->state == State::loading)
+        return;
+    entry->is_queued = true;
+    entry->queued = Clock::now();
+    queue_.push_back(entry);
+}
+
+/// Begins to load what has its turn and a place; called by those who wait.
+void Models::advance() {
+    while (!queue_.empty()) {
+        const std::shared_ptr<Entry> entry = queue_.front();
+        if (entry->model) { // it did not have to leave
+            for (Waiter* waiter : std::exchange(entry->waiters, {}))
+                waiter->model = entry->model;
+            entry->used = Clock::now();
+            changed_.notify_all();
+        } else if (!entry->waiters.empty()) {
+            if (!has_place() && !let_go_of_one())
+                return;
+            if (!has_place())
+                continue;
+            if (entry->loading.joinable())
+                entry->loading.join(); // it is over, but for its last words
+            entry->state = State::loading;
+            entry->displaced = std::exchange(leaving_, {});
+            ++loading_;
+            entry->loading = std::thread([this, entry] { load(entry); });
+        }
+        entry->is_queued = false;
+        queue_.pop_front();
+    }
+}
+
 void Models::load(const std::shared_ptr<Entry>& entry) {
     std::unique_lock lock(mutex_);
-    auto loaded = load_with_room(*entry, lock);
-    entry->state = loaded ? State::loaded : State::unloaded;
+    const auto loaded = load_with_room(*entry, lock);
+    --loading_;
     entry->used = Clock::now();
+    entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
+    std::optional<Error> failure;
     if (loaded) {
-        entry->model = std::move(*loaded);
+        entry->facts = ModelFacts{.context_tokens = (*loaded)->context_tokens(),
+                                  .has_chat_template = (*loaded)->chat().find({}).has_value()};
+        entry->problem.reset();
+        if (entry->is_retired)
+            held_.push_back(*loaded);
+        else
+            entry->model = *loaded;
     } else {
         log(LogLevel::warning, fmt::format("a model cannot be loaded: {}", loaded.error().message));
-        entry->failure = without_folder(loaded.error(), entry->source);
+        failure = as_told(loaded.error(), entry->listed.source);
+        if (failure->kind == ErrorKind::corrupt)
+            entry->problem = failure->message;
+    }
+    for (Waiter* waiter : std::exchange(entry->waiters, {})) {
+        waiter->failure = failure;
+        if (loaded)
+            waiter->model = *loaded;
     }
     changed_.notify_all();
 }
 
-/// With the lock open while it loads; makes room first where there are too many, and then while memory is
-/// short.
-Result<Models::Handle> Models::load_with_room(const Entry& entry, std::unique_lock<std::mutex>& lock) {
-    while (options_.loaded_max > 0 && loaded_count() >= options_.loaded_max && unload_one(entry)) {
-    }
+/// With the lock open while it loads; makes room while memory is short.
+Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock) {
+    std::vector<Handle> leaving = std::exchange(entry.displaced, {});
     while (true) {
         lock.unlock();
-        auto loaded = loader_(entry.source);
+        leaving.clear(); // their memory is what the new one gets
+        auto loaded = loader_(entry.listed.source);
         lock.lock();
-        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !unload_one(entry))
+        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !let_go_of_one())
             return loaded;
+        leaving = std::exchange(leaving_, {});
     }
 }
 
-/// False where every other model is in use, or none is loaded.
-bool Models::unload_one(const Entry& except) {
-    std::shared_ptr<Entry> oldest;
-    for (const auto& [name, entry] : entries_) {
-        const bool is_idle =
-            entry->state == State::loaded && entry->model.use_count() == 1 && entry.get() != &except;
-        if (is_idle && (!oldest || entry->used < oldest->used))
-            oldest = entry;
-    }
-    if (!oldest)
+/// False where every model is in use, or none is loaded.
+bool Models::let_go_of_one() {
+    constexpr bool only_idle = true;
+    Entry* const oldest = least_recent(only_idle);
+    if (oldest == nullptr)
         return false;
-    oldest->model.reset();
+    leaving_.push_back(std::exchange(oldest->model, nullptr));
     oldest->state = State::unloaded;
     return true;
 }
 
-/// Puts files that have appeared on the list, and takes those off that have vanished.
-void Models::look_into_folder() {
+Models::Entry* Models::least_recent(bool only_idle) const {
+    Entry* oldest = nullptr;
+    for (const auto& [name, entry] : entries_) {
+        const bool may_be = entry->model && (!only_idle || entry->model.use_count() == 1);
+        if (may_be && (oldest == nullptr || entry->used < oldest->used))
+            oldest = entry.get();
+    }
+    return oldest;
+}
+
+/// Whether a request for a loaded model has to stand in line: what waits for its place would never get it.
+bool Models::must_wait(const Entry& entry) const {
+    constexpr bool only_idle = false;
+    return entry.model && !queue_.empty() && Clock::now() - queue_.front()->queued >= turn_patience &&
+           least_recent(only_idle) == &entry;
+}
+
+bool Models::has_place() {
+    if (options_.loaded_max == 0)
+        return true;
+    std::erase_if(held_, [](const auto& model) { return model.expired(); });
+    const auto loaded = std::count_if(entries_.begin(), entries_.end(),
+                                      [](const auto& item) { return item.second->model != nullptr; });
+    return static_cast<std::size_t>(loaded) + loading_ + held_.size() < options_.loaded_max;
+}
+
+/// Puts on the list what has come, and takes off what has gone or is another file now.
+void Models::look() {
     const auto now = Clock::now();
-    if (options_.folder.empty() || (looked_ && now - *looked_ < folder_age_max))
+    if (looked_ && now - *looked_ < files_age_max)
         return;
     looked_ = now;
-    const std::vector<std::string> names = store::model_names(options_.folder);
-    for (const std::string& name : names) {
-        if (entries_.contains(name))
-            continue;
-        auto source = store::resolve(name, options_.folder);
-        if (!source)
-            continue;
-        auto entry = std::make_shared<Entry>();
-        entry->created_unix_s = time_of(*source);
-        entry->source = std::move(*source);
-        entries_.emplace(name, std::move(entry));
-    }
+    const auto& listed = sources_.look();
     for (auto item = entries_.begin(); item != entries_.end();) {
-        const bool stays =
-            item->second->is_named || std::binary_search(names.begin(), names.end(), item->first);
+        const auto found = listed.find(item->first);
+        const bool stays = found != listed.end() && found->second.identity == item->second->listed.identity &&
+                           found->second.source.path == item->second->listed.source.path;
         if (!stays)
-            vanished_.push_back(item->second);
+            retire(item->second);
         item = stays ? std::next(item) : entries_.erase(item);
     }
-    std::erase_if(vanished_, [](const std::shared_ptr<Entry>& entry) {
-        if (entry->state == State::loading)
+    for (const auto& [name, source] : listed) {
+        if (!entries_.contains(name))
+            entries_.emplace(name, std::make_shared<Entry>(Entry{.listed = source}));
+    }
+    std::erase_if(retired_, [](const std::shared_ptr<Entry>& entry) {
+        if (entry->is_queued || entry->state == State::loading)
             return false;
         if (entry->loading.joinable())
             entry->loading.join();
@@ -201,20 +283,25 @@ void Models::look_into_folder() {
     });
 }
 
-std::size_t Models::loaded_count() const {
-    return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), [](const auto& item) {
-        return item.second->state == State::loaded;
-    }));
+void Models::retire(const std::shared_ptr<Entry>& entry) {
+    entry->is_retired = true;
+    if (entry->model) {
+        held_.push_back(entry->model);
+        entry->model.reset();
+        entry->state = State::unloaded;
+    }
+    retired_.push_back(entry);
 }
 
 ModelListing Models::listing(const std::string& name, const Entry& entry) {
-    ModelListing listing = {
-        .name = name, .created_unix_s = entry.created_unix_s, .is_loaded = entry.model != nullptr};
+    ModelListing listing = {.name = name,
+                            .created_unix_s = entry.listed.created_unix_s,
+                            .is_loaded = entry.model != nullptr,
+                            .facts = entry.facts.value_or(ModelFacts()),
+                            .problem = entry.problem};
     if (entry.model) {
-        listing.context_tokens = entry.model->context_tokens();
         listing.load = entry.model->engine().load();
         listing.device_memory = entry.model->device_memory();
-        listing.has_chat_template = entry.model->chat().find({}).has_value();
     }
     return listing;
 }

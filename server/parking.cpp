@@ -166,7 +166,7 @@ Parking::Next Parking::read(Parked& parked) {
     std::array<char, piece_bytes> piece{};
     const Transfer read = parked.socket.try_read(piece.data(), piece.size());
     if (read.outcome == Transfer::Outcome::ended && parked.request.stage() == IncomingRequest::Stage::body) {
-        on_refusal_(std::move(parked.socket), {.problem = "the body of the request did not arrive whole"});
+        refuse(parked, {.problem = "the body of the request did not arrive whole"});
         return Next::gone;
     }
     if (read.outcome == Transfer::Outcome::ended || read.outcome == Transfer::Outcome::broken)
@@ -181,8 +181,8 @@ Parking::Next Parking::read(Parked& parked) {
 
 /// Hands the request on when it is whole, and the connection when it is refused.
 Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
-    if (const auto refusal = parked.request.take(bytes, options_.bounds)) {
-        on_refusal_(std::move(parked.socket), *refusal);
+    if (auto refusal = parked.request.take(bytes, options_.bounds)) {
+        refuse(parked, std::move(*refusal));
         return Next::gone;
     }
     if (parked.request.stage() == IncomingRequest::Stage::whole) {
@@ -195,6 +195,11 @@ Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
     if (!bytes.empty())
         set_deadline(parked);
     return Next::read;
+}
+
+void Parking::refuse(Parked& parked, Refusal refusal) const {
+    refusal.request = parked.request.seen();
+    on_refusal_(std::move(parked.socket), refusal);
 }
 
 /// Only a step of the request moves its deadline, and each byte of a body by what it may take.
@@ -228,10 +233,9 @@ void Parking::expire() {
         using Stage = IncomingRequest::Stage;
         const Stage stage = parked.request.stage();
         if (stage == Stage::head || stage == Stage::body)
-            on_refusal_(std::move(parked.socket),
-                        {.status = 408,
-                         .problem = fmt::format("the {} of the request took too long",
-                                                stage == Stage::head ? "head" : "body")});
+            refuse(parked, {.status = 408,
+                            .problem = fmt::format("the {} of the request took too long",
+                                                   stage == Stage::head ? "head" : "body")});
     }
 }
 

@@ -36,7 +36,7 @@ public:
 
     /// A request has come whole. Called on the watching thread or that of park(), and must not block.
     using OnRequest = std::function<void(Socket socket, Arrival arrival)>;
-    /// What came is no request that is taken, or took too long (408).
+    /// What came is no request that is taken, or took too long (408). The refusal has what was seen of it.
     using OnRefusal = std::function<void(Socket socket, const Refusal& refusal)>;
 
     /// Starts the thread. Errors: io (the system has no descriptors).
@@ -88,6 +88,7 @@ private:
     [[nodiscard]] Next read(Parked& parked);
     [[nodiscard]] Next take(Parked& parked, std::string_view bytes);
     void set_deadline(Parked& parked) const;
+    void refuse(Parked& parked, Refusal refusal) const;
     void watch_over(Parked parked);
     void expire();
     [[nodiscard]] std::size_t count(Counted counted) const;

@@ -167,7 +167,28 @@ std::optional<Refusal> read_framing(RequestHead& head) {
     return std::nullopt;
 }
 
+/// The value of the first line of this name, in small letters, among those that have their end.
+std::string_view value_in(std::string_view text, std::string_view name) {
+    while (text.find(line_end) != std::string_view::npos) {
+        const std::string_view line = next_line(text);
+        const std::size_t colon = line.find(':');
+        if (colon == name.size() && in_small_letters(line.substr(0, colon)) == name)
+            return trimmed(line.substr(colon + 1));
+    }
+    return {};
+}
+
 } // namespace
+
+HttpRequest glimpse(std::string_view text) {
+    RequestHead head;
+    std::optional<std::string_view> authority;
+    if (text.find(line_end) == std::string_view::npos || read_request_line(next_line(text), head, authority))
+        return {};
+    if (const std::string_view id = value_in(text, "x-request-id"); !id.empty())
+        head.request.headers.emplace("x-request-id", id);
+    return std::move(head.request);
+}
 
 std::variant<RequestHead, Refusal> read_head(std::string_view text) {
     RequestHead head;

@@ -14,6 +14,7 @@ namespace etna::server {
 struct Refusal {
     int status = 400;
     std::string problem = {};
+    HttpRequest request = {}; ///< what is known of it, without its body
 };
 
 /// What a head of a request says: the request without its body, and how that is framed.
@@ -32,6 +33,10 @@ struct RequestHead {
 /// of another. A target in absolute form is taken, and its authority is then the Host. Refusals: 400, 414
 /// (target), 431 (a header, or how many), 501 (a transfer coding other than chunked).
 std::variant<RequestHead, Refusal> read_head(std::string_view text);
+
+/// What a head that did not come whole, or is refused, says of its request: method and path of its first line
+/// and `x-request-id`, where they can be read; for answers and logs.
+HttpRequest glimpse(std::string_view text);
 
 constexpr std::size_t target_bytes_max = 2048;
 constexpr std::size_t header_line_bytes_max = 8192;

@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::string_view parameter = "{id}";
 
-/// A client's own id is taken over if it is one line of visible letters.
-std::string request_id_of(const HttpRequest& request) {
-    constexpr std::size_t length_max = 128;
-    const std::string_view given = request.header("x-request-id");
-    const bool is_good =
-        !given.empty() && given.size() <= length_max &&
-        std::all_of(given.begin(), given.end(), [](char letter) { return letter > ' ' && letter <= '~'; });
-    return is_good ? std::string(given) : new_uuid();
-}
-
 using Clock = std::chrono::steady_clock;
 
 /// A line of the log for a request, once it has been answered.
@@ -87,7 +77,11 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 HttpReply Router::answer(const HttpRequest& request) const {
     Call call = {.request_id = request_id_of(request), .path_value = {}};
     const Entry entry(*service_, request, call.request_id);
-    HttpReply reply = route(request, call);
+    std::string figure; // of the route; a path that is none is a client's text, and no label
+    HttpReply reply = route(request, call, figure);
+    constexpr int first_error = 400;
+    if (!reply.is_counted && reply.status >= first_error)
+        service_->metrics.refuse(figure, reply.status);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     const auto write_entry = [entry, status = reply.status, final_status = std::move(reply.final_status)] {
@@ -111,7 +105,7 @@ bool Router::is_vital(const HttpRequest& request) const {
     });
 }
 
-HttpReply Router::route(const HttpRequest& request, Call& call) const {
+HttpReply Router::route(const HttpRequest& request, Call& call, std::string& figure) const {
     if (const auto refused = check_origin(service_->options.access, request))
         return reply_of(*refused);
     if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty())
@@ -122,6 +116,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call) const {
         if (!value)
             continue;
         methods.insert(route.method);
+        figure = route.figure.empty() ? route.path : route.figure;
         if (route.method == "GET")
             methods.insert("HEAD");
         if (!takes(route, request.method))

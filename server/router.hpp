@@ -31,6 +31,7 @@ struct Route {
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
     openai::Dialect dialect = openai::Dialect::openai;
+    std::string figure = {}; ///< what it is called in the figures; empty: by its path
 };
 
 /// Finds the endpoint of a request, after what every request has to pass: origin, key, readiness.
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 
 private:
-    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call) const;
+    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, std::string& figure) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;
 
     Service* service_; ///< borrowed

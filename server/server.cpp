@@ -24,13 +24,20 @@ HttpReply refusal(int status, std::string_view problem) {
     return reply_of(error);
 }
 
-/// What never came to the router gets an id and a line in the log, too.
-HttpReply refused(const Service& service, int status, std::string_view problem) {
-    HttpReply reply = refusal(status, problem);
-    const std::string id = new_uuid();
+/// What never came to the router gets an id, a line in the log, and is counted, too.
+HttpReply refused(Service& service, const Refusal& refused) {
+    HttpReply reply = refusal(refused.status, refused.problem);
+    const HttpRequest& request = refused.request;
+    const std::string id = request_id_of(request);
     reply.headers["x-request-id"] = id;
-    service.log(
-        event_line(service.options.log_format, fmt::format("refused: {} {} {}", status, problem, id)));
+    service.metrics.refuse({}, refused.status);
+    service.log(request_line(service.options.log_format, {.method = request.method,
+                                                          .path = request.path,
+                                                          .status = refused.status,
+                                                          .final_status = refused.status,
+                                                          .remote_address = request.remote_address,
+                                                          .request_id = id,
+                                                          .problem = refused.problem}));
     return reply;
 }
 
@@ -49,8 +56,7 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
         .is_vital = [router =
                          &server->router_](const HttpRequest& request) { return router->is_vital(request); },
         .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
-        .refuse = [service = &server->service_](
-                      int status, std::string_view problem) { return refused(*service, status, problem); }};
+        .refuse = [service = &server->service_](const Refusal& what) { return refused(*service, what); }};
     ETNA_TRY(server->listener_, Listener::open(options.connection, std::move(handlers)));
     return server;
 }

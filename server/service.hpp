@@ -20,6 +20,7 @@ struct ServiceOptions {
     openai::RequestLimits limits;
     std::size_t body_bytes_max = 32 * 1024 * 1024;
     std::chrono::milliseconds keep_alive{15'000}; ///< between comments while a stream is silent
+    std::chrono::seconds request_time{0};         ///< for a request as a whole; 0: no bound
     uint32_t unread_max = 8;                      ///< tokens that wait for a client that reads slowly
     LogFormat log_format = LogFormat::text;
     bool logs_prompts = false; ///< what users wrote stays out of the log unless somebody asks for it

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/table/generation.hpp"
+#include "cli/table/search.hpp"
 
 #include <array>
 
@@ -26,8 +27,9 @@ inline constexpr std::array chat_terminal_options = {
     help_option,
 };
 
-inline constexpr auto chat_options = joined(length_options, structure_options, conversation_options,
-                                            sampling_options, device_options, chat_terminal_options);
+inline constexpr auto chat_options =
+    joined(length_options, structure_options, conversation_options, sampling_options, search_options,
+           device_options, speculation_options, chat_terminal_options);
 
 inline constexpr std::array chat_examples = {
     Example{"etna chat", "with the tiny model that is built in"},

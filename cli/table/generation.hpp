@@ -55,10 +55,13 @@ inline constexpr std::array structure_options = {
            .description =
                "keep the answer to a JSON Schema, in a file or as `{...}`; what cannot be enforced is "
                "an error"},
+    Option{.name = "lenient-schema",
+           .description =
+               "leave out what cannot be enforced of a JSON Schema, also of the arguments of tools"},
     Option{.name = "grammar",
            .value = "FILE",
            .kind = Kind::text,
-           .description = "keep the answer to a grammar in GBNF, as llama.cpp has it"},
+           .description = "keep the answer to a grammar in GBNF, as llama.cpp has it, or in Lark"},
     Option{.name = "regex",
            .value = "PATTERN",
            .kind = Kind::text,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/table/generation.hpp"
+#include "cli/table/search.hpp"
 #include "core/generate/generate.hpp"
 
 #include <array>
@@ -49,7 +50,7 @@ inline constexpr std::array run_output_options = {
 
 inline constexpr auto run_options =
     joined(length_options, structure_options, conversation_options, run_prompt_options, sampling_options,
-           device_options, run_output_options);
+           search_options, device_options, speculation_options, run_output_options);
 
 inline constexpr std::array run_examples = {
     Example{"etna run demo \"What is 34 + 58?\"", "ask the tiny model that is built in"},

@@ -2,6 +2,7 @@
 
 #include "cli/table/connection.hpp"
 #include "cli/table/generation.hpp"
+#include "cli/table/search.hpp"
 
 #include <array>
 
@@ -47,7 +48,9 @@ inline constexpr std::array server_options = {
            .kind = Kind::integer,
            .range = {1, parallel_max},
            .default_text = "as many as memory holds",
-           .description = "models in memory at a time; the one that was used least recently leaves",
+           .description =
+               "models in memory at a time; the one that was used least recently leaves as soon as "
+               "nobody uses it, and who wants another waits for that",
            .category = Category::server},
     Option{.name = "alias",
            .value = "NAME",
@@ -76,7 +79,7 @@ inline constexpr std::array server_options = {
     Option{.name = "allowed-host",
            .value = "NAME",
            .kind = Kind::text,
-           .description = "answer requests for this name too; may be given several times",
+           .description = "answer requests for this name too, at any port; may be given several times",
            .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "cors",
@@ -109,7 +112,22 @@ inline constexpr std::array server_options = {
            .value = "N",
            .kind = Kind::integer,
            .range = {1, int32_max},
-           .description = "ceiling of max_tokens for requests with ignore_eos",
+           .description = "ceiling of max_tokens, or of its default, for requests with ignore_eos",
+           .category = Category::server},
+    Option{.name = "prompt-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "what the context holds",
+           .description = "tokens that a prompt may have; longer ones get 400",
+           .category = Category::server},
+    Option{.name = "request-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, seconds_max},
+           .default_text = "0: none",
+           .description = "how long a request may take as a whole: an answer that is not done then ends with "
+                          "finish_reason `length`, and one that has not begun gets 503",
            .category = Category::server},
     Option{.name = "drain-timeout",
            .value = "SECONDS",
@@ -155,7 +173,7 @@ inline constexpr std::array server_options = {
 inline constexpr std::array serve_template_options = {chat_template_option};
 
 inline constexpr auto serve_options =
-    joined(serve_template_options, device_options, server_options, connection_options);
+    joined(serve_template_options, device_options, speculation_options, server_options, connection_options);
 
 inline constexpr std::array serve_examples = {
     Example{"etna serve", "the tiny model that is built in, on port 8080"},

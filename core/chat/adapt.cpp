@@ -1,6 +1,7 @@
 #include "core/chat/adapt.hpp"
 
 #include "core/chat/adaptations_private.hpp"
+#include "core/chat/continuation_private.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,14 +72,17 @@ public:
                                        "the user's first message");
         }
         ETNA_TRY(prompt_.text, render_somehow());
+        if (continues_final_message(request_))
+            prompt_.begun_bytes = begun_bytes();
         return std::move(prompt_);
     }
 
 private:
     Json& messages() { return request_["messages"]; }
 
-    [[nodiscard]] Result<std::string> rendered() const {
-        Json request = request_;
+    [[nodiscard]] Result<std::string> rendered() const { return rendered(request_); }
+
+    [[nodiscard]] Result<std::string> rendered(Json request) const {
         change_forms(template_->habits(), request["messages"]);
         return template_->render(text_of(request), now_unix_s_);
     }
@@ -106,6 +110,26 @@ private:
         }
         text = rendered();
         return text ? text : refusal;
+    }
+
+    /// What of the prompt is more than an answer's turn that has only been opened; 0 where that cannot be
+    /// rendered. A mark that both begin, and only one goes on with, belongs to the answer.
+    [[nodiscard]] std::size_t begun_bytes() const {
+        Json before = request_;
+        before["messages"].erase(before["messages"].size() - 1);
+        before["continue_final_message"] = false;
+        before["add_generation_prompt"] = true;
+        const auto opened = rendered(std::move(before));
+        if (!opened)
+            return 0;
+        const auto parting =
+            std::mismatch(opened->begin(), opened->end(), prompt_.text.begin(), prompt_.text.end()).first;
+        std::string_view common(opened->data(), static_cast<std::size_t>(parting - opened->begin()));
+        const std::size_t mark = common.rfind('<');
+        if (common.size() < opened->size() && mark != std::string_view::npos &&
+            common.find('>', mark) == std::string_view::npos)
+            common = common.substr(0, mark);
+        return prompt_.text.size() - common.size();
     }
 
     const ChatTemplate* template_; ///< borrowed

@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/chat/chat_template.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ struct AdaptedPrompt {
     std::string text;
     std::vector<std::string> notes = {}; ///< for people, one clause each; empty where nothing was
     bool tools_in_text = false; ///< the tools are told in the system message, calls are Hermes' syntax
+    /// The end of `text` that is the beginning of the answer: a last message that is gone on with.
+    std::size_t begun_bytes = 0;
 };
 
 /// As ChatTemplate::render(), for conversations as people and programs have them. Forms are changed as the

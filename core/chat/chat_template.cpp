@@ -1,11 +1,13 @@
 #include "core/chat/chat_template.hpp"
 
+#include "core/chat/continuation_private.hpp"
 #include "core/chat/habits.hpp"
 #include "core/chat/jinja/containers.hpp"
 #include "core/chat/jinja/from_json.hpp"
 #include "core/chat/request_private.hpp"
 
 #include <array>
+#include <utility>
 
 namespace etna::chat {
 namespace {
@@ -25,7 +27,16 @@ Result<ChatTemplate> ChatTemplate::create(std::string_view text, SpecialText spe
 }
 
 Result<std::string> ChatTemplate::render(std::string_view request_json, int64_t now_unix_s) const {
-    ETNA_CHECK(parse_request(request_json));
+    ETNA_TRY(auto parsed, parse_request(request_json));
+    if (!continues_final_message(parsed))
+        return render_whole(request_json, now_unix_s);
+    ETNA_TRY(const std::string mark, mark_final_message(parsed));
+    ETNA_TRY(std::string prompt, render_whole(text_of(parsed), now_unix_s));
+    return cut_at_mark(std::move(prompt), mark);
+}
+
+/// To the end of the last message.
+Result<std::string> ChatTemplate::render_whole(std::string_view request_json, int64_t now_unix_s) const {
     // Read again, as nlohmann's numbers would round an integer of more than 64 bits.
     ETNA_TRY(const auto request, jinja::from_json(request_json, request_nesting_max));
     // Of two variables with one name the later counts.

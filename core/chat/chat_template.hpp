@@ -54,11 +54,13 @@ public:
     /// and where they are wanted `tools`, `documents`, `add_generation_prompt` (true where absent) and
     /// `chat_template_kwargs`, an object of further variables; `enable_thinking`, `thinking`,
     /// `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` may also stand beside
-    /// them. They reach the template as they are. `now_unix_s` is what strftime_now() writes, in UTC.
+    /// them. They reach the template as they are. `now_unix_s` is what strftime_now() writes, in UTC. With
+    /// `continue_final_message` the prompt ends with the text of the last message, the assistant's, and no
+    /// new turn is begun.
     ///
     /// The prompt begins with the begin token's text where the template writes it; whoever tokenizes must
-    /// not add a second one. Errors: invalid_argument (no request, or the template refuses it in its own
-    /// words), unsupported (the template fails, with the place).
+    /// not add a second one. Errors: invalid_argument (no request, a last message that cannot be gone on
+    /// with, or the template refuses it in its own words), unsupported (the template fails, with the place).
     [[nodiscard]] Result<std::string> render(std::string_view request_json, int64_t now_unix_s) const;
 
     [[nodiscard]] const TemplateHabits& habits() const { return habits_; }
@@ -68,6 +70,8 @@ public:
 private:
     ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
         : template_(std::move(parsed)), text_(text), special_(std::move(special)) {}
+
+    [[nodiscard]] Result<std::string> render_whole(std::string_view request_json, int64_t now_unix_s) const;
 
     jinja::Template template_;
     std::string text_;

@@ -61,6 +61,8 @@ Result<Role> role_named(const std::string& name) {
     }
     if (name == "developer")
         return Role::system;
+    if (name == "function") // as OpenAI's API called it before
+        return Role::tool;
     return Error{ErrorKind::invalid_argument, fmt::format("`{}` is no role of a message", name),
                  "roles are system, user, assistant and tool"};
 }
@@ -92,6 +94,10 @@ Result<Message> parse_message(const Json& json) {
     }
     message.tool_call_id = text_at(json, "tool_call_id");
     message.tool_name = text_at(json, "name");
+    if (const auto call = json.find("function_call"); call != json.end() && call->is_object()) {
+        ETNA_TRY(auto parsed, parse_call({{"function", *call}}));
+        message.tool_calls.push_back(std::move(parsed));
+    }
     const auto calls = json.find("tool_calls");
     if (calls == json.end() || !calls->is_array())
         return message;

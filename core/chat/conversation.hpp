@@ -14,6 +14,9 @@ namespace etna::chat {
 /// Whether the model shall think before it answers, where its template has a switch for that.
 enum class Thinking : uint8_t { as_template_says, on, off };
 
+/// How many tools an answer may call, where calls are kept to what was offered.
+enum class CallCount : uint8_t { any, one };
+
 /// What a model is asked to go on with.
 struct Conversation {
     std::vector<Message> messages = {};
@@ -22,17 +25,17 @@ struct Conversation {
     /// JSON text of an object: what of a request reaches the template beside messages and tools, as
     /// `documents`, `chat_template_kwargs`, `continue_final_message`; empty for none.
     std::string template_arguments = {};
-    /// The tool that has to be called, by name, or any for an empty name: the answer begins with the call.
+    /// The tool that has to be called, by name, or any for an empty name: the answer is nothing but calls.
     std::optional<std::string> demanded_tool = {};
+    CallCount calls = CallCount::any;
 };
 
 /// The conversation as a chat request of OpenAI's API, which ChatTemplate renders: JSON text. Reasoning
 /// stands in `reasoning_content`. Arguments and tools that are no JSON are written as strings, as they are.
 std::string request_json(const Conversation& conversation);
 
-/// The way back, all but `thinking` and `demanded_tool`: content parts become text, and reasoning is read
-/// from `reasoning` and `thinking` too. Errors: invalid_argument,
-/// naming the member.
+/// The way back, all but `thinking`, `demanded_tool` and `calls`: content parts become text, and reasoning is
+/// read from `reasoning` and `thinking` too. Errors: invalid_argument, naming the member.
 Result<Conversation> parse_conversation(std::string_view request_json);
 
 } // namespace etna::chat

@@ -58,8 +58,15 @@ bool is_too_deep(std::string_view json) {
     return depth > request_nesting_max;
 }
 
-bool is_part_of_text(const Json& part) {
-    return part.is_object() && part.contains("text") && part["text"].is_string();
+/// The text of a part; null where it is none. A refusal is what an assistant said instead of an answer.
+const std::string* text_in(const Json& part) {
+    const std::string type = part.is_object() ? part.value("type", Json("text")).dump() : "";
+    const char* const member = type == R"("refusal")" ? "refusal" : "text";
+    const bool is_text = type == R"("text")" || type == R"("input_text")" || type == R"("output_text")" ||
+                         type == R"("refusal")";
+    if (!is_text || !part.contains(member) || !part[member].is_string())
+        return nullptr;
+    return part[member].get_ptr<const std::string*>();
 }
 
 } // namespace
@@ -95,7 +102,8 @@ Result<std::string> content_text(const Json& message) {
         return wrong("a message's `content` is neither text nor a list of parts");
     std::string text;
     for (const Json& part : *content) {
-        if (!is_part_of_text(part)) {
+        const std::string* const part_text = text_in(part);
+        if (part_text == nullptr) {
             const std::string type =
                 part.is_object() ? part.value("type", Json("unknown")).dump() : part.dump();
             return wrong(
@@ -104,7 +112,7 @@ Result<std::string> content_text(const Json& message) {
         }
         if (!text.empty())
             text += '\n';
-        text += part["text"].get_ref<const std::string&>();
+        text += *part_text;
     }
     return text;
 }

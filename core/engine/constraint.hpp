@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 namespace etna::engine {
 
@@ -29,6 +30,10 @@ public:
 
     /// Goes on with a token, which is no end token.
     virtual void accept(TokenId token) = 0;
+
+    /// The tokens that come next whatever the model says, as far as that is sure: they are taken without a
+    /// look at its logits, and told with a probability of 1. Empty: it is not. Until the next accept().
+    virtual std::vector<TokenId> forced() { return {}; }
 
     /// Whether nothing may follow: the sequence ends here. Errors: as allowed().
     virtual Result<bool> is_over() = 0;

@@ -26,8 +26,9 @@ void NgramIndex::add(std::span<const TokenId> text, std::size_t end) {
     }
 }
 
-std::size_t NgramIndex::find(std::span<const TokenId> text, std::span<const TokenId> tail) const {
-    for (std::size_t length = std::min<std::size_t>(longest_, tail.size()); length > 0; --length) {
+std::size_t NgramIndex::find(std::span<const TokenId> text, std::span<const TokenId> tail,
+                             std::size_t shortest) const {
+    for (std::size_t length = std::min<std::size_t>(longest_, tail.size()); length >= shortest; --length) {
         const std::span<const TokenId> run = tail.last(length);
         const auto found = behind_.find(hash_of(run));
         if (found == behind_.end() || found->second < length)
@@ -59,7 +60,7 @@ void DraftLookup::follow_prediction(std::span<const TokenId> answer) {
 }
 
 std::vector<TokenId> DraftLookup::draft(std::span<const TokenId> tokens, std::size_t prompt_tokens,
-                                        uint32_t most) {
+                                        uint32_t most, uint32_t ngram_min) {
     if (!prediction_.empty()) {
         follow_prediction(tokens.subspan(prompt_tokens));
         if (is_on_track_ && next_ < prediction_.size()) {
@@ -71,7 +72,7 @@ std::vector<TokenId> DraftLookup::draft(std::span<const TokenId> tokens, std::si
     if (ngram_max_ == 0)
         return {};
     text_.add(tokens, tokens.size() - 1); // the end itself is what is looked for
-    const std::size_t place = text_.find(tokens, tokens);
+    const std::size_t place = text_.find(tokens, tokens, ngram_min);
     std::vector<TokenId> drafts;
     for (std::size_t i = 0; place > 0 && i < most; ++i) { // a run that reaches the end goes round
         const std::size_t from = place + i;

@@ -19,9 +19,10 @@ public:
     /// Adds the runs that end before place `end`. `text` begins as it did in the calls before.
     void add(std::span<const TokenId> text, std::size_t end);
 
-    /// The place in `text`, which was added, behind the last run that is as long as possible and equal to
-    /// the end of `tail`; 0 where there is none.
-    [[nodiscard]] std::size_t find(std::span<const TokenId> text, std::span<const TokenId> tail) const;
+    /// The place in `text`, which was added, behind the last run that is as long as possible, of `shortest`
+    /// tokens at least, and equal to the end of `tail`; 0 where there is none.
+    [[nodiscard]] std::size_t find(std::span<const TokenId> text, std::span<const TokenId> tail,
+                                   std::size_t shortest = 1) const;
 
 private:
     uint32_t longest_;
@@ -38,8 +39,10 @@ public:
     DraftLookup(uint32_t ngram_max, std::vector<TokenId> prediction);
 
     /// At most `most` tokens that may follow `tokens`, of which the first `prompt_tokens` are the prompt.
-    /// `tokens` begins as it did in the calls before.
-    std::vector<TokenId> draft(std::span<const TokenId> tokens, std::size_t prompt_tokens, uint32_t most);
+    /// Runs of fewer than `ngram_min` tokens of the text say nothing. `tokens` begins as it did in the calls
+    /// before.
+    std::vector<TokenId> draft(std::span<const TokenId> tokens, std::size_t prompt_tokens, uint32_t most,
+                               uint32_t ngram_min = 1);
 
 private:
     void follow_prediction(std::span<const TokenId> answer);

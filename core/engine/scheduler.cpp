@@ -75,10 +75,24 @@ void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_po
             continue;
         if (!find_page(sequence, updates, now))
             return; // the youngest itself had to yield; nobody comes after it
+        const uint32_t known = reserve_known(sequence);
         reserve_drafts(sequence);
-        append_rows(sequence, 1, step);
+        append_rows(sequence, known, step);
         append_drafts(sequence, step);
     }
+}
+
+/// How many rows of a sequence that generates come next: one, and those of tokens that were known at once,
+/// where there are rows and pages for them.
+uint32_t Scheduler::reserve_known(Sequence& sequence) {
+    if (sequence.computed + 1 >= sequence.length())
+        return 1;
+    const uint32_t count = std::min(sequence.length() - sequence.computed, spare_rows_ + 1);
+    const auto spare = static_cast<uint32_t>(running_.size());
+    if (!cache_.reserve(sequence.pages, sequence.computed, sequence.computed + count, spare, batch_.copies))
+        return 1;
+    spare_rows_ -= count - 1;
+    return count;
 }
 
 /// Finds a page for the next place of a sequence, from younger ones if need be: those have no rows in this

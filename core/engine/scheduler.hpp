@@ -137,10 +137,12 @@ private:
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
     [[nodiscard]] uint32_t known_rows(const Sequence& sequence, const Step& step) const;
     void want_output(Sequence& sequence, Row& row, Step& step);
+    uint32_t reserve_known(Sequence& sequence);
     void append_drafts(Sequence& sequence, Step& step);
     [[nodiscard]] uint32_t drafts_that_fit(const Sequence& sequence) const;
     void reserve_drafts(Sequence& sequence);
     [[nodiscard]] bool can_draft(const Sequence& sequence) const;
+    static bool came_right(Sequence& sequence, const Wanted& wanted);
     void settle_drafts(const Step& step, std::size_t last);
     void want_score(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
@@ -149,6 +151,7 @@ private:
                        Clock::time_point now);
     Status accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
     static Result<bool> follow_constraint(Sequence& sequence, TokenId token);
+    Status take_forced(Sequence& sequence, Updates& updates, Clock::time_point now);
     void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, FinishReason reason, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);

@@ -25,7 +25,9 @@ std::vector<DraftWish> Scheduler::draft() {
         if (most == 0)
             continue;
         drafting.by_model = false;
-        drafting.drafts = drafting.lookup.draft(sequence->tokens, sequence->prompt_tokens, most);
+        // A model's draft is worth more than what once followed a single token.
+        const uint32_t ngram_min = drafting.wish.uses_model ? 2 : 1;
+        drafting.drafts = drafting.lookup.draft(sequence->tokens, sequence->prompt_tokens, most, ngram_min);
         if (!drafting.drafts.empty() || !drafting.wish.uses_model)
             continue;
         wishes.push_back({.request = sequence->id.request,
@@ -106,9 +108,28 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
     spare_rows_ -= count;
     drafting.drafts.clear();
     drafting.in_flight = count;
+    drafting.right_end = sequence.computed;
     drafting.step_accepted = 0;
     drafting.rejected += count; // until they are accepted
     sequence.slot.reset();      // what comes next is known when all of it is read
+}
+
+/// Whether a row took the token that has come for the one before. After the first that did not, none did:
+/// what they attend to is not what has come.
+bool Scheduler::came_right(Sequence& sequence, const Wanted& wanted) {
+    if (!wanted.draft)
+        return true;
+    Drafting& drafting = *sequence.drafting;
+    const bool is_right = wanted.index < drafting.right_end && wanted.index < sequence.length() &&
+                          sequence.tokens[wanted.index] == *wanted.draft;
+    if (!is_right) {
+        drafting.right_end = std::min(drafting.right_end, wanted.index);
+        return false;
+    }
+    ++drafting.accepted;
+    ++drafting.step_accepted;
+    --drafting.rejected;
+    return true;
 }
 
 /// After the last row of a sequence's drafts: what was computed behind the first that differs is worthless.
@@ -123,7 +144,7 @@ void Scheduler::settle_drafts(const Step& step, std::size_t last) {
     Drafting& drafting = *sequence.drafting;
     drafting.gain.note(drafting.in_flight, drafting.step_accepted, drafting.by_model, draft_costs_);
     drafting.in_flight = 0;
-    sequence.computed = std::min(sequence.computed, sequence.length() - 1);
+    sequence.computed = std::min({sequence.computed, drafting.right_end, sequence.length() - 1});
 }
 
 } // namespace etna::engine

@@ -8,15 +8,6 @@
 
 // What the outputs of a batch do to the sequences, and how these end.
 namespace etna::engine {
-namespace {
-
-/// Whether a row took a token that was drafted for one that came otherwise, or not at all.
-bool is_rejected(const Sequence& sequence, uint32_t index, const std::optional<TokenId>& draft) {
-    return draft && (index >= sequence.length() || sequence.tokens[index] != *draft);
-}
-
-} // namespace
-
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
     if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
         return Error{ErrorKind::internal,
@@ -33,11 +24,10 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
         if (found == sequences_.end())
             continue; // surplus: the request ended in between
         Sequence& sequence = found->second;
-        if (is_rejected(sequence, wanted.index, wanted.draft)) {
-            settle_drafts(step, i);
-            continue;
-        }
-        const Status status = take_output(sequence, wanted, outputs.rows[i], updates, now);
+        Status status;
+        // What comes behind a draft may be known already, where a constraint has forced it.
+        if (came_right(sequence, wanted) && (!wanted.draft || wanted.index + 1 == sequence.length()))
+            status = take_output(sequence, wanted, outputs.rows[i], updates, now);
         settle_drafts(step, i);
         if (status)
             continue;
@@ -67,11 +57,6 @@ Status Scheduler::take_output(Sequence& sequence, const Wanted& wanted, const Ro
         sequence.first_token = now;
     if (sequence.continuations > 0)
         return answer_beam(sequence, output, index, updates, now);
-    if (wanted.draft) {
-        ++sequence.drafting->accepted;
-        ++sequence.drafting->step_accepted;
-        --sequence.drafting->rejected;
-    }
     ETNA_TRY(TokenEvent token, read_token(output, sequence, index, limits_, sampler_));
     sequence.unread -= wanted.draft ? 0 : 1;
     return accept(sequence, std::move(token), updates, now);
@@ -91,8 +76,26 @@ Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates,
     tell(updates, sequence.id.request, 0, std::move(token));
     if (!is_over)
         return is_over.error();
-    if (*is_over || sequence.length() == sequence.length_max)
+    if (*is_over || sequence.length() == sequence.length_max) {
         end(sequence, *is_over ? FinishReason::stop : FinishReason::length, updates, now);
+        return {};
+    }
+    return take_forced(sequence, updates, now);
+}
+
+/// Goes on with what the constraint leaves no choice about: known tokens, whose rows tell nothing.
+Status Scheduler::take_forced(Sequence& sequence, Updates& updates, Clock::time_point now) {
+    if (sequence.constraint == nullptr || !sequence.bias_at(sequence.length() - 1).empty())
+        return {};
+    for (const TokenId token : sequence.constraint->forced()) {
+        sequence.append(token);
+        tell(updates, sequence.id.request, 0, TokenEvent{.token = token});
+        ETNA_TRY(const bool is_over, follow_constraint(sequence, token));
+        if (is_over || sequence.length() == sequence.length_max) {
+            end(sequence, is_over ? FinishReason::stop : FinishReason::length, updates, now);
+            return {};
+        }
+    }
     return {};
 }
 

@@ -48,6 +48,7 @@ struct Drafting {
     std::vector<TokenId> drafts = {}; ///< for the next step
     bool by_model = false;            ///< `drafts` are the draft model's
     uint32_t in_flight = 0;           ///< that are being verified
+    uint32_t right_end = 0;           ///< behind the place of the last of these that may be right
     uint32_t step_accepted = 0;       ///< of these
     uint32_t accepted = 0;            ///< of all
     uint32_t rejected = 0;

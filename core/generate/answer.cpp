@@ -5,13 +5,10 @@
 #include <utility>
 
 namespace etna::generate {
-namespace {
 
 text::DetokenizeOptions detokenize_options(const Prompt& prompt, const Request& request) {
     return {.control = request.control_tokens, .position = prompt.answer, .shown = prompt.marks};
 }
-
-} // namespace
 
 Result<Answer> Answer::create(const Model& model, const Prompt& prompt, const Request& request, Sink sink) {
     ETNA_TRY(auto parser, make_parser(prompt));
@@ -29,7 +26,6 @@ void Answer::begin() {
     if (request_->prompt_logprobs && request_->logprobs) {
         send(first_of_prompt());
     }
-    parse(prompt_->opening);
 }
 
 bool Answer::score(const engine::TokenEvent& event) {

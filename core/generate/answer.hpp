@@ -16,13 +16,16 @@
 // Private to the room: stage 10 of a token's life.
 namespace etna::generate {
 
+/// How the tokens of an answer become text. Borrows the prompt's marks.
+text::DetokenizeOptions detokenize_options(const Prompt& prompt, const Request& request);
+
 /// Turns the tokens of one choice into events: detokenizes, finds stop strings, parses.
 class Answer {
 public:
     /// Borrows all of it but the sink. Errors: those of make_parser().
     static Result<Answer> create(const Model& model, const Prompt& prompt, const Request& request, Sink sink);
 
-    /// Delivers the first token of a prompt that is told, and what the prompt has begun of the answer.
+    /// Delivers the first token of a prompt that is told.
     void begin();
 
     /// A token of the prompt. True when the generation shall end here.

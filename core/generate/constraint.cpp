@@ -1,5 +1,8 @@
 #include "core/generate/constraint.hpp"
 
+#include "core/generate/call_grammar.hpp"
+#include "core/grammar/until.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -13,7 +16,8 @@ namespace {
 /// A walk through a grammar as the engine asks for it.
 class GrammarConstraint final : public engine::Constraint {
 public:
-    explicit GrammarConstraint(std::shared_ptr<const grammar::Grammar> grammar) : walk_(std::move(grammar)) {}
+    GrammarConstraint(grammar::Walk walk, const text::Tokenizer* tokenizer)
+        : walk_(std::move(walk)), tokenizer_(tokenizer) {}
 
     Result<Allowed> allowed() override {
         ETNA_TRY(const grammar::TokenMask* const mask, walk_.mask());
@@ -21,10 +25,37 @@ public:
     }
     void accept(TokenId token) override { walk_.accept(token); }
     Result<bool> is_over() override { return walk_.is_over(); }
+    [[nodiscard]] std::shared_ptr<engine::Constraint> fork() const override {
+        return std::make_shared<GrammarConstraint>(walk_, tokenizer_);
+    }
+    std::vector<TokenId> forced() override;
 
 private:
     grammar::Walk walk_;
+    const text::Tokenizer* tokenizer_; ///< borrowed; null where nothing is to be forced
 };
+
+/// The text that has to come, as the tokenizer spells it. Its last token is left to the model: it may be the
+/// beginning of a longer one.
+std::vector<TokenId> GrammarConstraint::forced() {
+    constexpr std::size_t forced_bytes_max = 512;
+    if (tokenizer_ == nullptr)
+        return {};
+    const std::string text = walk_.forced(forced_bytes_max);
+    if (text.size() < 2)
+        return {};
+    auto tokens =
+        tokenizer_->encode(text, {.special = text::SpecialTokens::literal, .bos = text::AddBos::never});
+    if (!tokens)
+        return {};
+    std::string spelled; // SentencePiece may put a space in front, which does not fit
+    for (const TokenId token : *tokens)
+        spelled += tokenizer_->type(token) == text::TokenType::control ? "" : tokenizer_->bytes(token);
+    if (spelled != text)
+        return {};
+    tokens->pop_back();
+    return std::move(tokens).value();
+}
 
 using chat::output::ReasoningMarks;
 
@@ -72,6 +103,50 @@ std::optional<grammar::Reasoning> reasoning_before(const Request& request, const
     return is_off ? std::nullopt : std::optional(between(*expected, false));
 }
 
+/// Whether a token of this name ends the model's turns.
+bool is_end(const text::Tokenizer& tokenizer, std::string_view name) {
+    const auto ends = tokenizer.end_tokens();
+    const auto token = tokenizer.find(name);
+    return token && std::binary_search(ends.begin(), ends.end(), *token);
+}
+
+/// Whether a message of the model's stands at the end, with its header and nothing else.
+bool has_begun_body(const chat::output::Syntax& syntax, std::string_view prompt) {
+    const std::string_view mark = trimmed(syntax.messages.body);
+    return !mark.empty() && trimmed(prompt).ends_with(mark);
+}
+
+/// What the answer is kept to; nothing where nothing is asked.
+Result<std::optional<grammar::Description>> described(const Model& model, const Request& request,
+                                                      const Prompt& prompt) {
+    const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
+    if (prompt.syntax == nullptr || conversation == nullptr)
+        return request.grammar;
+    const chat::output::Syntax& syntax = *prompt.syntax;
+    const auto demanded = prompt.tools.empty() ? std::nullopt : conversation->demanded_tool;
+    ETNA_TRY(
+        auto description,
+        describe_answer({.syntax = syntax,
+                         .tools = prompt.tools,
+                         .demanded = demanded,
+                         .are_parallel = conversation->calls == chat::CallCount::any,
+                         .is_lenient = request.has_lenient_tools,
+                         .content = request.grammar,
+                         .is_end = [&](std::string_view name) { return is_end(model.tokenizer(), name); },
+                         .start = chat::output::start_after(syntax, prompt.text),
+                         .has_body = has_begun_body(syntax, prompt.text)}));
+    if (!description || !syntax.messages.open.empty())
+        return description;
+    description->reasoning = reasoning_before(request, prompt);
+    if (description->reasoning && syntax.call_ends_reasoning && !prompt.tools.empty()) {
+        for (const chat::output::Section& section : syntax.sections) {
+            for (const std::string_view open : section.open)
+                description->reasoning->without.emplace_back(trimmed(open));
+        }
+    }
+    return description;
+}
+
 } // namespace
 
 grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size) {
@@ -95,26 +170,18 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt) {
-    if (!request.grammar)
+    ETNA_TRY(auto description, described(model, request, prompt));
+    if (!description)
         return std::shared_ptr<const grammar::Grammar>();
-    if (!prompt.tools.empty()) {
-        return Error{ErrorKind::unsupported, "an answer that is kept to a grammar cannot call tools yet",
-                     "offer no tools, or leave out what the answer is kept to"};
-    }
-    if (prompt.syntax != nullptr && !prompt.syntax->messages.open.empty()) {
-        return Error{ErrorKind::unsupported,
-                     "this model answers in messages with headers, which cannot be kept to a grammar yet",
-                     "ask for JSON in words, or use another model"};
-    }
-    grammar::Description description = *request.grammar;
-    description.reasoning = reasoning_before(request, prompt);
-    description.may_begin_with_blank =
+    description->may_begin_with_blank =
         model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::beginning;
-    return model.grammars().make(description);
+    return model.grammars().make(*description);
 }
 
-std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar) {
-    return grammar == nullptr ? nullptr : std::make_shared<GrammarConstraint>(grammar);
+std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,
+                                                    const text::Tokenizer* forcing) {
+    return grammar == nullptr ? nullptr
+                              : std::make_shared<GrammarConstraint>(grammar::Walk(grammar), forcing);
 }
 
 } // namespace etna::generate

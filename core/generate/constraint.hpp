@@ -20,7 +20,9 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt);
 
-/// For one answer.
-std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar);
+/// For one answer; null without a grammar. `forcing`: the tokenizer, borrowed, by which text that has to come
+/// is spelled without asking the model; null: the model is asked for every token.
+std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,
+                                                    const text::Tokenizer* forcing);
 
 } // namespace etna::generate

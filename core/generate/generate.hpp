@@ -4,9 +4,11 @@
 #include "core/base/token.hpp"
 #include "core/chat/conversation.hpp"
 #include "core/chat/output/event.hpp"
+#include "core/engine/beams.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/generate/dry_breakers.hpp"
 #include "core/generate/model.hpp"
+#include "core/generate/speculation.hpp"
 #include "core/generate/transcript.hpp"
 #include "core/grammar/grammars.hpp"
 #include "core/sampling/logit_bias.hpp"
@@ -42,6 +44,15 @@ struct Request {
     /// is kept. One request at a time.
     Transcript* transcript = nullptr;
     uint32_t choices = 1; ///< answers to give; the seed of each is one more than that of the one before
+    /// So many are sampled, and the choices are those of highest mean log-probability, the best first; all
+    /// events come when that is known. Empty: as many as there are choices.
+    std::optional<uint32_t> best_of = {};
+    /// Instead of sampling: the choices are the best hypotheses of a beam search (`Beams::answers` of them),
+    /// and all events come at its end.
+    std::optional<engine::Beams> beams = {};
+    /// How tokens are drafted, over what the model was loaded with. Never changes the answer.
+    SpeculationWishes speculation = {};
+    std::string prediction = {};        ///< what the answer may be: drafts where the answer follows it
     std::optional<uint32_t> max_tokens; ///< empty: until the model ends or the context is full
     uint32_t min_tokens = 0;            ///< nothing ends an answer before so many
     EndTokens end_tokens = EndTokens::end;
@@ -60,9 +71,10 @@ struct Request {
     /// Tokens that wait for a sink that is slow, before the engine lets the request wait; 0: no bound.
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0; ///< cached prompts are shared only among requests of the same salt
-    /// What the answer is kept to, behind its reasoning; empty: nothing. What ends before it is whole was cut
-    /// off (FinishReason::length, or a stop string).
+    /// What the answer is kept to, behind its reasoning, where it calls no tools; empty: nothing. What ends
+    /// before it is whole was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};
+    bool has_lenient_tools = false;   ///< what cannot be enforced of the tools' schemas is left out
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
     bool prompt_logprobs = false; ///< with `logprobs`: deliver PromptTokenDelta, too; nothing of the prompt
                                   ///< is then taken from the cache
@@ -125,12 +137,14 @@ struct Timings {
 /// The last event.
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
-    std::vector<TokenId> tokens; ///< generated; the end token is not among them
-    std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
-    uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
-    uint32_t cached_tokens = 0;  ///< of the prompt, that were in the cache
-    uint32_t seed = 0;           ///< the one that was used
-    chat::output::Output output; ///< the whole answer to a conversation; every call has an id
+    std::vector<TokenId> tokens;  ///< generated; the end token is not among them
+    std::string matched;          ///< the stop string, or the name of the stop token, that ended the answer
+    uint32_t prompt_tokens = 0;   ///< completion tokens are `tokens.size()`
+    uint32_t cached_tokens = 0;   ///< of the prompt, that were in the cache
+    uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so
+    uint32_t rejected_drafts = 0; ///< that were drafted and did not
+    uint32_t seed = 0;            ///< the one that was used
+    chat::output::Output output;  ///< the whole answer to a conversation; every call has an id
     Timings timings;
 };
 

@@ -1,8 +1,9 @@
 #include "core/generate/generation.hpp"
 
 #include "core/generate/answer.hpp"
-#include "core/generate/constraint.hpp"
+#include "core/generate/engine_requests.hpp"
 #include "core/generate/prompt.hpp"
+#include "core/generate/ranking.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,82 +20,6 @@ namespace {
 
 /// How often StopRequested is asked while the engine is silent: short for a person, long for a processor.
 constexpr std::chrono::milliseconds stop_poll{50};
-
-Status check(const Request& request) {
-    if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
-        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
-    if (request.choices == 0)
-        return Error{ErrorKind::invalid_argument, "no choice is wanted"};
-    if (request.logprobs.value_or(0) > logprobs_max) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
-                                 *request.logprobs, logprobs_max)};
-    }
-    return {};
-}
-
-/// Everything that ends a sequence, once each.
-std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
-    std::vector<TokenId> tokens = request.stop_tokens;
-    if (request.end_tokens == EndTokens::end) {
-        const auto own = model.tokenizer().end_tokens();
-        tokens.insert(tokens.end(), own.begin(), own.end());
-    }
-    std::sort(tokens.begin(), tokens.end());
-    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
-    return tokens;
-}
-
-/// Refuses biases that ban every token, at the answer's beginning or further on: no answer could come of it.
-Status check_bans(const Model& model, const Request& request) {
-    std::vector<TokenId> banned;
-    for (const sampling::LogitBias& one : request.logit_bias) {
-        if (std::isinf(one.bias))
-            banned.push_back(one.token);
-    }
-    if (banned.empty())
-        return {};
-    if (request.min_tokens > 0) { // until then these are banned as well
-        const auto ends = end_tokens_of(model, request);
-        banned.insert(banned.end(), ends.begin(), ends.end());
-    }
-    std::sort(banned.begin(), banned.end());
-    banned.erase(std::unique(banned.begin(), banned.end()), banned.end());
-    if (banned.size() < model.engine().limits().vocabulary)
-        return {};
-    return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
-                 "leave at least one token without -infinity"};
-}
-
-/// The engine's requests for every choice of one request.
-Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, uint32_t seed) {
-    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
-    engine::Request one = {
-        .prompt = prompt.content.tokens,
-        .kinds = prompt.content.kinds,
-        .sampling =
-            with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
-        .logit_bias = request.logit_bias,
-        .score_prompt = request.prompt_logprobs && request.logprobs,
-        .top_candidates = request.logprobs.value_or(0),
-        .max_tokens = request.max_tokens,
-        .end_tokens = end_tokens_of(model, request),
-        .min_tokens = request.min_tokens,
-        .unread_max = request.unread_max,
-        .cache_salt = request.cache_salt};
-    if (one.max_tokens == 0U)
-        one.max_tokens = 1; // it comes with the prompt's last row anyway, and is not told
-    if (one.sampling.dry_multiplier != 0) {
-        ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
-    }
-    std::vector<engine::Request> all(request.choices, one);
-    for (std::size_t choice = 0; choice < all.size(); ++choice) {
-        all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
-        all[choice].constraint = make_constraint(grammar);
-    }
-    return all;
-}
 
 FinishReason reason_of(engine::FinishReason reason) {
     switch (reason) {
@@ -130,8 +55,9 @@ struct Choice {
     engine::Stream* stream; ///< borrowed
     std::size_t request = 0;
     uint32_t seed = 0;
-    bool is_empty = false;     ///< no token is wanted
-    bool is_cancelled = false; ///< what still comes is surplus
+    KeptAnswer* kept = nullptr; ///< borrowed; null where events go out as they come
+    bool is_empty = false;      ///< no token is wanted
+    bool is_cancelled = false;  ///< what still comes is surplus
     bool is_reported = false;
 
     void cancel() {
@@ -153,7 +79,13 @@ struct Choice {
     bool push(const engine::TokenEvent& event) {
         if (event.origin == engine::Origin::prompt)
             return answer.score(event);
-        return !is_empty && answer.push(event);
+        if (is_empty)
+            return false;
+        if (kept != nullptr) {
+            kept->logprob_sum += double{event.logit} - double{event.log_sum_exp};
+            ++kept->tokens;
+        }
+        return answer.push(event);
     }
 
     [[nodiscard]] FinishReason reason(const engine::Finished& last) const {
@@ -175,35 +107,72 @@ struct Generation::State {
     struct Part {
         Request request;
         Prompt prompt;
-        uint32_t seed = 0; ///< of its first choice
+        uint32_t seed = 0;            ///< of its first choice
+        uint32_t first = 0;           ///< the number of its first choice
+        std::vector<KeptAnswer> kept; ///< of all that are sampled, where the best are told
+        std::size_t unreported = 0;   ///< of those
     };
 
     const Model* model = nullptr; ///< borrowed
     std::vector<Part> parts;
-    std::vector<engine::Stream> streams; ///< of all choices, part by part
+    std::vector<engine::Stream> streams; ///< of all that is generated, part by part
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
+    Result<Choice> make_choice(std::size_t part, uint32_t place, const ChoiceSink& sink);
     Status report(Choice& choice, const engine::Finished& last) const;
+    void tell_best(Part& part, const ChoiceSink& sink) const;
+    void record(const std::deque<Choice>& choices) const;
 };
 
 Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
     std::deque<Choice> all;
+    uint32_t first = 0;
     for (std::size_t index = 0; index < parts.size(); ++index) {
-        const Part& part = parts[index];
-        for (uint32_t choice = 0; choice < part.request.choices; ++choice) {
-            const auto number = static_cast<uint32_t>(all.size());
-            const auto numbered = [&sink, number](const Event& event) { return sink(number, event); };
-            ETNA_TRY(Answer answer, Answer::create(*model, part.prompt, part.request, numbered));
-            all.push_back({.answer = std::move(answer),
-                           .stream = &streams[number],
-                           .request = index,
-                           .seed = part.seed + choice,
-                           .is_empty = part.request.max_tokens == 0U});
-            if (choice == 0 && !part.prompt.notes.empty())
-                sink(number, Adapted{part.prompt.notes});
+        Part& part = parts[index];
+        part.first = first;
+        first += part.request.choices;
+        part.kept.resize(part.request.best_of.value_or(0));
+        part.unreported = part.kept.size();
+        if (!part.prompt.notes.empty())
+            sink(part.first, Adapted{part.prompt.notes});
+        for (uint32_t place = 0; place < part.request.best_of.value_or(part.request.choices); ++place) {
+            ETNA_TRY(Choice choice, make_choice(index, place, sink));
+            choice.stream = &streams[all.size()];
+            all.push_back(std::move(choice));
         }
     }
     return all;
+}
+
+Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, const ChoiceSink& sink) {
+    Part& of = parts[part];
+    KeptAnswer* const kept = of.kept.empty() ? nullptr : &of.kept[place];
+    Sink own = [&sink, number = of.first + place](const Event& event) { return sink(number, event); };
+    if (kept != nullptr) {
+        own = [kept](const Event& event) {
+            kept->events.push_back(event);
+            return Flow::go_on;
+        };
+    }
+    ETNA_TRY(Answer answer, Answer::create(*model, of.prompt, of.request, std::move(own)));
+    return Choice{.answer = std::move(answer),
+                  .stream = nullptr,
+                  .request = part,
+                  .seed = of.seed + place,
+                  .kept = kept,
+                  .is_empty = of.request.max_tokens == 0U};
+}
+
+/// The best of a part's answers, when all of them are known.
+void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
+    const std::vector<std::size_t> best = rank(part.kept, part.request.choices);
+    for (std::size_t place = 0; place < best.size(); ++place) {
+        bool is_refused = false;
+        for (const Event& event : part.kept[best[place]].events) {
+            if (!is_refused || std::holds_alternative<Finished>(event))
+                is_refused = sink(part.first + static_cast<uint32_t>(place), event) == Flow::stop;
+        }
+    }
 }
 
 /// The end of one choice, after what was held back.
@@ -220,12 +189,25 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.matched = choice.answer.matched(end_token);
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
+    finished.accepted_drafts = last.accepted_drafts;
+    finished.rejected_drafts = last.rejected_drafts;
     finished.seed = choice.seed;
     finished.output = choice.answer.output();
     give_ids(finished.output, finished.seed);
     finished.timings = {last.timings.queue_ms, last.timings.prompt_ms, last.timings.generation_ms};
     choice.answer.send_last(finished);
     return {};
+}
+
+/// Leaves the first choice of each part in its transcript.
+void Generation::State::record(const std::deque<Choice>& choices) const {
+    for (const Choice& choice : choices) {
+        const Part& part = parts[choice.request];
+        const std::size_t told = part.kept.empty() ? 0 : rank(part.kept, 1).front();
+        if (part.request.transcript != nullptr && choice.seed == part.seed + told)
+            part.request.transcript->record(model->tokenizer(), part.prompt.text, part.prompt.content,
+                                            choice.answer.tokens());
+    }
 }
 
 Generation::Generation(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -268,7 +250,10 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
 }
 
 uint32_t Generation::choices() const {
-    return static_cast<uint32_t>(state_->streams.size());
+    uint32_t count = 0;
+    for (const State::Part& part : state_->parts)
+        count += part.request.choices;
+    return count;
 }
 
 const std::string& Generation::prompt_text(std::size_t request) const {
@@ -299,17 +284,15 @@ Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requ
             if (last && status) {
                 status = state_->report(choice, *last);
                 --running;
+                State::Part& part = state_->parts[choice.request];
+                if (choice.kept != nullptr && status && --part.unreported == 0)
+                    state_->tell_best(part, sink);
             }
         }
         if (running > 0 && status)
             wait_any(state_->streams.front(), stop_poll);
     }
-    for (const Choice& choice : choices) {
-        const State::Part& part = state_->parts[choice.request];
-        if (part.request.transcript != nullptr && choice.seed == part.seed)
-            part.request.transcript->record(state_->model->tokenizer(), part.prompt.text, part.prompt.content,
-                                            choice.answer.tokens());
-    }
+    state_->record(choices);
     return status;
 }
 

@@ -34,31 +34,50 @@ std::size_t longest_token(const text::Tokenizer& tokenizer) {
 }
 
 /// A file that somebody put beside the model is advice, and no reason not to load it.
-void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes) {
+void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes,
+                        SpeculationWishes& speculation) {
     if (source.path.empty())
         return;
     if (const auto config = store::generation_config_beside(source.path)) {
         apply(*config, wishes);
+        speculation = over(recommended_speculation(*config), speculation);
     } else {
         log(LogLevel::warning, fmt::format("ignoring {}", config.error().message));
     }
 }
 
+/// The draft model's executor; empty where none is wanted.
+Result<LoadedExecutor> load_draft(const store::ModelSource* draft, const text::Tokenizer& tokenizer,
+                                  const ExecutorOptions& options, const ExecutorFactory& factory) {
+    if (draft == nullptr)
+        return LoadedExecutor{};
+    ETNA_TRY(const gguf::File file, open(*draft));
+    ETNA_TRY(const text::Tokenizer own, text::Tokenizer::create(file));
+    ETNA_CHECK(check_same_vocabulary(tokenizer, own));
+    ExecutorOptions quiet = options;
+    quiet.progress = {};
+    return factory(file, quiet);
+}
+
 } // namespace
 
 Result<Model> Model::load(const store::ModelSource& source, const ExecutorOptions& options,
-                          const ExecutorFactory& factory, const ChatTemplateChoice& chat_template) {
+                          const ExecutorFactory& factory, const ChatTemplateChoice& chat_template,
+                          const store::ModelSource* draft) {
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(const gguf::File file, open(source));
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, chat_template));
+    // The draft model first: what memory is left goes to the model's cache.
+    ETNA_TRY(LoadedExecutor drafting, load_draft(draft, tokenizer, options, factory));
     ETNA_TRY(LoadedExecutor loaded, factory(file, options));
 
     Model model(std::move(tokenizer));
     model.name_ = source.name;
     model.chat_ = std::move(chat);
     model.recommended_ = generate::recommended_sampling(file);
-    take_advice_beside(source, model.recommended_);
+    model.speculation_ = options.speculation;
+    take_advice_beside(source, model.recommended_, model.speculation_);
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_wishes({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
@@ -67,8 +86,11 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     model.on_cpu_ = loaded.on_cpu;
     model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);
+    model.draft_device_ = std::move(drafting.device);
+    model.has_draft_model_ = drafting.executor != nullptr;
     ETNA_TRY(model.engine_,
-             engine::Engine::create(std::move(loaded.executor), {.queue_max = options.queue_max}));
+             engine::Engine::create(std::move(loaded.executor), {.queue_max = options.queue_max},
+                                    std::move(drafting.executor)));
     model.load_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return model;

@@ -4,6 +4,7 @@
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
 #include "core/generate/defaults.hpp"
+#include "core/generate/speculation.hpp"
 #include "core/gguf/file.hpp"
 #include "core/grammar/grammars.hpp"
 #include "core/sampling/parameters.hpp"
@@ -35,6 +36,7 @@ struct ExecutorOptions {
     uint32_t queue_max = 256;           ///< requests that may wait; more are refused
     std::string device;                 ///< empty: the best one; else an index, UUID or part of a name
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: none are kept
+    SpeculationWishes speculation = {}; ///< where neither request nor generation_config.json say
     std::string plan_as;                ///< empty: the device's own; else the vendor to choose kernels for
     /// Called while weights are uploaded, on the loading thread; may be empty.
     std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
@@ -64,8 +66,11 @@ public:
     /// Opens and validates the file, builds the tokenizer, puts the weights on a device and starts the
     /// engine. Blocking. Errors: those of gguf::File::open, text::Tokenizer::create, the factory and
     /// engine::Engine::create, ChatFormats::read.
+    /// `draft`: a smaller model of the same vocabulary that drafts tokens for it, on the same device; null:
+    /// none. Errors: also check_same_vocabulary().
     static Result<Model> load(const store::ModelSource& source, const ExecutorOptions& options,
-                              const ExecutorFactory& factory, const ChatTemplateChoice& chat_template = {});
+                              const ExecutorFactory& factory, const ChatTemplateChoice& chat_template = {},
+                              const store::ModelSource* draft = nullptr);
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] const text::Tokenizer& tokenizer() const { return tokenizer_; }
@@ -82,6 +87,10 @@ public:
 
     /// What the model's file and its `generation_config.json` recommend, without anybody's defaults.
     [[nodiscard]] const SamplingWishes& recommended_sampling() const { return recommended_; }
+
+    /// How tokens are drafted where a request says nothing.
+    [[nodiscard]] const SpeculationWishes& speculation() const { return speculation_; }
+    [[nodiscard]] bool has_draft_model() const { return has_draft_model_; }
 
     /// How it is asked to fill a gap; empty where it cannot.
     [[nodiscard]] const std::optional<text::InfillTokens>& infill_tokens() const { return infill_tokens_; }
@@ -115,6 +124,8 @@ private:
     SamplingWishes recommended_;
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
+    SpeculationWishes speculation_;
+    bool has_draft_model_ = false;
     uint64_t trained_context_tokens_ = 0;
     std::size_t longest_token_bytes_ = 0;
     std::string device_name_;
@@ -122,6 +133,7 @@ private:
     double load_ms_ = 0;
     std::function<DeviceMemory()> memory_;
     std::shared_ptr<void> device_; // before the engine: released after it
+    std::shared_ptr<void> draft_device_;
     std::unique_ptr<engine::Engine> engine_;
 };
 

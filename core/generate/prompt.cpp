@@ -1,7 +1,6 @@
 #include "core/generate/prompt.hpp"
 
 #include "core/chat/adapt.hpp"
-#include "core/chat/output/opening.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -83,10 +82,10 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     Prompt prompt;
     prompt.text = std::move(rendered.text);
     prompt.notes = std::move(rendered.notes);
+    prompt.begun_bytes = rendered.begun_bytes;
+    if (prompt.begun_bytes > 0)
+        prompt.answer = text::TextPosition::continuation;
     const OutputFormat& output = rendered.tools_in_text ? format->output_of_told_tools : format->output;
-    if (conversation.demanded_tool && !conversation.tools.empty())
-        prompt.opening = chat::output::call_opening(output.syntax, *conversation.demanded_tool);
-    prompt.text += prompt.opening;
     ETNA_CHECK(check_bytes(model, bounds, prompt.text.size()));
     // A template that writes the begin token has done what the tokenizer would do.
     const std::string& bos = format->chat_template.special().bos;
@@ -149,10 +148,22 @@ Result<Prompt> encode_prompt(const Model& model, const Request& request, const E
 Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
     if (prompt.syntax == nullptr)
         return std::optional<chat::output::Parser>();
-    const auto before = std::string_view(prompt.text).substr(0, prompt.text.size() - prompt.opening.size());
+    const std::string_view begun =
+        std::string_view(prompt.text).substr(prompt.text.size() - prompt.begun_bytes);
+    const std::string_view before(prompt.text.data(), prompt.text.size() - begun.size());
     ETNA_TRY(auto parser,
              chat::output::Parser::create(
                  *prompt.syntax, {.start = start_after(*prompt.syntax, before), .tools = prompt.tools}));
+    // White space at its end would be told with what follows, and that is the answer's alone.
+    const std::string_view read = begun.substr(0, begun.find_last_not_of(" \t\r\n") + 1);
+    for (const chat::output::Event& event : parser.push(read)) {
+        using Kind = chat::output::EventKind;
+        const bool is_text = event.kind == Kind::content || event.kind == Kind::reasoning ||
+                             event.kind == Kind::content_was_reasoning;
+        if (!is_text)
+            return Error{ErrorKind::invalid_argument, "the last message has begun to call a tool",
+                         "go on with a message that is text"};
+    }
     return std::optional<chat::output::Parser>(std::move(parser));
 }
 

@@ -22,11 +22,12 @@ struct Prompt {
     const chat::output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: it is text
     std::span<const TokenId> marks;               ///< of the model: control tokens that `syntax` has to see
     std::string tools;                            ///< that were offered, as JSON
-    std::string opening;                          ///< the end of `text` that is already the answer's
+    /// The end of `text` that is the beginning of the answer: see chat::AdaptedPrompt.
+    std::size_t begun_bytes = 0;
 };
 
-/// A parser of an answer to the prompt; none where the answer is text. Errors: invalid_argument (the tools
-/// are no JSON).
+/// A parser of an answer to the prompt, which has read what of it is begun; none where the answer is text.
+/// Errors: invalid_argument (the tools are no JSON, or a tool call is begun: only text can be gone on with).
 Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt);
 
 /// What the making of a prompt keeps to.

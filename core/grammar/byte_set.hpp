@@ -27,6 +27,12 @@ struct ByteSet {
             words[i] |= other.words[i];
         return *this;
     }
+    [[nodiscard]] constexpr ByteSet complement() const {
+        ByteSet others;
+        for (std::size_t i = 0; i < words.size(); ++i)
+            others.words[i] = ~words[i];
+        return others;
+    }
     bool operator==(const ByteSet&) const = default;
 };
 

@@ -1,12 +1,9 @@
 #include "core/grammar/grammars.hpp"
 
-#include "core/grammar/gbnf.hpp"
-#include "core/grammar/regex.hpp"
-#include "core/grammar/schema/json_schema.hpp"
+#include "core/base/utf8.hpp"
 #include "core/grammar/until.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace etna::grammar {
@@ -17,65 +14,18 @@ namespace {
 constexpr std::size_t shared_expressions_max = 20'000;
 /// A language that has grown so large takes no more grammars.
 constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
-/// White space between reasoning and what comes after it.
-constexpr uint32_t space_after_reasoning_max = 8;
 
-Expression any_of(Language& language, const std::vector<std::string>& texts) {
-    std::vector<Expression> all;
-    all.reserve(texts.size());
-    for (const std::string& text : texts)
-        all.push_back(language.literal(text));
-    return language.either(all);
-}
-
-Result<Expression> text_of(Language& language, const Description& description) {
-    switch (description.notation) {
-    case Notation::json_schema:
-        return json_schema(language, description.text,
-                           {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
-                            .is_lenient = description.is_lenient});
-    case Notation::gbnf:
-        return gbnf(language, description.text);
-    case Notation::regex: {
-        const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-        ETNA_TRY(const Expression texts, regex(language, description.text, alphabet, Place::whole));
-        return language.seal(texts);
+/// The one byte that may come; empty where there are several, or none.
+std::optional<uint8_t> only_byte(Language& language, Expression at) {
+    std::optional<uint8_t> only;
+    for (uint32_t byte = 0; byte < 256; ++byte) {
+        if (language.next(at, static_cast<uint8_t>(byte)) == nothing)
+            continue;
+        if (only)
+            return std::nullopt;
+        only = static_cast<uint8_t>(byte);
     }
-    case Notation::choices:
-        return language.seal(any_of(language, description.choices));
-    }
-    return Error{ErrorKind::internal, "an unknown notation"};
-}
-
-/// The mark as a text or as a control token, behind anything without it.
-Expression reasoning_until(Language& language, std::string_view mark, const Vocabulary& vocabulary) {
-    const Expression as_text = until(language, mark);
-    const auto token = vocabulary.control_token(mark);
-    if (!token)
-        return as_text;
-    return language.either(
-        as_text, language.sequence(without(language, mark), language.literal(control_text(*token))));
-}
-
-Expression mark_of(Language& language, std::string_view mark, const Vocabulary& vocabulary) {
-    const auto token = vocabulary.control_token(mark);
-    const Expression as_text = language.literal(mark);
-    return token ? language.either(as_text, language.literal(control_text(*token))) : as_text;
-}
-
-/// What the grammar describes, behind reasoning if there is any.
-Expression behind_reasoning(Language& language, const Reasoning& reasoning, Expression text,
-                            const Vocabulary& vocabulary) {
-    ByteSet blanks;
-    for (const char blank : {' ', '\n', '\r', '\t'})
-        blanks.add(static_cast<uint8_t>(blank));
-    const Expression space = language.repeat(language.bytes(blanks), 0, space_after_reasoning_max);
-    const Expression thoughts =
-        language.sequence(std::array{reasoning_until(language, reasoning.close, vocabulary), space, text});
-    if (reasoning.is_open)
-        return thoughts;
-    return language.either(
-        text, language.sequence(std::array{space, mark_of(language, reasoning.open, vocabulary), thoughts}));
+    return only;
 }
 
 } // namespace
@@ -86,12 +36,7 @@ struct Grammars::Shelf {
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
     Result<Expression> make(const Description& description) {
-        ETNA_TRY(Expression text, text_of(language, description));
-        if (description.reasoning)
-            text = behind_reasoning(language, *description.reasoning, text, *vocabulary);
-        if (description.may_begin_with_blank)
-            text = language.either(text, language.sequence(language.literal(" "), text));
-        return language.seal(text);
+        return texts_of(language, description, *vocabulary);
     }
 
     std::shared_ptr<const Vocabulary> vocabulary;
@@ -141,6 +86,21 @@ Result<bool> Walk::is_over() {
     return all->is_empty();
 }
 
+std::string Walk::forced(std::size_t bytes_max) {
+    Grammars::Shelf& shelf = grammar_->shelf();
+    const std::scoped_lock lock(shelf.mutex);
+    std::string text;
+    for (Expression at = state_; text.size() < bytes_max && !shelf.language.is_nullable(at);) {
+        const auto only = only_byte(shelf.language, at);
+        if (!only || *only == control_byte || shelf.language.is_full())
+            break;
+        text.push_back(static_cast<char>(*only));
+        at = shelf.language.next(at, *only);
+    }
+    text.resize(valid_utf8_prefix(text));
+    return text;
+}
+
 void Walk::accept(TokenId token) {
     mask_.reset();
     Grammars::Shelf& shelf = grammar_->shelf();
@@ -182,13 +142,6 @@ Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& descrip
     if (kept_.size() > kept_max)
         kept_.pop_back();
     return made;
-}
-
-std::string control_text(TokenId token) {
-    std::string text(1, static_cast<char>(control_byte));
-    for (const int shift : {16, 8, 0})
-        text += static_cast<char>((token >> shift) & 0xFF);
-    return text;
 }
 
 } // namespace etna::grammar

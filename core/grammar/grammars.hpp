@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/grammar/description.hpp"
 #include "core/grammar/masks.hpp"
 
 #include <cstddef>
@@ -9,38 +10,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace etna::grammar {
-
-enum class Notation : uint8_t {
-    json_schema, ///< see json_schema()
-    gbnf,        ///< see gbnf()
-    regex,       ///< of the whole text; see regex()
-    choices,     ///< one of several texts: `choices`
-};
-
-/// A text between marks that may come before what a grammar describes.
-struct Reasoning {
-    std::string open;
-    std::string close;
-    bool is_open = false; ///< the text has begun already: it has to be closed
-    bool operator==(const Reasoning&) const = default;
-};
-
-/// What a text shall be.
-struct Description {
-    Notation notation = Notation::json_schema;
-    std::string text = {};
-    std::vector<std::string> choices = {};
-    bool is_lenient = false; ///< of a JSON Schema: keywords that cannot be enforced are left out
-    bool is_compact = false; ///< of a JSON Schema: no white space
-    std::optional<Reasoning> reasoning = {};
-    bool may_begin_with_blank = false; ///< one that is not shown: SentencePiece's before a text
-    bool operator==(const Description&) const = default;
-};
 
 /// A description that was made ready, to be walked by any number of texts at a time. Immutable for who holds
 /// it; thread-safe.
@@ -58,6 +29,9 @@ public:
     [[nodiscard]] bool may_end();
     /// Whether it has to. Errors: as mask().
     Result<bool> is_over();
+    /// The bytes that come next in every text, at most `bytes_max`; whole UTF-8 characters, and no control
+    /// token.
+    [[nodiscard]] std::string forced(std::size_t bytes_max);
     /// Goes on. A token that may not come leaves nothing that may.
     void accept(TokenId token);
 
@@ -98,8 +72,5 @@ private:
     std::shared_ptr<Shelf> shared_; ///< where small grammars stand together
     std::list<Kept> kept_;          ///< the last one asked for first
 };
-
-/// What a control token stands for in a vocabulary.
-std::string control_text(TokenId token);
 
 } // namespace etna::grammar

@@ -1,5 +1,6 @@
 #include "core/grammar/json_text.hpp"
 
+#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -36,6 +37,20 @@ std::string escape(char32_t code_point) {
 }
 
 } // namespace
+
+Expression json_space(Language& language, JsonSpacing spacing) {
+    if (spacing == JsonSpacing::none)
+        return empty;
+    ByteSet blank = ByteSet::one(' ');
+    blank |= ByteSet::one('\t');
+    const Expression indentation = language.repeat(language.bytes(blank), 0, json_indentation_max);
+    return language.either(
+        std::array{empty, language.literal(" "), language.sequence(language.literal("\n"), indentation)});
+}
+
+Expression json_space_after_colon(Language& language, JsonSpacing spacing) {
+    return spacing == JsonSpacing::none ? empty : language.optional(language.literal(" "));
+}
 
 Expression json_character(Language& language, const CodePoints& set) {
     const CodePoints escaped = escaped_characters();

@@ -29,17 +29,32 @@ Automaton searching(std::string_view mark) {
 
 } // namespace
 
+std::string control_text(TokenId token) {
+    std::string text(1, static_cast<char>(control_byte));
+    for (const int shift : {16, 8, 0})
+        text += static_cast<char>((token >> shift) & 0xFF);
+    return text;
+}
+
 Expression until(Language& language, std::string_view mark) {
     Automaton raw = searching(mark);
     raw.accepts.back() = true;
     return language.accepted(minimised(raw));
 }
 
-Expression without(Language& language, std::string_view mark) {
-    Automaton raw = searching(mark);
-    raw.accepts.flip();
-    raw.accepts.back() = false;
-    return language.accepted(minimised(raw));
+Result<Automaton> without(std::span<const std::string> marks) {
+    Automaton all = searching({}); // any bytes
+    all.accepts.flip();
+    all.targets.assign(all.class_count, 0);
+    all.targets[control_byte] = Automaton::dead;
+    all = minimised(all);
+    for (const std::string& mark : marks) {
+        Automaton raw = searching(mark);
+        raw.accepts.flip();
+        raw.accepts.back() = false;
+        ETNA_TRY(all, intersection(all, minimised(raw)));
+    }
+    return all;
 }
 
 } // namespace etna::grammar

@@ -1,7 +1,10 @@
 #pragma once
 
+#include "core/base/token.hpp"
 #include "core/grammar/language.hpp"
 
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace etna::grammar {
@@ -10,11 +13,15 @@ namespace etna::grammar {
 /// number.
 constexpr uint8_t control_byte = 0xFF;
 
+/// What a control token stands for in a vocabulary.
+std::string control_text(TokenId token);
+
 /// Bytes without control_byte that end with the first `mark` in them. Precondition: a mark. Source: Knuth,
 /// Morris, Pratt, Fast pattern matching in strings (1977).
 Expression until(Language& language, std::string_view mark);
 
-/// Bytes without control_byte, and without `mark` in them.
-Expression without(Language& language, std::string_view mark);
+/// Bytes without control_byte, and without any of `marks` in them. Errors: unsupported (too many marks).
+/// Precondition: none of them is empty.
+Result<Automaton> without(std::span<const std::string> marks);
 
 } // namespace etna::grammar

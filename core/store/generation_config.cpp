@@ -42,6 +42,8 @@ Result<GenerationConfig> parse_generation_config(std::string_view text) {
     ETNA_TRY(config.top_p, read_number(json, "top_p"));
     ETNA_TRY(config.min_p, read_number(json, "min_p"));
     ETNA_TRY(config.repetition_penalty, read_number(json, "repetition_penalty"));
+    ETNA_TRY(config.num_assistant_tokens, read_number(json, "num_assistant_tokens"));
+    ETNA_TRY(config.assistant_confidence_threshold, read_number(json, "assistant_confidence_threshold"));
     return config;
 }
 

@@ -16,6 +16,8 @@ struct GenerationConfig {
     std::optional<double> top_p = {};
     std::optional<double> min_p = {};
     std::optional<double> repetition_penalty = {};
+    std::optional<double> num_assistant_tokens = {};
+    std::optional<double> assistant_confidence_threshold = {};
 };
 
 constexpr std::string_view generation_config_name = "generation_config.json";

@@ -5,8 +5,10 @@
 #include "core/store/similar.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,11 +81,23 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
 
 } // namespace
 
+std::vector<ModelFile> model_files(const std::filesystem::path& models_folder) {
+    std::map<std::string, std::filesystem::path> paths;
+    for_each_model(models_folder, [&](const std::string& name, const std::filesystem::path& path) {
+        std::filesystem::path& known = paths[name];
+        if (known.empty() || path.stem() == name) // NAME.gguf before NAME-00001-of-0000N.gguf
+            known = path;
+    });
+    std::vector<ModelFile> files;
+    for (auto& [name, path] : paths)
+        files.push_back({name, std::move(path)});
+    return files;
+}
+
 std::vector<std::string> model_names(const std::filesystem::path& models_folder) {
     std::vector<std::string> names;
-    for_each_model(models_folder, [&](const std::string& name, const auto&) { names.push_back(name); });
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
+    for (ModelFile& file : model_files(models_folder))
+        names.push_back(std::move(file.name));
     return names;
 }
 
@@ -103,13 +117,10 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
                      "check the path, or use `demo`, the model that is built in"};
     }
 
-    std::filesystem::path found;
-    for_each_model(models_folder, [&](const std::string& name, const std::filesystem::path& file) {
-        if (name == model && (found.empty() || file.stem() == name))
-            found = file;
-    });
-    if (!found.empty())
-        return ModelSource{std::string(model), found, {}};
+    for (ModelFile& file : model_files(models_folder)) {
+        if (file.name == model)
+            return ModelSource{std::string(model), std::move(file.path), {}};
+    }
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored))
         return ModelSource{std::string(model), path, {}};

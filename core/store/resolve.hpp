@@ -24,7 +24,16 @@ struct ModelSource {
 /// has near misses and the names that exist), invalid_argument (empty).
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
 
-/// Names of the models in the folder, sorted; empty where the folder is missing or unreadable.
+/// A model in a folder.
+struct ModelFile {
+    std::string name;           ///< as resolve() finds it by
+    std::filesystem::path path; ///< of its first part
+};
+
+/// The models in the folder, by name, each name once; empty where the folder is missing or unreadable.
+std::vector<ModelFile> model_files(const std::filesystem::path& models_folder);
+
+/// Their names, sorted.
 std::vector<std::string> model_names(const std::filesystem::path& models_folder);
 
 } // namespace etna::store

@@ -71,6 +71,7 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
     HttpReply reply;
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    tell_ignored(answering->call.delivery, reply);
     answering->in_flight->set_status(client_left_status); // if nobody is there to write to
     reply.stream = [answering, send](HttpWriter& writer) {
         EventStream stream(writer, answering->service->options.keep_alive);
@@ -102,8 +103,25 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
         answering.in_flight->set_status(200);
     }
     HttpReply reply = {.body = text_of(json) + "\n"};
+    tell_ignored(answering.call.delivery, reply);
     reply.final_status = [status = answering.in_flight->status()] { return status; };
     return reply;
+}
+
+HttpReply answer_with(const std::shared_ptr<Answering>& answering, const HttpRequest& request,
+                      bool is_streamed) {
+    const Service& service = *answering->service;
+    const auto patience_ends = Clock::now() + service.options.keep_alive;
+    const Status loaded = answering->acquire(
+        [&] { return request.is_client_gone() || (is_streamed && Clock::now() > patience_ends); });
+    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !service.is_aborting &&
+        !request.is_client_gone())
+        return stream_reply(answering, send_late_answer);
+    if (!loaded)
+        return reply_of(answering->failed(loaded.error()));
+    if (const auto error = answering->begin(request.is_client_gone))
+        return reply_of(*error);
+    return is_streamed ? stream_reply(answering, send_answer) : whole_reply(*answering, request);
 }
 
 /// Cached prompts are shared by those who have the same key.
@@ -126,15 +144,17 @@ std::variant<std::string, ApiError> model_of(Service& service, const Json& body)
                         .message = "no model is served: the folder of models holds none yet",
                         .param = "model",
                         .code = "model_not_found"};
-    return ApiError{
-        .status = 404,
-        .message = fmt::format("there is no model `{}`; GET /v1/models lists those that there are", wanted),
-        .param = "model",
-        .code = "model_not_found"};
+    constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
+    return ApiError{.status = 404,
+                    .message =
+                        fmt::format("there is no model `{}`; GET /v1/models lists those that there are",
+                                    wanted.substr(0, shown_max)),
+                    .param = "model",
+                    .code = "model_not_found"};
 }
 
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
-    auto body = parse_body(request.body);
+    auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return reply_of(*error);
     const auto name = model_of(service, std::get<Json>(body));
@@ -149,26 +169,16 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
     answering->model_name = std::get<std::string>(name);
     answering->body = std::get<Json>(std::move(body));
     answering->dialect = call.dialect;
-    answering->is_strict = request.header("etna-strict") == "1";
+    answering->is_strict = is_strict(request);
     answering->cache_salt = salt_of(service.options.access, request);
     answering->in_flight =
         std::make_unique<InFlight>(service.metrics, RequestLabels{.model = answering->model_name,
                                                                   .endpoint = std::string(kind.endpoint),
                                                                   .is_streamed = is_streamed});
-    const auto patience_ends = Clock::now() + service.options.keep_alive;
-    const Status loaded = answering->acquire(
-        [&] { return request.is_client_gone() || (is_streamed && Clock::now() > patience_ends); });
-    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !service.is_aborting &&
-        !request.is_client_gone())
-        return stream_reply(answering, send_late_answer);
-    if (!loaded)
-        return reply_of(answering->failed(loaded.error()));
-    if (const auto error = answering->begin(request.is_client_gone))
-        return reply_of(*error);
-    const std::vector<std::string> ignored = answering->call.delivery.ignored;
-    HttpReply reply = is_streamed ? stream_reply(answering, send_answer) : whole_reply(*answering, request);
-    if (!ignored.empty())
-        reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(ignored, ", ")));
+    if (service.options.request_time > std::chrono::seconds(0))
+        answering->deadline = Clock::now() + service.options.request_time;
+    HttpReply reply = answer_with(answering, request, is_streamed);
+    reply.is_counted = true;
     return reply;
 }
 

@@ -15,12 +15,16 @@ void Usage::add(uint32_t choice, const generate::Finished& finished) {
     uint32_t& cached = cached_tokens_[choice / choices_per_prompt_];
     cached = std::max(cached, finished.cached_tokens);
     completion_tokens_ += static_cast<uint32_t>(finished.tokens.size());
+    accepted_drafts_ += finished.accepted_drafts;
+    rejected_drafts_ += finished.rejected_drafts;
 }
 
 Metrics::Tokens Usage::tokens() const {
     return {.prompt = prompt_tokens_,
             .cached = std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U),
-            .completion = completion_tokens_};
+            .completion = completion_tokens_,
+            .accepted_drafts = accepted_drafts_,
+            .rejected_drafts = rejected_drafts_};
 }
 
 Json Usage::json() const {
@@ -28,7 +32,10 @@ Json Usage::json() const {
     return {{"prompt_tokens", counts.prompt},
             {"completion_tokens", counts.completion},
             {"total_tokens", counts.prompt + counts.completion},
-            {"prompt_tokens_details", {{"cached_tokens", counts.cached}}}};
+            {"prompt_tokens_details", {{"cached_tokens", counts.cached}}},
+            {"completion_tokens_details",
+             {{"accepted_prediction_tokens", counts.accepted_drafts},
+              {"rejected_prediction_tokens", counts.rejected_drafts}}}};
 }
 
 Json to_json(const AnswerHead& head) {

@@ -1,6 +1,7 @@
 #include "server/openai/answering.hpp"
 
 #include "server/ids.hpp"
+#include "server/openai/format_fields.hpp"
 
 #include <ctime>
 #include <utility>
@@ -17,6 +18,24 @@ ApiError ended_early(const Service& service) {
         {ErrorKind::cancelled, "the server is shutting down, and the answer did not end in time"});
 }
 
+namespace {
+
+/// For a request that got no further than to wait.
+ApiError out_of_time() {
+    return {.status = 503,
+            .message = "the time for the request was over before its answer began",
+            .type = "server_error",
+            .code = "timeout",
+            .retry_after_s = 1};
+}
+
+generate::Event as_long_enough(generate::Finished finished) {
+    finished.finish_reason = generate::FinishReason::length;
+    return finished;
+}
+
+} // namespace
+
 std::optional<ApiError> Answering::read() {
     auto result = kind->read(body, {.dialect = dialect,
                                     .limits = service->options.limits,
@@ -27,24 +46,22 @@ std::optional<ApiError> Answering::read() {
         return std::move(*error);
     call = std::get<GenerationCall>(std::move(result));
     body = nullptr;
-    if (is_strict && !call.delivery.ignored.empty())
-        return ApiError{.status = 400,
-                        .message = fmt::format("unknown: {}", fmt::join(call.delivery.ignored, ", ")),
-                        .param = call.delivery.ignored.front(),
-                        .code = "unknown_parameter"};
-    const sampling::Parameters defaults = with_wishes(openai_defaults(), model->recommended_sampling());
-    for (generate::Request& request : call.requests) {
-        request.sampling_defaults = defaults;
-        request.unread_max = service->options.unread_max;
-        request.now_unix_s = std::time(nullptr);
-        request.cache_salt ^= cache_salt;
+    if (auto refusal = refuse_unknown(is_strict, call.delivery))
+        return refusal;
+    const sampling::Parameters defaults =
+        with_wishes(sampling_defaults(dialect), model->recommended_sampling());
+    for (generate::Request& wanted : call.requests) {
+        wanted.sampling_defaults = defaults;
+        wanted.unread_max = service->options.unread_max;
+        wanted.now_unix_s = std::time(nullptr);
+        wanted.cache_salt ^= cache_salt;
     }
     return std::nullopt;
 }
 
 Status Answering::acquire(const std::function<bool()>& is_unwanted) {
-    ETNA_TRY(model,
-             service->models.acquire(model_name, [&] { return service->is_aborting || is_unwanted(); }));
+    ETNA_TRY(model, service->models.acquire(
+                        model_name, [&] { return service->is_aborting || is_late() || is_unwanted(); }));
     return {};
 }
 
@@ -54,12 +71,16 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
         return refusal;
     }
     prompts = call.requests.size();
-    auto begun = generate::Generation::begin_all(*model, std::move(call.requests),
-                                                 [&] { return service->is_aborting || is_unwanted(); });
+    auto begun = generate::Generation::begin_all(
+        *model, std::move(call.requests), [&] { return service->is_aborting || is_late() || is_unwanted(); });
     if (!begun)
         return failed(begun.error());
     queued_s_ = in_flight->elapsed_s();
     generation.emplace(std::move(*begun));
+    if (auto refusal = check_prompts()) {
+        in_flight->set_status(refusal->status);
+        return refusal;
+    }
     usage.emplace(*generation, prompts);
     log_prompts();
     head = {.id = new_id(kind->id_prefix),
@@ -70,12 +91,32 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     return std::nullopt;
 }
 
+/// What the operator lets a prompt have: known when it is made, and its place is given back.
+std::optional<ApiError> Answering::check_prompts() const {
+    const auto most = service->options.limits.prompt_tokens_max;
+    for (std::size_t prompt = 0; most && prompt < prompts; ++prompt) {
+        const std::size_t tokens = generation->prompt_tokens(prompt).size();
+        if (tokens > *most)
+            return ApiError{.status = 400,
+                            .message =
+                                fmt::format("the prompt has {} tokens; at most {} are taken on this server",
+                                            tokens, *most),
+                            .param = std::string(kind->prompt_member),
+                            .code = "context_length_exceeded"};
+    }
+    return std::nullopt;
+}
+
 ApiError Answering::failed(const Error& error) {
     if (error.kind == ErrorKind::device_lost)
         service->models.discard(model);
     ApiError told = error.kind == ErrorKind::cancelled ? ended_early(*service) : api_error(error);
+    if (error.kind == ErrorKind::cancelled && is_late() && !service->is_aborting)
+        told = out_of_time();
     if (error.kind == ErrorKind::context_exceeded)
         told.param = std::string(kind->prompt_member);
+    if (!told.param)
+        told.param = schema_member(error);
     if (told.status == client_left_status)
         service->metrics.client_left(model_name);
     in_flight->set_status(told.status);
@@ -90,8 +131,9 @@ void Answering::log_prompts() const {
 Status Answering::run(const std::function<bool(const Json&)>& deliver,
                       const std::function<bool()>& is_unwanted) {
     std::vector<std::unique_ptr<ChoiceWriter>> writers;
+    const auto choices_per_prompt = generation->choices() / static_cast<uint32_t>(prompts);
     for (uint32_t choice = 0; choice < generation->choices(); ++choice)
-        writers.push_back(call.writer(choice));
+        writers.push_back(call.writer(choice, generation->prompt_tokens(choice / choices_per_prompt)));
     for (const auto& writer : writers) {
         if (const auto piece = writer->begin())
             deliver(*piece);
@@ -100,7 +142,7 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
         [&](uint32_t choice, const generate::Event& event) {
             return take(*writers[choice], choice, event, deliver);
         },
-        [&] { return service->is_aborting || is_unwanted(); });
+        [&] { return service->is_aborting || is_late() || is_unwanted(); });
     service->metrics.add(model_name, usage->tokens());
     if (status && service->is_aborting && was_cut)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};
@@ -109,12 +151,15 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
 
 generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
                                const std::function<bool(const Json&)>& deliver) {
-    if (const auto* finished = std::get_if<generate::Finished>(&event)) {
+    const auto* finished = std::get_if<generate::Finished>(&event);
+    const bool is_cut = finished != nullptr && finished->finish_reason == generate::FinishReason::cancelled &&
+                        !writer.has_enough();
+    if (finished != nullptr) {
         usage->add(choice, *finished);
         count(choice, *finished);
-        was_cut = was_cut || finished->finish_reason == generate::FinishReason::cancelled;
+        was_cut = was_cut || is_cut;
     }
-    const auto piece = writer.take(event);
+    const auto piece = is_cut && is_late() ? writer.take(as_long_enough(*finished)) : writer.take(event);
     const bool goes_on = !piece || deliver(*piece);
     return goes_on && !writer.has_enough() ? generate::Flow::go_on : generate::Flow::stop;
 }

@@ -4,6 +4,7 @@
 #include "server/openai/generation_call.hpp"
 #include "server/service.hpp"
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,8 @@ ApiError ended_early(const Service& service);
 
 /// A request that generates, between its arrival and its last byte. Not thread-safe.
 struct Answering {
+    using Clock = std::chrono::steady_clock;
+
     Service* service = nullptr; ///< borrowed, as long as the server runs
     const AnswerKind* kind = nullptr;
     std::unique_ptr<InFlight> in_flight;
@@ -25,14 +28,15 @@ struct Answering {
     Models::Handle model;
     Json body; ///< until it has been read
     Dialect dialect = Dialect::openai;
-    bool is_strict = false;  ///< members without effect are refused
+    bool is_strict = false;  ///< unknown members are refused
     uint64_t cache_salt = 0; ///< of the client's key
     GenerationCall call;
     AnswerHead head;
     std::optional<generate::Generation> generation;
     std::optional<Usage> usage;
-    std::size_t prompts = 0; ///< of a generation that has begun
-    bool was_cut = false;    ///< an answer was ended from outside
+    std::size_t prompts = 0;                        ///< of a generation that has begun
+    bool was_cut = false;                           ///< an answer was ended from outside
+    std::optional<Clock::time_point> deadline = {}; ///< when the request's time is over; empty: never
 
     /// Waits for the model. `is_unwanted` is asked meanwhile, here and below: whether nobody waits for the
     /// answer any more. Errors: those of Models::acquire().
@@ -42,9 +46,10 @@ struct Answering {
     /// request's figures.
     std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
 
-    /// Finishes the generation, and counts its tokens. `deliver` gets every piece, and returns false when
-    /// nobody wants more. Errors: those of Generation::finish(), cancelled (the server ends before the
-    /// answer).
+    /// Finishes the generation, and counts its tokens. An answer whose time is over ends as one that is long
+    /// enough: with what there is of it, and the finish_reason `length`. `deliver` gets every piece, and
+    /// returns false when nobody wants more. Errors: those of Generation::finish(), cancelled (the server
+    /// ends before the answer).
     Status run(const std::function<bool(const Json& piece)>& deliver,
                const std::function<bool()>& is_unwanted);
 
@@ -57,6 +62,8 @@ struct Answering {
 
 private:
     std::optional<ApiError> read();
+    std::optional<ApiError> check_prompts() const;
+    [[nodiscard]] bool is_late() const { return deadline && Clock::now() >= *deadline; }
     void log_prompts() const;
     generate::Flow take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
                         const std::function<bool(const Json&)>& deliver);

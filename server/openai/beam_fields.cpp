@@ -9,31 +9,84 @@
 #include <fmt/ranges.h>
 
 namespace etna::server::openai {
+namespace {
 
-void refuse_beams(Fields& fields, Dialect dialect, uint32_t choices) {
-    if (const auto best_of = fields.integer("best_of", 1, 128)) {
-        if (*best_of < choices)
-            fields.refuse("best_of", fmt::format("must be at least n, which is {}", choices));
-        if (*best_of > choices)
-            fields.refuse("best_of", "above n is not supported yet", "unsupported_value");
-    }
+constexpr int64_t best_of_max = 20; // OpenAI's, and OVMS's default of best_of_limit
+constexpr float usual_diversity_penalty = 1;
+
+/// What only a search takes is refused without one, unless it asks for nothing.
+void refuse_without_search(Fields& fields, Dialect dialect) {
     // OVMS documents 1 as its default of diversity_penalty, so clients write it who want no beams.
     const std::vector<Json> no_diversity =
         dialect == Dialect::ovms ? std::vector<Json>{0, 1} : std::vector<Json>{0};
-    const std::pair<std::string_view, std::vector<Json>> neutral[] = {
-        {"use_beam_search", {false}},  {"num_beams", {1}},
-        {"num_beam_groups", {1}},      {"diversity_penalty", no_diversity},
-        {"num_return_sequences", {1}}, {"length_penalty", {1}},
-        {"early_stopping", {false}}};
+    const std::pair<std::string_view, std::vector<Json>> neutral[] = {{"num_beam_groups", {1}},
+                                                                      {"diversity_penalty", no_diversity},
+                                                                      {"length_penalty", {1}},
+                                                                      {"early_stopping", {false}}};
     for (const auto& [name, values] : neutral) {
         const Json* given = fields.any(name);
         if (given != nullptr && std::find(values.begin(), values.end(), *given) == values.end())
-            fields.refuse(
-                name,
-                fmt::format("is for beam search, which is not supported yet; {} asks for none of it",
-                            text_of(values)),
-                "unsupported_parameter");
+            fields.refuse(name, "is for beam search, which this request does not ask for; say best_of or "
+                                "use_beam_search");
     }
+}
+
+engine::EarlyStopping read_early_stopping(Fields& fields) {
+    const Json* const given = fields.any("early_stopping");
+    if (given == nullptr)
+        return engine::EarlyStopping::heuristic;
+    if (given->is_boolean())
+        return given->get<bool>() ? engine::EarlyStopping::first : engine::EarlyStopping::heuristic;
+    if (*given != "never")
+        fields.refuse("early_stopping", R"(must be true, false or "never")");
+    return engine::EarlyStopping::never;
+}
+
+/// Groups and penalty, each by the other where only one of them is given.
+void read_groups(Fields& fields, engine::Beams& beams) {
+    const auto groups = fields.integer("num_beam_groups", 1, beams.width);
+    const auto penalty = fields.number("diversity_penalty", 0, engine::diversity_penalty_max);
+    beams.diversity_penalty = static_cast<float>(penalty.value_or(usual_diversity_penalty));
+    beams.groups = beams.diversity_penalty > 0 && penalty && !groups
+                       ? beams.width
+                       : static_cast<uint32_t>(groups.value_or(1));
+    if (beams.width % beams.groups != 0)
+        fields.refuse("num_beam_groups", fmt::format("must divide the {} beams evenly", beams.width));
+}
+
+void read_search(Fields& fields, uint32_t width, generate::Request& request) {
+    engine::Beams beams = {.width = width};
+    read_groups(fields, beams);
+    beams.length_penalty = static_cast<float>(
+        fields.number("length_penalty", -engine::length_penalty_max, engine::length_penalty_max).value_or(1));
+    beams.early_stopping = read_early_stopping(fields);
+    request.beams = beams;
+}
+
+} // namespace
+
+void read_beams(Fields& fields, Dialect dialect, generate::Request& request) {
+    const int64_t choices = request.choices;
+    const auto best_of = fields.integer("best_of", 1, best_of_max);
+    if (best_of.value_or(choices) < choices)
+        return fields.refuse("best_of", fmt::format("must be at least n, which is {}", choices));
+    const auto beams = fields.integer("num_beams", 1, best_of_max);
+    if (beams.value_or(choices) < choices)
+        return fields.refuse("num_beams", fmt::format("must be at least n, which is {}", choices));
+    if (const auto returned = fields.integer("num_return_sequences", 1, choices);
+        returned.value_or(choices) < choices)
+        return fields.refuse("num_return_sequences", fmt::format("contradicts n, which is {}", choices));
+    const int64_t width = std::max(best_of.value_or(choices), beams.value_or(1));
+    const bool is_greedy = request.sampling.temperature == 0.0F;
+    const bool is_asked = fields.flag("use_beam_search").value_or(false) || beams.value_or(1) > 1;
+    const bool is_meant = best_of.value_or(1) > 1 && (dialect == Dialect::ovms || is_greedy);
+    if (width > best_of_max && is_asked)
+        return fields.refuse("n", fmt::format("must be at most {} for a beam search", best_of_max));
+    if (is_asked || is_meant)
+        return read_search(fields, static_cast<uint32_t>(width), request);
+    refuse_without_search(fields, dialect);
+    if (width > choices)
+        request.best_of = static_cast<uint32_t>(width);
 }
 
 } // namespace etna::server::openai

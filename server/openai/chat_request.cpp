@@ -2,9 +2,11 @@
 
 #include "server/openai/chat_response.hpp"
 #include "server/openai/format_fields.hpp"
+#include "server/openai/message_fields.hpp"
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,41 +14,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// Members of OpenAI's API that change nothing here.
-const std::vector<std::string_view> without_effect = {"user", "metadata", "safety_identifier",
-                                                      "prompt_cache_key", "service_tier"};
-
 constexpr std::string_view json_instruction = "Answer with one JSON object and nothing else.";
-
-/// Roles and contents, so that a mistake is told with its place; what stands in them is the template's
-/// matter.
-void check_messages(Fields& fields, const Json& messages) {
-    constexpr std::array<std::string_view, 6> roles = {"system",    "developer", "user",
-                                                       "assistant", "tool",      "function"};
-    if (messages.empty())
-        fields.refuse("messages", "is empty");
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-        const std::string path = fmt::format("messages[{}]", i);
-        if (!messages[i].is_object())
-            return fields.refuse(path, "must be an object", "invalid_type");
-        Fields message(messages[i], path);
-        message.require("role");
-        message.choice("role", {roles.begin(), roles.end()});
-        const Json* content = message.any("content");
-        if (content != nullptr && !content->is_string() && !content->is_array())
-            message.refuse("content", "must be a string or a list of parts", "invalid_type");
-        for (std::size_t part = 0; content != nullptr && content->is_array() && part < content->size();
-             ++part) {
-            const Json& one = (*content)[part];
-            const bool is_text = one.is_object() && one.contains("text") && one["text"].is_string();
-            if (!is_text)
-                message.refuse(fmt::format("content[{}]", part),
-                               "is no part of text, and this model reads text only");
-        }
-        if (message.problem())
-            return fields.adopt(*message.problem());
-    }
-}
 
 /// The name that a tool_choice demands; empty for "required".
 std::optional<std::string> demanded_tool(Fields& fields, const Json& choice) {
@@ -110,20 +78,6 @@ void add_instruction(Json& messages, std::string_view text) {
     }
 }
 
-/// Calls are no part of a grammar yet: an answer that may call tools is told of JSON in words alone, and is
-/// not kept to anything else.
-void check_format(Fields& fields, const chat::Conversation& conversation, bool is_told,
-                  generate::Request& request) {
-    if (!request.grammar || conversation.tools.empty())
-        return;
-    if (is_told) {
-        request.grammar.reset();
-        return;
-    }
-    fields.refuse("response_format", "and other formats of the answer cannot be kept to beside `tools` yet",
-                  "unsupported_value");
-}
-
 /// What reaches the template beside messages and tools.
 Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     Json arguments = Json::object();
@@ -155,6 +109,18 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     return arguments;
 }
 
+/// The last message is the beginning of the answer.
+void check_continuation(Fields& fields, const Json& messages, const chat::Conversation& conversation) {
+    if (!fields.flag("continue_final_message").value_or(false))
+        return;
+    if (messages.back()["role"] != "assistant")
+        fields.refuse("continue_final_message",
+                      "needs a last message of the role assistant, whose text is gone on with");
+    if (conversation.demanded_tool)
+        fields.refuse("tool_choice",
+                      "cannot demand a call together with `continue_final_message`: the answer has begun");
+}
+
 /// What speaks to a template: without one it has no effect, and is told so.
 constexpr std::array<std::string_view, 8> template_members = {"tools",
                                                               "tool_choice",
@@ -171,21 +137,12 @@ std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
         body["nvext"].value("use_raw_prompt", Json(false)) != true)
         return std::nullopt;
     std::string text;
-    for (const Json& message : messages) {
-        const auto content = message.find("content");
-        if (content == message.end() || content->is_null())
-            continue;
-        if (content->is_string()) {
-            text += content->get<std::string>();
-            continue;
-        }
-        for (const Json& part : *content)
-            text += part["text"].get<std::string>();
-    }
+    for (const Json& message : messages)
+        text += text_of_content(message);
     return text;
 }
 
-void read_conversation(Fields& fields, const Json& body, generate::Request& request) {
+void read_conversation(Fields& fields, const Json& body, chat::CallCount calls, generate::Request& request) {
     fields.require("messages");
     const Json* given = fields.list("messages");
     if (given == nullptr)
@@ -194,13 +151,12 @@ void read_conversation(Fields& fields, const Json& body, generate::Request& requ
     if (fields.problem())
         return;
     Json messages = *given;
-    chat::Conversation conversation;
+    chat::Conversation conversation = {.calls = calls};
     read_tools(fields, conversation);
-    const bool is_told = read_response_format(fields, request);
-    if (is_told)
+    if (read_response_format(fields, request) && !conversation.demanded_tool)
         add_instruction(messages, json_instruction);
-    check_format(fields, conversation, is_told, request);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
+    check_continuation(fields, *given, conversation);
     if (auto raw = raw_prompt(body, *given)) {
         for (const std::string_view name : template_members) {
             if (fields.any(name) != nullptr)
@@ -232,20 +188,30 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     GenerationCall call;
     generate::Request request;
     read_delivery(fields, call.delivery);
+    fields.integer("max_tokens", 1, std::numeric_limits<int32_t>::max()); // completions may have 0
     read_generation(fields, context, call.delivery.is_streamed, request);
-    if (request.max_tokens == 0U)
-        fields.refuse("max_tokens", "must be at least 1", "integer_below_min_value");
+    check_ignored_end(fields, context.limits, request);
+    if (fields.flag("detokenize") == false)
+        fields.refuse("detokenize",
+                      "cannot be false here: a chat's answer is read from its text; "
+                      "completions give token ids",
+                      "unsupported_value");
     read_logprobs(fields, request);
-    read_conversation(fields, body, request);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
-    fields.accept(without_effect);
+    read_conversation(fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one,
+                      request);
+    read_prediction(fields, request);
+    note_without_effect(fields);
     fields.accept({"model"});
     if (fields.problem())
         return *fields.problem();
-    call.delivery.ignored = fields.unknown();
+    read_ignored(fields, call.delivery);
     const ChatForm form = {.tells_logprobs = request.logprobs.has_value(),
-                           .has_parallel_calls = has_parallel_calls};
-    call.writer = [form](uint32_t choice) { return std::make_unique<ChatChoice>(choice, form); };
+                           .has_parallel_calls = has_parallel_calls,
+                           .told_stops = told_stops(request, *context.tokenizer)};
+    call.writer = [form](uint32_t choice, std::span<const TokenId> /*prompt*/) {
+        return std::make_unique<ChatChoice>(choice, form);
+    };
     call.whole = [] { return std::make_unique<ChatMessage>(); };
     call.requests.push_back(std::move(request));
     return call;

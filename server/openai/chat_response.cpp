@@ -55,7 +55,8 @@ std::optional<Json> ChatChoice::take(const generate::Event& event) {
         return std::nullopt;
     }
     if (const auto* finished = std::get_if<generate::Finished>(&event)) {
-        Json last = choice(Json::object());
+        const std::string stop = told_stop(form_.told_stops, *finished);
+        Json last = choice(stop.empty() ? Json::object() : Json({{"content", stop}}));
         last["finish_reason"] =
             finished->finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
                 ? "tool_calls" // it was ended after its only call
@@ -129,15 +130,24 @@ void ChatMessage::add(const Json& piece) {
     }
 }
 
+/// A call that was cut off is none: nobody could make it.
+Json ChatMessage::whole_calls() const {
+    Json calls = calls_;
+    if (!calls.empty() && !Json::accept(calls.back()["function"]["arguments"].get<std::string>()))
+        calls.erase(calls.size() - 1);
+    return calls;
+}
+
 Json ChatMessage::result() const {
     Json message = {{"role", "assistant"}};
+    Json calls = whole_calls();
     const bool has_text = content_ && !content_->empty();
-    message["content"] = has_text || calls_.empty() ? Json(content_.value_or("")) : Json(nullptr);
+    message["content"] = has_text || calls.empty() ? Json(content_.value_or("")) : Json(nullptr);
     message["refusal"] = nullptr;
     if (!reasoning_.empty())
         message["reasoning_content"] = reasoning_;
-    if (!calls_.empty())
-        message["tool_calls"] = calls_;
+    if (!calls.empty())
+        message["tool_calls"] = std::move(calls);
     return {{"index", index_},
             {"message", std::move(message)},
             {"logprobs", logprobs_},

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace etna::server::openai {
@@ -15,13 +16,14 @@ Json logprobs_json(const std::vector<generate::TokenDelta>& tokens);
 /// How a chat's answers are told.
 struct ChatForm {
     bool tells_logprobs = false;
-    bool has_parallel_calls = true; ///< false: an answer ends after its first call
+    bool has_parallel_calls = true;           ///< false: an answer ends after its first call
+    std::vector<std::string> told_stops = {}; ///< see told_stops()
 };
 
 /// Deltas: {"index", "delta", "finish_reason"[, "logprobs"]}.
 class ChatChoice : public ChoiceWriter {
 public:
-    ChatChoice(uint32_t index, const ChatForm& form) : index_(index), form_(form) {}
+    ChatChoice(uint32_t index, ChatForm form) : index_(index), form_(std::move(form)) {}
 
     /// The role.
     std::optional<Json> begin() override;
@@ -46,6 +48,8 @@ public:
     [[nodiscard]] Json result() const override;
 
 private:
+    [[nodiscard]] Json whole_calls() const;
+
     Json index_ = 0;
     Json finish_reason_ = "stop";
     std::optional<std::string> content_;

@@ -4,6 +4,7 @@
 #include "server/openai/completion_response.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,9 +15,6 @@ namespace {
 
 constexpr uint32_t openai_max_tokens = 16; ///< where nothing is asked for; OVMS goes on to the end
 constexpr int64_t logprobs_max = 5;
-
-/// Members that change nothing here.
-const std::vector<std::string_view> without_effect = {"model", "user", "metadata", "store"};
 
 using Prompt = decltype(generate::Request::prompt);
 
@@ -48,9 +46,18 @@ std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) 
     const uint32_t vocabulary = context.tokenizer->size();
     if (auto one = prompt_of(*given, vocabulary))
         return {std::move(*one)};
+    const bool is_list_of_prompts =
+        given->is_array() && !given->empty() && (given->front().is_string() || given->front().is_array());
+    if (is_list_of_prompts && given->size() > context.limits.answers_max) {
+        fields.refuse("prompt",
+                      fmt::format("has {} prompts; at most {} are answered at once", given->size(),
+                                  context.limits.answers_max),
+                      "array_above_max_length");
+        return {};
+    }
     std::vector<Prompt> prompts;
-    for (const Json& json : given->is_array() ? *given : Json::array()) {
-        if (auto one = prompt_of(json, vocabulary))
+    for (std::size_t i = 0; given->is_array() && i < given->size() && i == prompts.size(); ++i) {
+        if (auto one = prompt_of((*given)[i], vocabulary))
             prompts.push_back(std::move(*one));
     }
     if (prompts.empty() || prompts.size() != given->size())
@@ -79,6 +86,25 @@ std::string text_of_prompt(const Prompt& prompt, const text::Tokenizer& tokenize
                         {.control = text::ControlTokens::shown});
 }
 
+/// What of a prompt's text its last tokens stand for, those that were left.
+std::string text_left(const std::string& whole, std::span<const TokenId> tokens,
+                      const text::Tokenizer& tokenizer) {
+    const text::DetokenizeOptions options = {.control = text::ControlTokens::shown};
+    const bool has_begin = !tokens.empty() && tokenizer.type(tokens.front()) == text::TokenType::control;
+    if (has_begin && text::decode(tokenizer, tokens.subspan(1), options) == whole)
+        return whole; // nothing was cut, and the begin token is none of the text
+    return text::decode(tokenizer, tokens, options);
+}
+
+/// Whether a text stands for no token at all; where the tokenizer begins every text with one, it does.
+bool is_nothing(const Prompt& prompt, const text::Tokenizer& tokenizer) {
+    const auto* const text = std::get_if<std::string>(&prompt);
+    if (text == nullptr || !text->empty())
+        return false;
+    const auto tokens = tokenizer.encode("", {});
+    return tokens && tokens->empty();
+}
+
 } // namespace
 
 std::variant<GenerationCall, ApiError> read_completion(const Json& body, const RequestContext& context) {
@@ -89,6 +115,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     read_generation(fields, context, call.delivery.is_streamed, request);
     if (!request.max_tokens && context.dialect == Dialect::openai)
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
+    check_ignored_end(fields, context.limits, request);
     const bool echoes = fields.flag("echo").value_or(false);
     read_logprobs(fields, echoes, request);
     request.suffix = fields.text("suffix");
@@ -96,15 +123,22 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         fields.refuse("suffix", "needs a model that was trained for filling gaps, and this one was not");
     CompletionForm form = {.logprobs = request.logprobs,
                            .tells_text = fields.flag("detokenize").value_or(true),
-                           .echoes = echoes};
+                           .echoes = echoes,
+                           .told_stops = told_stops(request, *context.tokenizer)};
+    if (!form.tells_text && !request.logprobs)
+        request.logprobs = 0; // tokens are told one by one then
     std::vector<Prompt> prompts = read_prompts(fields, context);
+    if (std::any_of(prompts.begin(), prompts.end(),
+                    [&](const Prompt& prompt) { return is_nothing(prompt, *context.tokenizer); }))
+        fields.refuse("prompt", "is empty");
     if (prompts.size() * request.choices > context.limits.answers_max)
         fields.refuse("prompt", fmt::format("asks for {} answers with `n`; at most {} are given at once",
                                             prompts.size() * request.choices, context.limits.answers_max));
-    fields.accept(without_effect);
+    fields.accept({"model"});
+    note_without_effect(fields);
     if (fields.problem())
         return *fields.problem();
-    call.delivery.ignored = fields.unknown();
+    read_ignored(fields, call.delivery);
 
     std::vector<std::string> echoed;
     for (Prompt& prompt : prompts) {
@@ -112,8 +146,12 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         request.prompt = std::move(prompt);
         call.requests.push_back(request);
     }
-    call.writer = [form, echoed = std::move(echoed), choices = request.choices](uint32_t choice) {
-        return std::make_unique<CompletionChoice>(choice, form, echoed[choice / choices]);
+    call.writer = [form, echoed = std::move(echoed), choices = request.choices,
+                   is_cut = echoes && request.prompt_tokens_max,
+                   tokenizer = context.tokenizer](uint32_t choice, std::span<const TokenId> prompt) {
+        const std::string& whole = echoed[choice / choices];
+        return std::make_unique<CompletionChoice>(choice, form,
+                                                  is_cut ? text_left(whole, prompt, *tokenizer) : whole);
     };
     call.whole = [] { return std::make_unique<WholeCompletion>(); };
     return call;

@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -58,16 +59,20 @@ std::optional<Json> CompletionChoice::take(const generate::Event& event) {
 /// The first one says that all of the prompt has been told.
 std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& token) {
     std::optional<Json> before = prompt_piece();
-    add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
-    return before;
+    if (form_.logprobs)
+        add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
+    if (form_.tells_text)
+        return before;
+    untold_tokens_.push_back(token.chosen.token);
+    return piece("");
 }
 
 Json CompletionChoice::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // it still waits if no token came
     Json last = before ? std::move(*before) : piece("");
+    if (form_.tells_text)
+        last["text"] = last["text"].get<std::string>() + told_stop(form_.told_stops, finished);
     last["finish_reason"] = generate::to_string(finished.finish_reason);
-    if (!form_.tells_text)
-        last["token_ids"] = finished.tokens;
     return last;
 }
 
@@ -85,6 +90,8 @@ Json CompletionChoice::piece(std::string_view text) {
     Json told = {
         {"text", text}, {"index", index_}, {"logprobs", std::move(untold_)}, {"finish_reason", nullptr}};
     untold_ = nullptr;
+    if (!form_.tells_text)
+        told["token_ids"] = std::exchange(untold_tokens_, {});
     return told;
 }
 
@@ -108,8 +115,8 @@ void WholeCompletion::add(const Json& piece) {
     }
     whole_["text"] = whole_["text"].get<std::string>() + piece["text"].get<std::string>();
     whole_["finish_reason"] = piece["finish_reason"];
-    if (piece.contains("token_ids"))
-        whole_["token_ids"] = piece["token_ids"];
+    for (const Json& token : piece.value("token_ids", Json::array()))
+        whole_["token_ids"].push_back(token);
     if (whole_["logprobs"].is_null()) {
         whole_["logprobs"] = piece["logprobs"];
     } else if (!piece["logprobs"].is_null()) {

@@ -9,12 +9,13 @@ namespace etna::server::openai {
 
 /// How completions are told.
 struct CompletionForm {
-    std::optional<uint32_t> logprobs = {}; ///< how many of the likeliest tokens; empty: nothing of them
-    bool tells_text = true;                ///< false: the tokens' ids instead
-    bool echoes = false;                   ///< the text begins with the prompt
+    std::optional<uint32_t> logprobs = {};    ///< how many of the likeliest tokens; empty: nothing of them
+    bool tells_text = true;                   ///< false: the tokens' ids instead
+    bool echoes = false;                      ///< the text begins with the prompt
+    std::vector<std::string> told_stops = {}; ///< see told_stops()
 };
 
-/// {"text", "index", "logprobs", "finish_reason"}; without text, `token_ids` too.
+/// {"text", "index", "logprobs", "finish_reason"}; without text, `token_ids` too: those of this piece.
 class CompletionChoice : public ChoiceWriter {
 public:
     /// `prompt` is needed where the form echoes.
@@ -36,8 +37,9 @@ private:
     CompletionForm form_;
     std::string prompt_;
     bool has_told_prompt_ = false;
-    Json untold_;                ///< log-probabilities of tokens whose text has not come yet
-    std::size_t characters_ = 0; ///< of the text before the next token
+    std::vector<TokenId> untold_tokens_; ///< where ids are told instead of text
+    Json untold_;                        ///< log-probabilities of tokens whose text has not come yet
+    std::size_t characters_ = 0;         ///< of the text before the next token
 };
 
 /// The same shape, whole.

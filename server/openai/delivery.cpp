@@ -1,4 +1,12 @@
+#include "core/base/utf8.hpp"
+#include "core/text/tokenizer.hpp"
 #include "server/openai/generation_call.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::server::openai {
 namespace {
@@ -24,14 +32,68 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
     Fields options(*object, "stream_options");
     delivery.includes_usage = options.flag("include_usage").value_or(false);
     options.accept({"include_obfuscation"});
-    if (!delivery.is_streamed)
-        options.refuse("include_usage", "is for `stream`: true only");
+    constexpr const char* problem = "is for `stream`: true only";
+    if (!delivery.is_streamed && options.any("include_usage") != nullptr)
+        options.refuse("include_usage", problem);
+    else if (!delivery.is_streamed)
+        fields.refuse("stream_options", problem);
     if (options.problem())
         fields.adopt(*options.problem());
     fields.adopt_unknown(options.unknown());
 }
 
 } // namespace
+
+void note_without_effect(Fields& fields) {
+    fields.note({"store", "user", "metadata", "safety_identifier", "prompt_cache_key", "service_tier"});
+}
+
+void read_ignored(const Fields& fields, Delivery& delivery) {
+    delivery.ignored = fields.unknown();
+    delivery.noted = fields.noted();
+}
+
+bool is_strict(const HttpRequest& request) {
+    return request.header("etna-strict") == "1";
+}
+
+std::optional<ApiError> refuse_unknown(bool is_strict, const Delivery& delivery) {
+    if (!is_strict || delivery.ignored.empty())
+        return std::nullopt;
+    return ApiError{.status = 400,
+                    .message = fmt::format("unknown: {}", fmt::join(delivery.ignored, ", ")),
+                    .param = delivery.ignored.front(),
+                    .code = "unknown_parameter"};
+}
+
+void tell_ignored(const Delivery& delivery, HttpReply& reply) {
+    std::vector<std::string> names = delivery.ignored;
+    names.insert(names.end(), delivery.noted.begin(), delivery.noted.end());
+    if (!names.empty())
+        reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(names, ", ")));
+}
+
+std::vector<std::string> told_stops(const generate::Request& request, const text::Tokenizer& tokenizer) {
+    std::vector<std::string> told;
+    if (request.matched_stop == generate::MatchedStop::left_out)
+        return told;
+    for (const TokenId token : request.stop_tokens) {
+        const bool is_hidden = tokenizer.type(token) == text::TokenType::control &&
+                               request.control_tokens == text::ControlTokens::hidden;
+        std::string text(tokenizer.bytes(token));
+        const bool is_string = // which is told with the text
+            std::find(request.stop.begin(), request.stop.end(), text) != request.stop.end();
+        if (!is_hidden && !is_string)
+            told.push_back(std::move(text));
+    }
+    return told;
+}
+
+std::string told_stop(const std::vector<std::string>& told, const generate::Finished& finished) {
+    const bool is_told = finished.finish_reason == generate::FinishReason::stop &&
+                         std::find(told.begin(), told.end(), finished.matched) != told.end();
+    return is_told ? repaired_utf8(finished.matched) : std::string();
+}
 
 void read_delivery(Fields& fields, Delivery& delivery) {
     delivery.is_streamed = fields.flag("stream").value_or(false);

@@ -1,5 +1,6 @@
 #include "server/openai/format_fields.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -20,6 +21,7 @@ constexpr std::size_t choices_max = 10'000;
 void read_schema(Fields& fields, std::string_view name, Description& description) {
     const Json* const schema = fields.any(name);
     description.notation = Notation::json_schema;
+    description.place = fields.path_of(name);
     description.text = schema->is_string() ? schema->get<std::string>() : text_of(*schema);
 }
 
@@ -103,8 +105,19 @@ void read_structure(Fields& fields, generate::Request& request) {
         fields.refuse("guided_whitespace_pattern", "is not supported", "unsupported_parameter");
     fields.accept({"guided_decoding_backend"}); // there is one
     const bool may_leave_out = is_lenient(fields);
+    request.has_lenient_tools = may_leave_out;
     if (request.grammar)
         request.grammar->is_lenient = may_leave_out;
+}
+
+std::optional<std::string> schema_member(const Error& error) {
+    const std::string place = error.message.substr(0, error.message.find(": "));
+    constexpr std::array<std::string_view, 4> members = {"tools[", "response_format.", "structured_outputs.",
+                                                         "guided_"};
+    const bool is_schema = std::any_of(members.begin(), members.end(), [&](std::string_view member) {
+        return place.starts_with(member) && place.find(' ') == std::string::npos;
+    });
+    return is_schema ? std::optional(place) : std::nullopt;
 }
 
 bool read_response_format(Fields& fields, generate::Request& request) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,8 +23,24 @@ struct Delivery {
     bool tells_prompt = false;        ///< the annotation `formatted_prompt`
     bool tells_tokens = false;        ///< `token_ids`
     bool tells_timing = false;        ///< `timing`
-    std::vector<std::string> ignored; ///< members that have no effect here
+    std::vector<std::string> ignored; ///< members that nobody knows here
+    std::vector<std::string> noted;   ///< members of the API that have no effect here
 };
+
+/// Notes what of OpenAI's API changes nothing here.
+void note_without_effect(Fields& fields);
+
+/// The members without effect, after all have been read.
+void read_ignored(const Fields& fields, Delivery& delivery);
+
+/// Whether the client wants unknown members refused: `etna-strict: 1`.
+bool is_strict(const HttpRequest& request);
+
+/// What a strict client is told of unknown members.
+std::optional<ApiError> refuse_unknown(bool is_strict, const Delivery& delivery);
+
+/// Puts the members without effect into the answer's headers.
+void tell_ignored(const Delivery& delivery, HttpReply& reply);
 
 /// Turns the events of one choice into the pieces of a stream. Each piece is a whole choice, as it stands in
 /// a chunk's `choices`. Not thread-safe.
@@ -60,7 +77,8 @@ public:
 struct GenerationCall {
     std::vector<generate::Request> requests; ///< one for each prompt
     Delivery delivery;
-    std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice)> writer;
+    /// `prompt`: the tokens that the model was given for this choice.
+    std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice, std::span<const TokenId> prompt)> writer;
     std::function<std::unique_ptr<WholeChoice>()> whole;
 };
 
@@ -83,6 +101,13 @@ struct AnswerKind {
     /// Errors: 400, with the member.
     std::variant<GenerationCall, ApiError> (*read)(const Json& body, const RequestContext& context);
 };
+
+/// Stop tokens whose text is told where they end an answer: with include_stop_str_in_output, and of control
+/// tokens with skip_special_tokens: false, as vLLM does.
+std::vector<std::string> told_stops(const generate::Request& request, const text::Tokenizer& tokenizer);
+
+/// The text of the one of `told` that has ended an answer; empty where none has.
+std::string told_stop(const std::vector<std::string>& told, const generate::Finished& finished);
 
 /// `stream`, `stream_options` and `nvext.annotations`, which all endpoints that generate share.
 void read_delivery(Fields& fields, Delivery& delivery);

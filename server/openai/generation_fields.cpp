@@ -39,19 +39,17 @@ std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, KeepsAll
 }
 
 std::optional<float> read_repetition(Fields& fields, double most) {
-    const auto value = fields.number("repetition_penalty", 0, most);
-    if (value == 0.0)
-        fields.refuse("repetition_penalty", fmt::format("must be above 0 and at most {}", most),
-                      "decimal_below_min_value");
-    return as_float(value);
+    return as_float(fields.number("repetition_penalty", 0, most, Bound::excluded));
 }
 
-void read_sampling(Fields& fields, uint32_t vocabulary, generate::SamplingWishes& wishes) {
+void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary, generate::SamplingWishes& wishes) {
+    // OVMS documents top_p in (0, 1] and min_p in [0, 1).
+    const Bound at_edge = dialect == Dialect::ovms ? Bound::excluded : Bound::included;
     wishes.temperature = as_float(fields.number("temperature", 0, 2));
-    if (const auto top_p = as_float(fields.number("top_p", 0, 1)))
+    if (const auto top_p = as_float(fields.number("top_p", 0, 1, at_edge)))
         wishes.top_p = std::max(*top_p, top_p_min);
     wishes.top_k = read_top_k(fields, vocabulary, KeepsAll::zero_too);
-    wishes.min_p = as_float(fields.number("min_p", 0, 1));
+    wishes.min_p = as_float(fields.number("min_p", 0, 1, Bound::included, at_edge));
     wishes.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
     wishes.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
     wishes.repetition_penalty = read_repetition(fields, repetition_max);
@@ -150,17 +148,6 @@ void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, 
         request.end_tokens = generate::EndTokens::go_on;
 }
 
-void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request) {
-    if (request.end_tokens == generate::EndTokens::end || !limits.ignore_eos_max_tokens)
-        return;
-    if (!request.max_tokens || *request.max_tokens > *limits.ignore_eos_max_tokens) {
-        fields.refuse(
-            "max_tokens",
-            fmt::format("must be given, and be at most {}, with ignore_eos", *limits.ignore_eos_max_tokens),
-            "integer_above_max_value");
-    }
-}
-
 void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Request& request) {
     request.stop = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
     if (std::any_of(request.stop.begin(), request.stop.end(),
@@ -175,9 +162,21 @@ void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Req
 
 } // namespace
 
-sampling::Parameters openai_defaults() {
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request) {
+    if (request.end_tokens == generate::EndTokens::end || !limits.ignore_eos_max_tokens)
+        return;
+    if (!request.max_tokens || *request.max_tokens > *limits.ignore_eos_max_tokens) {
+        fields.refuse(
+            "max_tokens",
+            fmt::format("must be given, and be at most {}, with ignore_eos", *limits.ignore_eos_max_tokens),
+            "integer_above_max_value");
+    }
+}
+
+sampling::Parameters sampling_defaults(Dialect dialect) {
+    constexpr uint32_t ovms_top_k = 40;
     return {.temperature = 1,
-            .top_k = 0,
+            .top_k = dialect == Dialect::ovms ? ovms_top_k : 0,
             .top_p = 1,
             .min_p = 0,
             .repetition_window_tokens = sampling::whole_history};
@@ -189,7 +188,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     const Dialect dialect = context.dialect;
     const RequestLimits& limits = context.limits;
     const uint32_t vocabulary = context.tokenizer->size();
-    read_sampling(fields, vocabulary, request.sampling);
+    read_sampling(fields, dialect, vocabulary, request.sampling);
     read_lengths(fields, dialect, limits, request);
     read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);
@@ -197,18 +196,17 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_stop_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
     read_structure(fields, request);
-    check_ignored_end(fields, limits, request);
     if (const auto seed = fields.integer("seed", 0, seed_max))
         request.seed = static_cast<uint32_t>(*seed);
-    request.choices = static_cast<uint32_t>(fields.integer("n", 1, limits.choices_max).value_or(1));
-    refuse_beams(fields, dialect, request.choices);
+    request.choices = static_cast<uint32_t>(
+        fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));
+    read_beams(fields, dialect, request);
+    read_speculation(fields, request);
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;
     if (const auto salt = fields.text("cache_salt"))
         request.cache_salt = std::hash<std::string>()(*salt);
-    fields.accept({"spaces_between_special_tokens"}); // ours are written without, as by fast tokenizers
-    if (dialect == Dialect::ovms && !request.sampling.top_k && request.sampling.temperature.value_or(1) > 0)
-        request.sampling.top_k = 40;
+    fields.flag("spaces_between_special_tokens"); // ours are written without, as by fast tokenizers
     if (fields.any("logits_processors") != nullptr)
         fields.refuse("logits_processors",
                       "would run code of the request's in the server, and is not supported",

@@ -16,14 +16,16 @@ enum class Dialect : uint8_t {
 
 /// Bounds that the operator sets.
 struct RequestLimits {
-    uint32_t choices_max = 16;                     ///< of one prompt
+    uint32_t choices_max = 128;                    ///< of one prompt
     uint32_t answers_max = 128;                    ///< of one request: its prompts times its choices
     std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
     std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
+    std::optional<uint32_t> prompt_tokens_max;     ///< of a prompt, as the model is given it
 };
 
-/// Neutral: what OpenAI's API samples with where nobody asks for anything.
-sampling::Parameters openai_defaults();
+/// What is sampled with where neither the request nor the model says anything: OpenAI's are neutral, OVMS
+/// keeps 40 tokens.
+sampling::Parameters sampling_defaults(Dialect dialect);
 
 struct RequestContext;
 
@@ -34,8 +36,20 @@ struct RequestContext;
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request);
 
-/// Search among several answers at once is for a later version: what asks for it is refused, what asks for
-/// none of it is fine. `choices`: what `n` asks for.
-void refuse_beams(Fields& fields, Dialect dialect, uint32_t choices);
+/// Whether a request that ignores the model's end has a bound; asked when its max_tokens is settled.
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request);
+
+/// `best_of` and the members of beam search. On OVMS's paths a best_of above 1 means a search of that width;
+/// on OpenAI's it means samples of which the best are told, except where `use_beam_search` or `num_beams` ask
+/// for a search, or temperature 0 leaves nothing to sample. Sources: OpenAI API, OVMS completions, vLLM,
+/// Hugging Face's names. Precondition: `n` and the temperature have been read.
+void read_beams(Fields& fields, Dialect dialect, generate::Request& request);
+
+/// `num_assistant_tokens` or `assistant_confidence_threshold`, and `max_ngram_size`. Without effect where
+/// nothing can draft. Source: OVMS completions.
+void read_speculation(Fields& fields, generate::Request& request);
+
+/// `prediction`, as OpenAI's chat completions have it.
+void read_prediction(Fields& fields, generate::Request& request);
 
 } // namespace etna::server::openai

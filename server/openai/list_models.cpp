@@ -12,6 +12,25 @@ Json model_json(const ModelListing& model) {
     return {{"id", model.name}, {"object", "model"}, {"created", model.created_unix_s}, {"owned_by", "etna"}};
 }
 
+/// A broken file has an error instead of what it could be asked for.
+Json extended_json(const ModelListing& model, const ServiceOptions& options) {
+    Json json = {{"name", model.name}, {"type", Json::array()}, {"endpoint", Json::array()}};
+    const uint32_t context = model.facts.context_tokens;
+    json["context"] = context == 0 || model.problem ? Json(nullptr) : Json(context);
+    json["loaded"] = model.is_loaded;
+    if (model.problem) {
+        json["error"] = *model.problem;
+        return json;
+    }
+    if (model.facts.has_chat_template)
+        json["type"].push_back("chat");
+    json["type"].push_back("completion");
+    json["endpoint"].push_back(options.completions_path);
+    if (model.facts.has_chat_template)
+        json["endpoint"].push_back(options.chat_path);
+    return json;
+}
+
 HttpReply json_reply(const Json& json) {
     return {.body = text_of(json) + "\n"};
 }
@@ -20,13 +39,15 @@ HttpReply json_reply(const Json& json) {
 
 HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list())
-        data.push_back(model_json(model));
+    for (const ModelListing& model : service.models.list_inspected()) {
+        if (!model.problem)
+            data.push_back(model_json(model));
+    }
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 
 HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
-    if (const auto model = service.models.find(call.path_value))
+    if (const auto model = service.models.find(call.path_value); model && !model->problem)
         return json_reply(model_json(*model));
     return reply_of({.status = 404,
                      .message = fmt::format("there is no model `{}`", call.path_value),
@@ -36,17 +57,8 @@ HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Cal
 
 HttpReply list_models_dynamo(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list()) {
-        Json endpoints = {service.options.completions_path};
-        if (model.has_chat_template)
-            endpoints.push_back(service.options.chat_path);
-        data.push_back({{"name", model.name},
-                        {"type", model.has_chat_template ? Json::array({"chat", "completion"})
-                                                         : Json::array({"completion"})},
-                        {"endpoint", std::move(endpoints)},
-                        {"context", model.context_tokens == 0 ? Json(nullptr) : Json(model.context_tokens)},
-                        {"loaded", model.is_loaded}});
-    }
+    for (const ModelListing& model : service.models.list_inspected())
+        data.push_back(extended_json(model, service.options));
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 

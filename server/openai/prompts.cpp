@@ -19,6 +19,7 @@ namespace {
 
 struct Asked {
     Json body;
+    bool is_strict = false;
     Models::Handle model;
     std::function<bool()> is_unwanted; ///< nobody waits for the answer any more
 };
@@ -29,7 +30,7 @@ ApiError told(const Service& service, const Error& error) {
 
 /// The body, and the model that it names, loaded.
 std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request) {
-    auto body = parse_body(request.body);
+    auto body = parse_body(request);
     if (auto* error = std::get_if<ApiError>(&body))
         return std::move(*error);
     auto name = model_of(service, std::get<Json>(body));
@@ -40,32 +41,53 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
     if (!model)
         return told(service, model.error());
     return Asked{.body = std::get<Json>(std::move(body)),
+                 .is_strict = is_strict(request),
                  .model = std::move(*model),
                  .is_unwanted = std::move(is_unwanted)};
 }
 
-HttpReply json_reply(const Json& json) {
-    return {.body = text_of(json) + "\n"};
+HttpReply json_reply(const Json& json, const Delivery& delivery) {
+    HttpReply reply = {.body = text_of(json) + "\n"};
+    tell_ignored(delivery, reply);
+    return reply;
 }
 
+/// A prompt, and the members of the body that nobody knows or that have no effect.
+struct Encoded {
+    generate::EncodedPrompt prompt;
+    Delivery delivery = {};
+};
+
 /// The conversation of a chat request, as its template writes it.
-std::variant<generate::EncodedPrompt, ApiError> render(const Service& service, const Asked& asked,
-                                                       const Call& call) {
+std::variant<Encoded, ApiError> render(const Service& service, const Asked& asked, const Call& call) {
     auto chat = read_chat(asked.body, {.dialect = call.dialect,
                                        .limits = service.options.limits,
                                        .tokenizer = &asked.model->tokenizer(),
                                        .context_tokens = asked.model->context_tokens()});
     if (auto* error = std::get_if<ApiError>(&chat))
         return std::move(*error);
-    auto prompt =
-        generate::encode(*asked.model, std::get<GenerationCall>(chat).requests.front(), asked.is_unwanted);
+    GenerationCall& wanted = std::get<GenerationCall>(chat);
+    if (auto refusal = refuse_unknown(asked.is_strict, wanted.delivery))
+        return std::move(*refusal);
+    auto prompt = generate::encode(*asked.model, wanted.requests.front(), asked.is_unwanted);
     if (!prompt)
         return told(service, prompt.error());
-    return std::move(*prompt);
+    return Encoded{.prompt = std::move(*prompt), .delivery = std::move(wanted.delivery)};
 }
 
-std::variant<generate::EncodedPrompt, ApiError> encode_text(const Service& service, const Asked& asked,
-                                                            Fields& fields) {
+/// What is left when all members of a body have been read: a mistake, or what has no effect.
+std::variant<Delivery, ApiError> end_of(Fields& fields, bool is_strict) {
+    fields.accept({"model"});
+    if (fields.problem())
+        return *fields.problem();
+    Delivery delivery;
+    read_ignored(fields, delivery);
+    if (auto refusal = refuse_unknown(is_strict, delivery))
+        return std::move(*refusal);
+    return delivery;
+}
+
+std::variant<Encoded, ApiError> encode_text(const Service& service, const Asked& asked, Fields& fields) {
     const auto content = fields.text("content"); // llama.cpp
     const auto prompt = fields.text("prompt");   // vLLM
     const bool as_llama = fields.flag("add_special").value_or(false);
@@ -73,8 +95,9 @@ std::variant<generate::EncodedPrompt, ApiError> encode_text(const Service& servi
     const bool finds_special = fields.flag("parse_special").value_or(true);
     if (!content && !prompt)
         fields.refuse("content", "is missing; or give `prompt`, or `messages`", "missing_required_parameter");
-    if (fields.problem())
-        return *fields.problem();
+    auto end = end_of(fields, asked.is_strict);
+    if (auto* error = std::get_if<ApiError>(&end))
+        return std::move(*error);
     const bool adds = content ? as_llama : as_vllm;
     auto tokens = asked.model->tokenizer().encode(
         content ? *content : *prompt,
@@ -83,7 +106,8 @@ std::variant<generate::EncodedPrompt, ApiError> encode_text(const Service& servi
          .stop_requested = &asked.is_unwanted});
     if (!tokens)
         return told(service, tokens.error());
-    return generate::EncodedPrompt{.text = {}, .tokens = std::move(*tokens)};
+    return Encoded{.prompt = {.text = {}, .tokens = std::move(*tokens)},
+                   .delivery = std::get<Delivery>(std::move(end))};
 }
 
 /// {"id", "piece"}: the text, or the bytes of what is no whole text.
@@ -100,20 +124,23 @@ Json piece_json(const text::Tokenizer& tokenizer, TokenId token) {
 } // namespace
 
 HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call) {
-    const auto taken = take(service, request);
+    auto taken = take(service, request);
     if (const auto* error = std::get_if<ApiError>(&taken))
         return reply_of(*error);
-    const auto& asked = std::get<Asked>(taken);
+    auto& asked = std::get<Asked>(taken);
     const text::Tokenizer& tokenizer = asked.model->tokenizer();
     Fields fields(asked.body);
     const bool with_pieces = fields.flag("with_pieces").value_or(false);
     if (fields.problem())
         return reply_of(*fields.problem());
-    const auto encoded =
-        asked.body.contains("messages") ? render(service, asked, call) : encode_text(service, asked, fields);
-    if (const auto* error = std::get_if<ApiError>(&encoded))
+    const bool is_chat = fields.any("messages") != nullptr;
+    if (is_chat)
+        asked.body.erase("with_pieces"); // which a chat does not have
+    const auto read = is_chat ? render(service, asked, call) : encode_text(service, asked, fields);
+    if (const auto* error = std::get_if<ApiError>(&read))
         return reply_of(*error);
-    const auto& ids = std::get<generate::EncodedPrompt>(encoded).tokens;
+    const auto& encoded = std::get<Encoded>(read);
+    const auto& ids = encoded.prompt.tokens;
     Json tokens = Json::array();
     text::Patience patience(&asked.is_unwanted);
     for (const TokenId token : ids) {
@@ -123,7 +150,8 @@ HttpReply tokenize(Service& service, const HttpRequest& request, const Call& cal
     }
     return json_reply({{"tokens", std::move(tokens)},
                        {"count", ids.size()},
-                       {"max_model_len", asked.model->context_tokens()}});
+                       {"max_model_len", asked.model->context_tokens()}},
+                      encoded.delivery);
 }
 
 HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
@@ -143,10 +171,11 @@ HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /
         }
         ids.push_back(token.get<TokenId>());
     }
-    if (fields.problem())
-        return reply_of(*fields.problem());
+    const auto end = end_of(fields, asked.is_strict);
+    if (const auto* error = std::get_if<ApiError>(&end))
+        return reply_of(*error);
     const std::string text = text::decode(tokenizer, ids, {.control = text::ControlTokens::shown});
-    return json_reply({{"content", text}, {"prompt", text}});
+    return json_reply({{"content", text}, {"prompt", text}}, std::get<Delivery>(end));
 }
 
 HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call) {
@@ -156,7 +185,8 @@ HttpReply apply_template(Service& service, const HttpRequest& request, const Cal
     const auto rendered = render(service, std::get<Asked>(taken), call);
     if (const auto* error = std::get_if<ApiError>(&rendered))
         return reply_of(*error);
-    return json_reply({{"prompt", std::get<generate::EncodedPrompt>(rendered).text}});
+    const auto& encoded = std::get<Encoded>(rendered);
+    return json_reply({{"prompt", encoded.prompt.text}}, encoded.delivery);
 }
 
 } // namespace etna::server::openai

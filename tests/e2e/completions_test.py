@@ -163,11 +163,12 @@ class Completions(Serve):
         for body, status, part, param in (
                 ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "none of them empty", "prompt"),
                 ({"prompt": [[]]}, 400, "none of them empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
-                ({"prompt": ["a", 1]}, 400, "must be", "prompt"), ({"prompt": ""}, 400, "empty", None),
+                ({"prompt": ["a", 1]}, 400, "must be", "prompt"), ({"prompt": ""}, 400, "empty", "prompt"),
                 ({"prompt": ["a"] * 100, "n": 2}, 400, "at most 128", "prompt"),
-                ({"prompt": "a", "best_of": 2}, 400, "not supported yet", "best_of"),
+                ({"prompt": "a", "best_of": 21}, 400, "from 1 to 20", "best_of"),
                 ({"prompt": "a", "n": 2, "best_of": 1}, 400, "at least n", "best_of"),
-                ({"prompt": "a", "use_beam_search": True}, 400, "beam search", "use_beam_search"),
+                ({"prompt": "a", "length_penalty": 2.0}, 400, "beam search", "length_penalty"),
+                ({"prompt": "a", "num_assistant_tokens": 33}, 400, "from 0 to 32", "num_assistant_tokens"),
                 ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
                 ({"prompt": "a", "logprobs": 6}, 400, "", "logprobs"),
                 ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
@@ -359,7 +360,8 @@ class Smuggling(unittest.TestCase):
         server = Server()
         try:
             inner = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-            for line in ("POST /" + "a" * 3000 + " HTTP/1.1", "BREW / HTTP/1.1", "POST / HTTP/2.0"):
+            for line in ("POST /" + "a" * 3000 + " HTTP/1.1", "BR:EW / HTTP/1.1", "BREW / HTTP/1.1\r\nConnection: close",
+                         "POST / HTTP/2.0"):
                 with socket.create_connection(("127.0.0.1", server.port), serve_test.LIMIT_S) as client:
                     client.sendall(f"{line}\r\nHost: localhost\r\nContent-Length: {len(inner)}\r\n\r\n{inner}".encode())
                     answers = b""

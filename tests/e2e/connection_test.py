@@ -48,7 +48,7 @@ class Http(Serve):
                              (400, post + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}"),
                              (400, post + b"Content-Length : 2\r\n\r\n{}"),
                              (400, post + b"\r\n"),  # no body, and no waiting for one
-                             (400, b"BREW / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+                             (405, b"BREW /live HTTP/1.1\r\nHost: localhost\r\n\r\n"),
                              (413, post + b"Content-Length: 99999999999999999999999\r\n\r\n"),
                              (414, b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"),
                              (431, b"GET /live HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 9000 + b"\r\n\r\n"),

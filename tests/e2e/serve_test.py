@@ -223,7 +223,7 @@ class Refusals(Serve):
         self.refused(400, "text only", messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}])
         self.refused(400, "json_schema", response_format={"type": "json_schema"})
         self.refused(400, "`seed`", seed=-1)
-        self.refused(400, "`n`", n=17)
+        self.refused(400, "`n`", n=129)
         self.refused(400, "cannot be false", path="/v3/chat/completions", stream=True, include_stop_str_in_output=False)
 
     def test_bodies_that_are_no_requests(self):

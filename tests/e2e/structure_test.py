@@ -23,6 +23,23 @@ PERSON = {
 WILD = {"temperature": 1.5, "top_p": 1, "top_k": 0, "min_p": 0}
 
 
+SEARCH = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "maxLength": 12}, "limit": {"type": "integer", "minimum": 1, "maximum": 9},
+                   "exact": {"type": "boolean"}},
+    "required": ["query", "limit"],
+    "additionalProperties": False,
+}
+
+
+def function(name, parameters, **more):
+    return {"type": "function", "function": {"name": name, "parameters": parameters, **more}}
+
+
+TOOLS = [function("find_person", PERSON), function("search", SEARCH)]
+STRICT = [function("find_person", PERSON, strict=True), function("search", SEARCH, strict=True)]
+
+
 def json_schema(schema):
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
 
@@ -114,10 +131,93 @@ class Structure(Serve):
         self.refused("say one", structured_outputs={"regex": "a"}, response_format={"type": "json_object"})
         self.refused("say one", structured_outputs={"regex": "a", "choice": ["b"]})
         self.refused("response_format.json_schema", response_format={"type": "json_schema"})
-        tools = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
-        self.refused("tools", response_format=json_schema(PERSON), tools=tools)
+        error = self.chat(status=400, response_format=json_schema(unique))["error"]
+        self.assertEqual(error["param"], "response_format.json_schema.schema")
         lenient = {"etna": {"schema": "lenient"}, "response_format": json_schema({**unique, "maxProperties": 0})}
         self.assertEqual(json.loads(self.content(**lenient)), {})
+
+    def check_calls(self, calls, names=("find_person", "search")):
+        self.assertTrue(calls)
+        for call in calls:
+            name, arguments = call["function"]["name"], call["function"]["arguments"]
+            self.assertIn(name, names)
+            if name == "find_person":
+                self.check_person(arguments)
+                continue
+            given = json.loads(arguments)
+            self.assertTrue({"query", "limit"} <= set(given) <= {"query", "limit", "exact"}, given)
+            self.assertTrue(len(given["query"]) <= 12 and given["limit"] in range(1, 10), given)
+            self.assertIsInstance(given.get("exact", True), bool)
+
+    def called(self, **body):
+        choice = self.chat(**body)["choices"][0]
+        self.assertEqual(choice["finish_reason"], "tool_calls", choice)
+        self.assertFalse(choice["message"].get("content"), choice)
+        return choice["message"]["tool_calls"]
+
+    def test_a_demanded_call_is_valid(self):
+        named = {"type": "function", "function": {"name": "search"}}
+        self.check_calls(self.called(tools=TOOLS, tool_choice="required", temperature=0))
+        for seed in range(6):
+            single = {"parallel_tool_calls": False, "seed": seed, "max_tokens": 200, **WILD}
+            calls = self.called(tools=TOOLS, tool_choice="required", **single)
+            self.check_calls(calls)
+            self.assertEqual(len(calls), 1)
+            self.check_calls(self.called(tools=TOOLS, tool_choice=named, **single), ["search"])
+
+    def test_a_call_that_is_cut_off_is_none(self):
+        for tokens in (2, 6, 12, 16, 20):
+            choice = self.chat(tools=TOOLS, tool_choice="required", max_tokens=tokens, seed=1, **WILD)["choices"][0]
+            self.assertEqual(choice["finish_reason"], "length")
+            self.assertEqual(choice["message"]["content"], "")
+            self.assertNotIn("tool_calls", choice["message"])
+
+    def test_streamed_calls_are_the_same(self):
+        request = {"tools": TOOLS, "tool_choice": "required", "parallel_tool_calls": False, "seed": 5, **WILD}
+        whole = self.called(**request)
+        body = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96, "stream": True,
+                "reasoning_effort": "none", **request}
+        _, _, text = self.server.request("POST", "/v1/chat/completions", body)
+        name = arguments = ""
+        for line in text.split("\n"):
+            if line.startswith("data: {"):
+                for call in json.loads(line[6:])["choices"][0]["delta"].get("tool_calls") or []:
+                    name += call["function"].get("name") or ""
+                    arguments += call["function"].get("arguments") or ""
+        self.assertEqual((name, arguments), (whole[0]["function"]["name"], whole[0]["function"]["arguments"]))
+
+    def test_strict_functions_are_called_with_what_fits(self):
+        for seed in range(6):
+            choice = self.chat(tools=STRICT, seed=seed, **WILD)["choices"][0]
+            self.assertIn(choice["finish_reason"], ("stop", "length", "tool_calls"))
+            self.assertNotIn("<tool_call>", choice["message"].get("content") or "")
+            if choice["message"].get("tool_calls"):
+                self.check_calls(choice["message"]["tool_calls"])
+
+    def test_an_answer_beside_tools_is_content_that_fits_or_calls(self):
+        for seed in range(6):
+            body = {"tools": STRICT, "response_format": json_schema(SEARCH), "seed": seed, "max_tokens": 200, **WILD}
+            choice = self.chat(**body)["choices"][0]
+            message = choice["message"]
+            if choice["finish_reason"] == "tool_calls":
+                self.check_calls(message["tool_calls"])
+            elif choice["finish_reason"] == "stop":
+                self.check_calls([{"function": {"name": "search", "arguments": message["content"]}}])
+        self.check_person(self.content(tools=TOOLS, tool_choice="none", response_format=json_schema(PERSON), **WILD))
+        self.check_calls(self.called(tools=TOOLS, tool_choice="required", response_format=json_schema(PERSON)))
+
+    def test_schemas_of_tools_are_enforced_or_refused(self):
+        unique = {"type": "object", "properties": {"ids": {"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True, "maxItems": 2}},
+                  "required": ["ids"]}
+        tools = [TOOLS[0], function("f", unique)]
+        error = self.chat(status=400, tools=tools, tool_choice="required")["error"]
+        self.assertEqual(error["param"], "tools[1].function.parameters")
+        self.assertIn("#/properties/ids/uniqueItems", error["message"])
+        self.chat(tools=tools, max_tokens=4)  # nothing has to be enforced
+        named = {"type": "function", "function": {"name": "f"}}
+        lenient = {"etna": {"schema": "lenient"}, "tools": tools, "tool_choice": named, "parallel_tool_calls": False}
+        for call in self.called(**lenient, **WILD):
+            self.assertIn(len(json.loads(call["function"]["arguments"])["ids"]), range(0, 3))
 
     def test_the_command_line_has_it_too(self):
         def run(*options):
@@ -129,6 +229,8 @@ class Structure(Serve):
         refused = run("--json-schema", '{"type": "array", "uniqueItems": true}')
         self.assertIn("#/uniqueItems", refused.stderr)
         self.assertNotEqual(refused.returncode, 0)
+        lenient = run("--json-schema", '{"type": "array", "uniqueItems": true, "maxItems": 0}', "--lenient-schema")
+        self.assertEqual(json.loads(lenient.stdout), [])
         both = run("--regex", "a", "--json-schema", "{}")
         self.assertIn("--json-schema and --regex", both.stderr)
         missing = run("--grammar", "/nonexistent/grammar.gbnf")

@@ -35,6 +35,12 @@ public:
         is_kept = is_kept && token % 3 == count_ % 3;
         ++count_;
     }
+    std::vector<TokenId> forced() override {
+        std::vector<TokenId> tokens; // after every fifth token, three that fit
+        for (uint32_t i = 0; forces && count_ % 5 == 4 && i < 3; ++i)
+            tokens.push_back((count_ + i) % 3 + 30);
+        return tokens;
+    }
     Result<bool> is_over() override { return count_ == most_; }
     [[nodiscard]] std::shared_ptr<Constraint> fork() const override {
         return std::make_shared<EveryThird>(*this);
@@ -42,6 +48,7 @@ public:
 
     int asked = 0;
     bool is_kept = true;
+    bool forces = false;
     uint32_t fails_at = UINT32_MAX;
 
 private:
@@ -160,4 +167,49 @@ TEST_CASE("a constraint that leaves no token with the request's own bans is the 
 }
 
 } // namespace
+TEST_CASE("what a constraint forces is told and computed, but costs no step of its own") {
+    const auto forcing = [] {
+        auto constraint = std::make_shared<EveryThird>(100, 100);
+        constraint->forces = true;
+        return constraint;
+    };
+    for (uint32_t seed = 0; seed < 30; ++seed) {
+        FakeOptions options;
+        for (engine::CacheGroup& group : options.limits.groups)
+            group.page_count = 16 + seed;
+        Driver driver(options);
+        std::vector<engine::RequestId> ids;
+        for (uint32_t i = 0; i < 3; ++i)
+            ids.push_back(driver.add(request(forcing(), seed + i)));
+        driver.run();
+        CHECK(driver.steps() < 100); // 120 tokens, and three of five are forced
+        for (uint32_t i = 0; i < 3; ++i) {
+            const std::vector<TokenId> tokens = driver.told(ids[i]).ids();
+            REQUIRE(tokens.size() == 40);
+            for (uint32_t place = 0; place < 40; ++place) {
+                CHECK(tokens[place] % 3 == place % 3);
+                if (place % 5 == 4)
+                    CHECK(tokens[place] == place % 3 + 30);
+            }
+            // Drafts of what is forced, and of what is not, change nothing.
+            engine::Request guessed = request(forcing(), seed + i);
+            guessed.speculation = engine::Speculation{.tokens_max = 6, .lookup_ngram_max = 2};
+            for (uint32_t place = 0; place < 40; ++place)
+                guessed.speculation->prediction.push_back(place % 7 == seed % 7 ? 1 : tokens[place]);
+            FakeOptions wide;
+            wide.limits.wanted_max = wide.limits.rows_max;
+            wide.limits.slots = 64;
+            Driver guessing(wide);
+            const engine::RequestId guess = guessing.add(guessed);
+            guessing.run();
+            CHECK(guessing.told(guess).ids() == tokens);
+            CHECK(guessing.told(guess).finished->accepted_drafts > 0);
+            Driver alone{FakeOptions()};
+            const engine::RequestId id = alone.add(request(forcing(), seed + i));
+            alone.run();
+            CHECK(alone.told(id).ids() == tokens);
+        }
+    }
+}
+
 } // namespace etna::test

@@ -27,6 +27,12 @@ TEST_CASE("a lookup drafts what followed the longest run that the text ends with
     CHECK(lookup.draft(Tokens{1, 2, 3, 9, 2, 3, 7, 1, 2, 3, 8}, 3, 3).empty());
 }
 
+TEST_CASE("short runs say nothing where longer ones are asked for") {
+    DraftLookup lookup(3, {});
+    CHECK(lookup.draft(Tokens{1, 2, 3, 9, 2}, 3, 2, 2).empty());
+    CHECK(lookup.draft(Tokens{1, 2, 3, 9, 2, 3}, 3, 1, 2) == Tokens{9});
+}
+
 TEST_CASE("a run that reaches the end goes round") {
     DraftLookup lookup(2, {});
     CHECK(lookup.draft(Tokens{5, 6, 5, 6, 5}, 1, 5) == Tokens{6, 5, 6, 5, 6});

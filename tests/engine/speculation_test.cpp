@@ -120,6 +120,17 @@ TEST_CASE("a draft model that agrees saves steps, and its tokens are counted") {
     CHECK(driver.steps() < 20);
 }
 
+TEST_CASE("a draft model stops where it is not sure") {
+    const FakeOptions options;
+    Driver sure(options, FakeOptions{});
+    Driver unsure(options, FakeOptions{});
+    const Finished all = run(sure, long_request(60, {.tokens_max = 5, .uses_model = true}), options);
+    const Finished some =
+        run(unsure, long_request(60, {.tokens_max = 5, .uses_model = true, .confidence_min = 1.0F}), options);
+    CHECK(some.accepted_drafts > 0);
+    CHECK(some.accepted_drafts < all.accepted_drafts); // one a step: the one that it was not sure of
+}
+
 TEST_CASE("a draft model draws as the model does where they agree") {
     const FakeOptions options;
     Driver driver(options, FakeOptions{});

@@ -42,7 +42,7 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
         answers += request.choices;
     }
     require(answers <= limits.answers_max);
-    auto writer = call.writer(0);
+    auto writer = call.writer(0, {});
     auto whole = call.whole();
     if (const auto piece = writer->begin())
         whole->add(*piece);

@@ -13,27 +13,50 @@ namespace etna::test {
 
 using generate::LoadedExecutor;
 
+namespace {
+
+store::ModelSource stories() {
+    return store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "/nonexistent").value();
+}
+
+Result<LoadedExecutor> executor_that_says(const gguf::File& file, const std::string& answer,
+                                          uint32_t context_tokens) {
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
+    tokens.push_back(tokenizer.eos().value());
+    FakeOptions fake;
+    fake.limits.vocabulary = tokenizer.size();
+    fake.limits.candidates_max = 64;
+    fake.limits.context_tokens = context_tokens;
+    fake.limits.groups = {{.page_count = 4096}};
+    fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
+    return LoadedExecutor{.device = nullptr,
+                          .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                          .device_name = "fake"};
+}
+
+} // namespace
+
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template,
                                 uint32_t context_tokens) {
-    const auto factory = [&](const gguf::File& file,
-                             const generate::ExecutorOptions&) -> Result<LoadedExecutor> {
-        ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
-        ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
-        tokens.push_back(tokenizer.eos().value());
-        FakeOptions fake;
-        fake.limits.vocabulary = tokenizer.size();
-        fake.limits.candidates_max = 64;
-        fake.limits.context_tokens = context_tokens;
-        fake.limits.groups = {{.page_count = 4096}};
-        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
-        return LoadedExecutor{.device = nullptr,
-                              .executor = std::make_unique<FakeExecutor>(std::move(fake)),
-                              .device_name = "fake"};
+    const auto factory = [&](const gguf::File& file, const generate::ExecutorOptions&) {
+        return executor_that_says(file, answer, context_tokens);
     };
-    auto model = generate::Model::load(
-        store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "/nonexistent").value(), {}, factory,
-        {.name = {}, .text = chat_template});
+    auto model = generate::Model::load(stories(), {}, factory, {.name = {}, .text = chat_template});
     REQUIRE(model.has_value());
+    return std::move(model).value();
+}
+
+generate::Model model_that_says_with_draft(const std::string& answer, const std::string& draft) {
+    int loaded = 0; // the draft model comes first
+    const auto factory = [&](const gguf::File& file, const generate::ExecutorOptions&) {
+        constexpr uint32_t context_tokens = 256;
+        return executor_that_says(file, ++loaded == 1 ? draft : answer, context_tokens);
+    };
+    const store::ModelSource source = stories();
+    auto model = generate::Model::load(source, {}, factory, {}, &source);
+    REQUIRE(model.has_value());
+    REQUIRE(model->has_draft_model());
     return std::move(model).value();
 }
 

@@ -15,6 +15,9 @@ namespace etna::test {
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template = {},
                                 uint32_t context_tokens = 256);
 
+/// The same, with a draft model that says `draft` to everything.
+generate::Model model_that_says_with_draft(const std::string& answer, const std::string& draft);
+
 /// A request for text as it is.
 generate::Request raw(std::string prompt);
 

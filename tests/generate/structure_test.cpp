@@ -136,9 +136,95 @@ TEST_CASE("what cannot be enforced is refused before anything is generated") {
     CHECK(refusal(structured({.notation = Notation::regex, .text = "("})).kind ==
           ErrorKind::invalid_argument);
     Request with_tools = conversation({.notation = Notation::regex, .text = "a"});
-    std::get<chat::Conversation>(with_tools.prompt).tools =
-        R"([{"type": "function", "function": {"name": "f", "parameters": {}}}])";
-    CHECK(refusal(with_tools).message == "an answer that is kept to a grammar cannot call tools yet");
+    auto& asked = std::get<chat::Conversation>(with_tools.prompt);
+    asked.tools = R"([{"type": "function", "function": {"name": "f", "parameters": {"uniqueItems": true}}},
+        {"name": "g", "parameters": {"properties": {"a": {"type": "array", "uniqueItems": true}}}}])";
+    CHECK(Generation::begin(model, with_tools).has_value()); // no arguments have to fit
+    asked.demanded_tool = "g";
+    CHECK(refusal(with_tools).message.find("tools[1].parameters: #/properties/a/uniqueItems") == 0);
+    with_tools.has_lenient_tools = true;
+    CHECK(Generation::begin(model, with_tools).has_value());
+}
+
+namespace {
+
+constexpr const char* tools_template = "{% for m in messages %}{{ m.content }}{% endfor %}{# <tool_call> #}";
+constexpr const char* digit_tool =
+    R"([{"type": "function", "function": {"name": "count", "strict": true, "parameters":
+    {"type": "object", "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 9}}, "required": ["n"],
+     "additionalProperties": false}}}])";
+
+Request with_tool(std::optional<std::string> demanded, uint32_t seed) {
+    Request request = test::raw("");
+    request.sampling = {.temperature = 1.5F, .top_k = 0, .top_p = 1.0F, .min_p = 0.0F};
+    request.max_tokens = 200;
+    request.seed = seed;
+    request.prompt = chat::Conversation{.messages = {{.role = chat::Role::user, .content = "Well?"}},
+                                        .tools = digit_tool,
+                                        .demanded_tool = std::move(demanded),
+                                        .calls = chat::CallCount::one};
+    return request;
+}
+
+} // namespace
+
+TEST_CASE("a call is demanded at any temperature, and is valid or absent") {
+    const Model model = test::model_that_says(story, tools_template, 1024);
+    int whole = 0;
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+        const Events events = answer(model, with_tool("", seed));
+        const Finished& last = events.finished[0];
+        CAPTURE(seed, last.tokens.size());
+        CHECK(events.text().empty());
+        if (last.finish_reason == FinishReason::length) {
+            CHECK(last.output.calls.empty());
+            continue;
+        }
+        ++whole;
+        CHECK(last.finish_reason == FinishReason::tool_calls);
+        REQUIRE(last.output.calls.size() == 1);
+        CHECK(last.output.calls[0].name == "count");
+        const auto arguments = nlohmann::json::parse(last.output.calls[0].arguments);
+        CHECK((arguments.size() == 1 && arguments["n"] >= 0 && arguments["n"] <= 9));
+    }
+    CHECK(whole > 10);
+}
+
+TEST_CASE("a reasoning model may think before a call that is demanded") {
+    const std::string thinking = std::string(tools_template) + "<think>\n{# </think> #}";
+    const Model model = test::model_that_says("I think.</think>\n\n<tool_call>\n{\"name\": \"count\", "
+                                              "\"arguments\": {\"n\": 3}}\n</tool_call>",
+                                              thinking, 1024);
+    Request request = with_tool("count", 0);
+    request.sampling.temperature = 0.0F;
+    const Finished last = answer(model, request).finished[0];
+    CHECK(last.output.reasoning.find("I think.") != std::string::npos);
+    CHECK(last.output.content.empty());
+    REQUIRE(last.output.calls.size() == 1);
+    CHECK(last.output.calls[0].arguments == R"({"n": 3})");
+}
+
+TEST_CASE("a model that writes messages with headers is kept to a schema, and to calls") {
+    const std::string harmony =
+        "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.content }}"
+        "{% endfor %}<|start|>assistant{# <|channel|><|message|> #}";
+    const Model model = test::model_that_says(
+        "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>{\"a\": 1}",
+        harmony, 1024);
+    Request request = conversation({.text = R"({"type": "object", "properties": {"a": {"type": "integer"}},
+        "required": ["a"], "additionalProperties": false})"});
+    request.max_tokens = 200;
+    const Finished last = answer(model, request).finished[0];
+    CHECK(last.output.reasoning == "Hm.");
+    CHECK(last.output.content == R"({"a": 1})");
+    const Model caller = test::model_that_says(
+        "<|channel|>commentary to=functions.count <|constrain|>json<|message|>{\"n\": 7}", harmony, 1024);
+    Request demanding = with_tool("", 0);
+    demanding.sampling.temperature = 0.0F;
+    demanding.logprobs = 0; // then no text is forced, and the script is followed
+    const Finished called = answer(caller, demanding).finished[0];
+    REQUIRE(called.output.calls.size() == 1);
+    CHECK(called.output.calls[0].arguments == R"({"n": 7})");
 }
 
 TEST_CASE("stop strings, limits and log-probabilities work beside a grammar") {

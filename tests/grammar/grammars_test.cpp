@@ -4,6 +4,7 @@
 #include "core/grammar/until.hpp"
 #include "tests/support/catch.hpp"
 
+#include <array>
 #include <atomic>
 #include <string>
 #include <thread>
@@ -69,6 +70,48 @@ TEST_CASE("every notation describes texts") {
     CHECK(grammars.make({.notation = Notation::choices}).error().kind == ErrorKind::invalid_argument);
 }
 
+TEST_CASE("descriptions of parts make up larger ones") {
+    Grammars grammars(vocabulary());
+    const Description tag = {.notation = Notation::literal, .text = "<think>: "};
+    const Description number = {.text = R"({"type": "integer"})"};
+    const Description list = {
+        .notation = Notation::sequence,
+        .parts = {tag,
+                  number,
+                  {.notation = Notation::repeated,
+                   .parts = {{.notation = Notation::literal, .text = ";"},
+                             {.notation = Notation::either, .parts = {number, {.text = "true"}, tag}}},
+                   .least = 1,
+                   .most = 2}}};
+    CHECK(fits(grammars, list, "<think>: 1;2"));
+    CHECK(fits(grammars, list, "<think>: 1;<think>: ;3"));
+    CHECK_FALSE(fits(grammars, list, "<think>: 1"));
+    CHECK_FALSE(fits(grammars, list, "<think>: 1;2;3;4"));
+    Walk walk(grammars.make(list).value());
+    CHECK(walk.mask().value()->allows(think)); // a mark's token may stand for it
+    walk.accept(think);
+    CHECK(goes_on(walk, ": 1;2"));
+    const Description free = {.notation = Notation::free_text, .choices = {"<a>", "bb"}, .not_first = "{"};
+    CHECK(fits(grammars, free, "  x{ <a b"));
+    CHECK(fits(grammars, free, " "));
+    CHECK_FALSE(fits(grammars, free, " {"));
+    CHECK_FALSE(fits(grammars, free, "a<a>"));
+    CHECK_FALSE(fits(grammars, free, "abb"));
+    Walk text(grammars.make(free).value());
+    CHECK_FALSE(text.mask().value()->allows(think)); // control tokens are no text
+    const Description wrong = {.notation = Notation::sequence,
+                               .parts = {{.text = R"({"uniqueItems": true})", .place = "tools[0]"}}};
+    CHECK(grammars.make(wrong).error().message.find("tools[0]: #/uniqueItems: ") == 0);
+}
+
+TEST_CASE("reasoning holds none of the marks that would end it") {
+    Grammars grammars(vocabulary());
+    Description description = {.text = R"({"const": 1})"};
+    description.reasoning = {.open = "<think>", .close = "</think>", .is_open = true, .without = {"<call>"}};
+    CHECK(fits(grammars, description, "so <call</think>1"));
+    CHECK_FALSE(fits(grammars, description, "so <call></think>1"));
+}
+
 TEST_CASE("a text is over where nothing may follow") {
     Grammars grammars(vocabulary());
     Walk walk(grammars.make({.notation = Notation::json_schema, .text = R"({"const": true})"}).value());
@@ -116,7 +159,7 @@ TEST_CASE("a text up to a mark ends with its first appearance") {
     for (const std::string mark : {"</think>", "aab", "aaa", "abab", "x"}) {
         Language language;
         const Expression up_to = until(language, mark);
-        const Expression none = without(language, mark);
+        const Expression none = language.accepted(without(std::array{mark}).value());
         uint32_t state = 12345;
         for (int round = 0; round < 3000; ++round) {
             std::string text;

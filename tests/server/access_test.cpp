@@ -44,6 +44,27 @@ TEST_CASE("pages of other sites get nothing unless they are allowed") {
     CHECK(!check_origin({.cors_origins = {"*"}}, page));
 }
 
+TEST_CASE("rules are read as browsers write what they are compared with") {
+    CHECK(host_rule("Box.LAN") == "box.lan");
+    CHECK(host_rule("[FD00::1]") == "fd00::1");
+    CHECK(host_rule("fd00::1") == "fd00::1");
+    for (const char* wrong : {"", "box.lan:8080", "http://box.lan", "box.lan/", "[fd00::1]:80", "a b"}) {
+        CAPTURE(wrong);
+        CHECK(!host_rule(wrong));
+    }
+    CHECK(origin_rule("https://App.Example/") == "https://app.example");
+    CHECK(origin_rule("http://localhost:3000") == "http://localhost:3000");
+    CHECK(origin_rule("*") == "*");
+    for (const char* wrong : {"", "app.example", "https://", "https://app.example/page"}) {
+        CAPTURE(wrong);
+        CHECK(!origin_rule(wrong));
+    }
+    CHECK(!check_origin({.allowed_hosts = {host_rule("Box.LAN").value()}},
+                        request({{"host", "BOX.lan:8080"}})));
+    const AccessRules open = {.cors_origins = {origin_rule("https://App.Example/").value()}};
+    CHECK(!cors_headers(open, request({{"host", "localhost"}, {"origin", "https://app.example"}})).empty());
+}
+
 TEST_CASE("a key is asked for where there are keys") {
     CHECK(!check_key({}, request({})));
     const AccessRules rules = {.api_keys = {"one", "two"}};

@@ -34,6 +34,74 @@ TEST_CASE("requests follow one another on a connection, in pieces or all at once
     CHECK(contains(rest, "GET /e "));
 }
 
+TEST_CASE("whoever words a refusal knows the request, as far as it has come") {
+    ConnectionOptions options;
+    options.header_timeout = options.body_timeout = 200ms;
+    options.handlers_max = 1;
+    Echo echo(options);
+    const auto refused = [&](const std::string& sent) {
+        RawClient client(echo.port());
+        client.send(sent);
+        return client.read_all();
+    };
+    const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\n";
+    for (const auto& [status, sent] :
+         {std::pair<std::string, std::string>("413", head + "Content-Length: 1001\r\n\r\n"),
+          {"408", head + "Content-Length: 10\r\n\r\nabc"},
+          {"408", head + "X: a"},
+          {"431", head + "X: " + std::string(9000, 'a') + "\r\n\r\n"}}) {
+        const std::string answer = refused(sent);
+        CAPTURE(answer);
+        CHECK(contains(answer, "HTTP/1.1 " + status + " "));
+        CHECK(contains(answer, "x-seen: POST /a mine\r\n"));
+    }
+    RawClient busy(echo.port());
+    busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    REQUIRE(eventually([&] { return echo.waiting == 1; }));
+    const std::string answer = refused(head + "\r\n");
+    CHECK(contains(answer, "HTTP/1.1 503 "));
+    CHECK(contains(answer, "x-seen: POST /a mine\r\n"));
+    echo.may_go_on = true;
+    CHECK(contains(refused("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n"), "x-seen: GET /throw \r\n"));
+}
+
+TEST_CASE("methods that nobody knows come to the handler as they are") {
+    const Echo echo;
+    for (const char* method : {"BREW", "TRACE", "CONNECT", "PRI", "M-SEARCH"}) {
+        RawClient client(echo.port());
+        client.send(std::string(method) + " /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        CHECK(contains(client.read_all(), std::string(method) + " /a "));
+    }
+}
+
+TEST_CASE("streams of events say that their connection stays") {
+    const Echo echo;
+    RawClient client(echo.port());
+    client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK(contains(client.read_until("\r\n\r\n"), "Connection: keep-alive\r\n"));
+    RawClient last(echo.port());
+    last.send("GET /events HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    const std::string answer = last.read_all();
+    CHECK(contains(answer, "Connection: close\r\n"));
+    CHECK(!contains(answer, "keep-alive"));
+}
+
+TEST_CASE("what requests come to hold counts with their bodies, until they are answered") {
+    ConnectionOptions options;
+    options.bodies_bytes_max = 1'000'000;
+    const Echo echo(options);
+    const auto claimed = [&](const std::string& bytes) {
+        RawClient client(echo.port());
+        client.send("POST /claim HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
+                    std::to_string(bytes.size()) + "\r\n\r\n" + bytes);
+        return client.read_all();
+    };
+    for (int again = 0; again < 3; ++again)
+        CHECK(contains(claimed("900000"), "granted"));
+    CHECK(contains(claimed("1100000"), "denied"));
+    CHECK(contains(claimed("60000"), "granted"));
+}
+
 TEST_CASE("bodies in chunks, bodies that are too long, and bodies that stop") {
     ConnectionOptions options;
     options.body_timeout = 100ms;
@@ -95,7 +163,7 @@ TEST_CASE("heads that never end, are too long, too many or nonsense are refused"
     CHECK(contains(several.read_until("refused"), "HTTP/1.1 431 "));
     for (const std::string& head :
          {std::string("nonsense\r\n\r\n"), std::string("GET / HTTP/9.9\r\n\r\n"),
-          std::string("BREW / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("\x16\x03\x01\x02\r\n\r\n"),
+          std::string("BR:EW / HTTP/1.1\r\nHost: x\r\n\r\n"), std::string("\x16\x03\x01\x02\r\n\r\n"),
           std::string("GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n")}) {
         CAPTURE(head);
         RawClient client(echo.port());

@@ -16,10 +16,13 @@ Echo::Echo(const ConnectionOptions& options, std::size_t body_bytes_max) {
         .is_vital = [](const HttpRequest& request) { return request.path == "/live"; },
         .answer = [this](const HttpRequest& request) { return answer(request); },
         .refuse =
-            [](int status, std::string_view problem) {
-                return HttpReply{.status = status,
-                                 .content_type = "text/plain",
-                                 .body = "refused: " + std::string(problem)};
+            [](const Refusal& refusal) {
+                return HttpReply{
+                    .status = refusal.status,
+                    .headers = {{"x-seen", refusal.request.method + " " + refusal.request.path + " " +
+                                               std::string(refusal.request.header("x-request-id"))}},
+                    .content_type = "text/plain",
+                    .body = "refused: " + refusal.problem};
             }};
     auto opened = Listener::open(options, std::move(handlers));
     REQUIRE(opened.has_value());
@@ -40,6 +43,12 @@ HttpReply Echo::answer(const HttpRequest& request) {
         return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { flood(writer); }};
     if (request.path == "/stream")
         return {.content_type = "text/plain", .stream = [this](HttpWriter& writer) { stream(writer); }};
+    if (request.path == "/events")
+        return {.content_type = "text/event-stream; charset=utf-8",
+                .stream = [](HttpWriter& writer) { writer.write("data: x\n\n"); }};
+    if (request.path == "/claim")
+        return {.content_type = "text/plain",
+                .body = request.claim_memory(std::stoull(request.body)) ? "granted" : "denied"};
     if (request.path == "/stuck") {
         ++waiting;
         while (!may_go_on)

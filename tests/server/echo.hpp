@@ -14,7 +14,8 @@ namespace etna::test {
 /// A server that answers POST with the body, GET /stream with pieces, GET /flood with more than fits
 /// anywhere, GET /wait when it may or its client is gone, GET /stuck when it may, GET /throw not at all,
 /// GET /throw/late after a piece, GET /header with the header x-shown, and the rest with the path. GET /live
-/// is vital. Ends with the object.
+/// is vital. GET /events is a short stream of events; POST /claim wants as much memory as the body says. Ends
+/// with the object.
 class Echo {
 public:
     explicit Echo(const server::ConnectionOptions& options = {}, std::size_t body_bytes_max = 1000);

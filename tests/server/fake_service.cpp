@@ -54,6 +54,17 @@ Result<server::Models::Handle> FakeService::load(const store::ModelSource& sourc
     std::erase_if(loaded_, [](const auto& model) { return model.expired(); });
     if (loaded_.size() >= options_.models_that_fit)
         return Error{ErrorKind::out_of_memory, "no memory is left for the model"};
+    ETNA_TRY(auto handle, load_model(source, options_, number));
+    loaded_.push_back(handle);
+    return handle;
+}
+
+Result<server::Models::Handle> FakeService::load_plain(const store::ModelSource& source) {
+    return load_model(source, {}, 1);
+}
+
+Result<server::Models::Handle> FakeService::load_model(const store::ModelSource& source,
+                                                       const Options& options, int number) {
     const auto factory = [&](const gguf::File& file,
                              const generate::ExecutorOptions&) -> Result<generate::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
@@ -62,24 +73,22 @@ Result<server::Models::Handle> FakeService::load(const store::ModelSource& sourc
         fake.limits.candidates_max = 64;
         fake.limits.context_tokens = 512;
         fake.limits.groups = {{.page_count = 4096}};
-        if (!options_.says.empty()) {
-            ETNA_TRY(auto tokens, tokenizer.encode(options_.says, {.bos = text::AddBos::never}));
+        if (!options.says.empty()) {
+            ETNA_TRY(auto tokens, tokenizer.encode(options.says, {.bos = text::AddBos::never}));
             tokens.push_back(tokenizer.eos().value());
             fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
         }
-        if (options_.prepare)
-            options_.prepare(fake, number);
+        if (options.prepare)
+            options.prepare(fake, number);
         return generate::LoadedExecutor{.device = nullptr,
                                         .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                         .device_name = "fake"};
     };
     generate::ExecutorOptions executor;
-    executor.queue_max = options_.queue_max;
+    executor.queue_max = options.queue_max;
     ETNA_TRY(auto model,
-             generate::Model::load(source, executor, factory, {.name = {}, .text = options_.chat_template}));
-    auto handle = std::make_shared<const generate::Model>(std::move(model));
-    loaded_.push_back(handle);
-    return handle;
+             generate::Model::load(source, executor, factory, {.name = {}, .text = options.chat_template}));
+    return std::make_shared<const generate::Model>(std::move(model));
 }
 
 FakeAnswer FakeService::ask(const server::HttpRequest& request, std::size_t bytes_max) {

@@ -43,11 +43,17 @@ public:
     FakeAnswer post(const std::string& path, const std::string& body, std::size_t bytes_max = SIZE_MAX);
     FakeAnswer get(const std::string& path);
 
+    /// A fake model that no service knows, as a Models::Loader gives it.
+    static Result<server::Models::Handle> load_plain(const store::ModelSource& source);
+
     [[nodiscard]] int loads() const { return loads_; }
     [[nodiscard]] server::Service& service() { return service_; }
 
 private:
     Result<server::Models::Handle> load(const store::ModelSource& source);
+
+    static Result<server::Models::Handle> load_model(const store::ModelSource& source, const Options& options,
+                                                     int number);
 
     Options options_;
     std::atomic<int> loads_{0};

@@ -40,6 +40,34 @@ TEST_CASE("a body of many small objects takes time in proportion") {
     CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 60);
 }
 
+TEST_CASE("a body of more values than are taken is refused before it is built") {
+    std::string list(4 * json_values_max, '1');
+    for (std::size_t i = 1; i < list.size(); i += 2)
+        list[i] = ',';
+    const auto refused = parse_body("{\"a\":[" + list + "1]}");
+    REQUIRE(std::holds_alternative<ApiError>(refused));
+    CHECK(std::get<ApiError>(refused).status == 413);
+    CHECK(std::get<ApiError>(refused).message.find("more than 2000000 values") != std::string::npos);
+}
+
+TEST_CASE("a parsed body counts as what it holds, and has no place where there is none") {
+    std::size_t claimed = 0;
+    bool may_have = true;
+    HttpRequest request = {.body = R"({"a": [1, 2, 3], "b": "x"})"};
+    request.claim_memory = [&](std::size_t bytes) { return claimed += bytes, may_have; };
+    CHECK(std::holds_alternative<Json>(parse_body(request)));
+    CHECK(claimed == request.body.size() + 8 * json_value_bytes); // six values and two names
+    may_have = false;
+    const ApiError refused = std::get<ApiError>(parse_body(request));
+    CHECK(refused.status == 503);
+    CHECK(refused.retry_after_s == 1);
+}
+
+TEST_CASE("a zero byte is no end of a body") {
+    CHECK(message_of(std::string("{}\0", 3)).find("byte 3") != std::string::npos);
+    CHECK(message_of(std::string("{}\0{", 4)).find("byte 3") != std::string::npos);
+}
+
 TEST_CASE("members are read by type and range, and the first mistake counts") {
     const Json body = parsed(
         R"({"n": 2, "f": 0.5, "whole": 3.0, "s": "x", "b": true, "list": ["a", "b"], "null": null, "odd": 1})");
@@ -77,6 +105,11 @@ TEST_CASE("every wrong member is named, with what is allowed") {
     CHECK(problem([](Fields& fields) { fields.integer("huge", 1, 4); }).code == "integer_above_max_value");
     CHECK(problem([](Fields& fields) { fields.integer("f", 0, 4); }).code == "invalid_type");
     CHECK(problem([](Fields& fields) { fields.number("f", 1, 4); }).code == "decimal_below_min_value");
+    CHECK(problem([](Fields& fields) { fields.number("f", 0.5, 4, Bound::excluded); }).message ==
+          "`outer.f` must be above 0.5 and at most 4");
+    CHECK(problem([](Fields& fields) {
+              fields.number("f", 0, 0.5, Bound::included, Bound::excluded);
+          }).message == "`outer.f` must be at least 0 and below 0.5");
     CHECK(problem([](Fields& fields) { fields.number("b", 1, 4); }).code == "invalid_type");
     CHECK(problem([](Fields& fields) { fields.text("s"); }).message == "`outer.s` must be a string");
     CHECK(problem([](Fields& fields) { fields.flag("b"); }).code == "invalid_type");

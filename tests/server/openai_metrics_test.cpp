@@ -67,6 +67,47 @@ TEST_CASE("prompts are counted once, however many answers they have") {
     CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
 }
 
+TEST_CASE("requests that are refused before their model is known are counted, without what clients wrote") {
+    server::ServiceOptions options;
+    options.access.api_keys = {"key"};
+    FakeService service({.service = options});
+    const auto ask = [&](const std::string& where, const std::string& text, const std::string& key) {
+        return service
+            .ask({.method = "POST",
+                  .path = where,
+                  .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}},
+                  .body = text})
+            .status;
+    };
+    const auto counted = [&](const std::string& endpoint, int status) {
+        server::HttpRequest request = {
+            .method = "GET", .path = "/metrics", .headers = {{"host", "127.0.0.1"}}};
+        request.headers["authorization"] = "Bearer key";
+        const std::string line = R"(etna_requests_total{model="",endpoint=")" + endpoint +
+                                 R"(",stream="false",status=")" + std::to_string(status) + R"("} 1)";
+        return service.ask(request).body.find(line) != std::string::npos;
+    };
+    CHECK(ask(path, "{bad", "key") == 400);
+    CHECK(counted("completions", 400));
+    CHECK(ask(path, R"({"model": "of-a-client", "prompt": "a"})", "key") == 404);
+    CHECK(counted("completions", 404));
+    CHECK(ask(path, body(""), "wrong") == 401);
+    CHECK(counted("completions", 401));
+    CHECK(ask("/v1/chat/completionz", body(""), "key") == 404);
+    CHECK(counted("", 404));
+    service.service().state = server::ServiceState::draining;
+    CHECK(ask("/tokenize", body(""), "key") == 503);
+    service.service().state = server::ServiceState::ready;
+    CHECK(counted("/tokenize", 503));
+    server::HttpRequest metrics = {.method = "GET", .path = "/metrics", .headers = {{"host", "127.0.0.1"}}};
+    metrics.headers["authorization"] = "Bearer key";
+    CHECK(service.ask(metrics).body.find("of-a-client") == std::string::npos);
+}
+
+TEST_CASE("labels are UTF-8 whatever a model is called") {
+    CHECK(server::label_of_model("a\xff\"\n") == "model=\"a\xEF\xBF\xBD\\\"\\n\"");
+}
+
 TEST_CASE("a stream that fails after its head is counted and logged as what it failed with") {
     FakeService service({.prepare = [](test::FakeOptions& fake, int) { fake.lost_at_step = 4; }});
     std::vector<std::string> lines;

@@ -142,21 +142,41 @@ TEST_CASE("a prompt may be shortened to what the model holds, and no further") {
     CHECK(has(refused, R"("param":"prompt","code":"context_length_exceeded")"));
 }
 
-TEST_CASE("beams are refused wherever they are asked for, and their neutral values are not") {
+TEST_CASE("best_of and beams mean what each dialect says") {
     FakeService service({.chat_template = plain_template});
-    const auto status = [&](const std::string& path, const std::string& more) {
+    const auto post = [&](const std::string& path, const std::string& more) {
         const bool is_chat = path.find("chat") != std::string::npos;
-        return service.post(path, is_chat ? asked(", " + more) : prompted(", " + more)).status;
+        return service.post(path, (is_chat ? asked(", " + more) : prompted(", " + more)));
+    };
+    const auto status = [&](const std::string& path, const std::string& more) {
+        return post(path, more).status;
     };
     for (const char* path : {"/v1/completions", "/v1/chat/completions"}) {
         CHECK(status(path, R"("diversity_penalty": 0)") == 200);
         CHECK(status(path, R"("diversity_penalty": 1.0)") == 400);
-        CHECK(status(path, R"("best_of": 2)") == 400);
+        CHECK(status(path, R"("best_of": 2)") == 200);
+        CHECK(status(path, R"("best_of": 21)") == 400);
+        // Samples know no such thing; at temperature 0 it is a search.
+        CHECK(status(path, R"("temperature": 1, "best_of": 2, "length_penalty": 0.5)") == 400);
+        CHECK(status(path, R"("temperature": 0, "best_of": 2, "length_penalty": 0.5)") == 200);
         CHECK(status(path, R"("length_penalty": 1.0, "num_beams": 1)") == 200);
     }
     for (const char* path : {"/v3/completions", "/v3/chat/completions"}) {
         CHECK(status(path, R"("diversity_penalty": 1.0)") == 200); // its documented default
         CHECK(status(path, R"("diversity_penalty": 0.5)") == 400);
+        CHECK(status(path, R"("best_of": 3, "length_penalty": 0.5, "diversity_penalty": 0.5)") == 200);
+    }
+    for (const char* path : {"/v1/completions", "/v3/chat/completions"}) {
+        CHECK(status(path, R"("best_of": 4, "use_beam_search": true, "early_stopping": "never")") == 200);
+        CHECK(status(path, R"("best_of": 4, "use_beam_search": true, "early_stopping": "soon")") == 400);
+        const FakeAnswer uneven =
+            post(path, R"("best_of": 4, "use_beam_search": true, "num_beam_groups": 3)");
+        CHECK(has(uneven, R"("param":"num_beam_groups")"));
+        const FakeAnswer few = post(path, R"("n": 3, "best_of": 2)");
+        CHECK(has(few, R"("param":"best_of")"));
+        const FakeAnswer all = post(path, R"("n": 2, "num_beams": 4, "num_beam_groups": 2)");
+        REQUIRE(all.status == 200);
+        CHECK(Json::parse(all.body)["choices"].size() == 2);
     }
 }
 

@@ -47,6 +47,18 @@ TEST_CASE("a head gives method, path, headers and how its body is framed") {
     CHECK(good("POST / HTTP/1.1").body_bytes == 0);
 }
 
+TEST_CASE("of a head that is not whole, or none, is told what can be read") {
+    const HttpRequest cut = glimpse("POST /v1/x?a HTTP/1.1\r\nX-Request-Id:  mine \r\nX: aaa");
+    CHECK(cut.method == "POST");
+    CHECK(cut.path == "/v1/x");
+    CHECK(cut.header("x-request-id") == "mine");
+    CHECK(glimpse("GET / HTTP/1.1\r\nx-request-id: mi").headers.empty()); // its end has not come
+    CHECK(glimpse("GET / HTTP/1.1\r\nX : a\r\n: b\r\nx-request-id: mine\r\n").header("x-request-id") ==
+          "mine");
+    for (const char* none : {"", "GET", "GET /", "\r\n", "x\r\nx-request-id: mine\r\n"})
+        CHECK(glimpse(none).method.empty());
+}
+
 TEST_CASE("a connection goes on unless the client says otherwise, in any letters and among others") {
     CHECK(good("GET / HTTP/1.1", "Host: x\r\nConnection: Keep-Alive, Close\r\n").closes_after_it);
     CHECK(good("GET / HTTP/1.1", "Host: x\r\nConnection: te\r\nConnection: close\r\n").closes_after_it);

@@ -6,6 +6,7 @@
 #include "tests/support/catch.hpp"
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 using namespace etna;
@@ -86,6 +87,37 @@ TEST_CASE("a server with nothing at work ends whole, and tells those who ask in 
     CHECK(contains(client.read_until("}"), "200 OK"));
     CHECK(running.stop() == ServerEnd::whole);
     CHECK(client.is_closed(5s));
+}
+
+TEST_CASE("what is refused before it is understood has its client's id, in the answer and in the log") {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+    Models models(one_model(), [](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
+    ServerOptions options = {.connection = {}, .service = {}, .drain_timeout = 200ms};
+    options.service.log_format = LogFormat::json;
+    auto server = Server::open(options, models, [&](std::string_view line) {
+        const std::scoped_lock lock(mutex);
+        lines.emplace_back(line);
+    });
+    REQUIRE(server.has_value());
+    std::atomic<bool> should_stop{false};
+    std::thread thread([&] { (void)(*server)->run([&] { return should_stop.load(); }); });
+    RawClient client((*server)->port());
+    client.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: my-own\r\n"
+                "Content-Length: 99999999\r\n\r\n");
+    const std::string answer = client.read_all();
+    RawClient asking((*server)->port());
+    asking.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    const std::string metrics = asking.read_all();
+    should_stop = true;
+    thread.join();
+    CHECK(contains(answer, "HTTP/1.1 413 "));
+    CHECK(contains(answer, "x-request-id: my-own\r\n"));
+    CHECK(contains(metrics, R"(etna_requests_total{model="",endpoint="",stream="false",status="413"} 1)"));
+    REQUIRE(!lines.empty());
+    for (const char* part : {R"("method":"POST")", R"("path":"/v1/completions")", R"("status":413)",
+                             R"("request_id":"my-own")", R"("remote_address":"127.0.0.1)"})
+        CHECK(contains(lines.front(), part));
 }
 
 TEST_CASE("clients are not told where models lie") {

@@ -47,6 +47,7 @@ Syntax syntax_of_told_tools(Syntax own) {
     own.sections = hermes.sections;
     own.members = hermes.members;
     own.call_ends_reasoning = hermes.call_ends_reasoning;
+    own.messages.function_headers.clear();
     return own;
 }
 

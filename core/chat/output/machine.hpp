@@ -19,8 +19,6 @@ namespace etna::chat::output {
 
 constexpr std::size_t max_header_bytes = 1024;
 
-bool is_function_name(std::string_view name);
-
 /// The parser: a state, and a step that consumes text, changes the state, or finds that more text must come
 /// before anything is certain. What a step does depends on the text only, never on how it was cut.
 class Parser::Machine {

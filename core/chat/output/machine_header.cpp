@@ -18,11 +18,6 @@ std::string_view word_after(std::string_view header, std::string_view mark) {
 
 } // namespace
 
-bool is_function_name(std::string_view name) {
-    return !name.empty() && name.size() <= max_name_bytes &&
-           name.find_first_of(" \t\r\n<>{}()[]\"'`,;") == std::string_view::npos;
-}
-
 void Parser::Machine::enter_header() {
     state_ = State::header;
     header_begin_ = at_;

@@ -113,6 +113,16 @@ struct Messages {
         {}; ///< in a header, before the recipient; empty: the header is the recipient
     std::vector<Route> routes = {};
     std::vector<Pattern> calls = {}; ///< what a function gets, in all forms; the header has named it
+    /// How headers are written, for grammars: between `open` and what comes next, where the prompt has not
+    /// begun the message; and behind that, for each audience, up to `body`.
+    std::string_view role = {};
+    std::string_view model_header = {}; ///< empty: no messages to the model itself
+    std::string_view user_header = {};
+    std::string_view preamble_header = {}; ///< of what the user reads before a call; empty: as the others
+    std::vector<Pattern> function_headers =
+        {}; ///< in all forms; none: calls are sections of a user's message
+    std::vector<std::string_view> json_body =
+        {}; ///< what may stand between a header and `body` where the text is JSON
 };
 
 /// The function that is meant where a model writes a program instead of naming a function.
@@ -143,7 +153,8 @@ struct Syntax {
     Members members = {};
     Pattern parameter = {}; ///< of Slot::parameters
     std::vector<std::string_view> text_kinds =
-        {};                              ///< what Slot::kind says of a string; anything else is JSON
+        {}; ///< what Slot::kind says of a string; anything else is JSON
+    std::vector<std::string_view> other_kinds = {}; ///< what it says of JSON, for grammars
     std::string_view verbatim_open = {}; ///< a value may stand between these, then nothing in it is a mark
     std::string_view verbatim_close = {};
     std::string_view string_mark = {}; ///< around strings in Slot::dictionary

@@ -23,7 +23,14 @@ Syntax harmony() {
                        {.channel = "analysis", .audience = Audience::model},
                        {.channel = "final", .audience = Audience::user},
                        {.audience = Audience::user}},
-            .calls = {{{.slot = Slot::arguments}}, {{.slot = Slot::code}}}}};
+            .calls = {{{.slot = Slot::arguments}}, {{.slot = Slot::code}}},
+            .role = "assistant",
+            .model_header = "<|channel|>analysis",
+            .user_header = "<|channel|>final",
+            .preamble_header = "<|channel|>commentary",
+            .function_headers = {{{"<|channel|>commentary to=functions.", Slot::name}},
+                                 {{" to=functions.", Slot::name}, {"<|channel|>commentary"}}},
+            .json_body = {" <|constrain|>json", "<|constrain|>json", " json"}}};
 }
 
 /// Muse, Onyx: messages to oneself, to a tool, to the user.
@@ -43,7 +50,11 @@ Syntax muse() {
             .body = "<|message|>",
             .close = {"<|eot|>", "<|eom|>"},
             .recipient = "to=",
-            .routes = {{.recipient = "self", .audience = Audience::model}, {.audience = Audience::user}}}};
+            .routes = {{.recipient = "self", .audience = Audience::model}, {.audience = Audience::user}},
+            .role = "assistant",
+            .model_header = " to=self",
+            .user_header = " to=user",
+            .function_headers = {{{" to=", Slot::name}}}}};
 }
 
 /// Functionary 3.2: ">>>all\n" and content, ">>>name\n" and arguments.
@@ -55,7 +66,9 @@ Syntax functionary_v3_2() {
                          .body = "\n",
                          .routes = {{.recipient = "all", .audience = Audience::user},
                                     {.addressed = true, .audience = Audience::function}},
-                         .calls = {{{.slot = Slot::arguments}}, {{.slot = Slot::code}}}}};
+                         .calls = {{{.slot = Slot::arguments}}, {{.slot = Slot::code}}},
+                         .user_header = "all",
+                         .function_headers = {{{"", Slot::name}}}}};
 }
 
 } // namespace

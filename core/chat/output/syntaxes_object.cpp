@@ -67,6 +67,7 @@ Syntax apriel() {
                           {"<think>", "</think>"}},
             .call_ends_reasoning = true,
             .sections = {list("<tool_calls>", "</tool_calls>")},
+            .members = {.written_id = CallId::random},
             .hidden = {"[END FINAL RESPONSE]", "<|end|>"}};
 }
 

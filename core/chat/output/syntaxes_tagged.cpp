@@ -103,7 +103,8 @@ Syntax deepseek_v4() {
                           {"\" string=\"", Slot::kind},
                           {"\">", Slot::value},
                           {"</｜DSML｜parameter>\n"}},
-            .text_kinds = {"true"}};
+            .text_kinds = {"true"},
+            .other_kinds = {"false"}};
 }
 
 Syntax kimi_k3() {
@@ -122,6 +123,7 @@ Syntax kimi_k3() {
                           {"\"<|sep|>", Slot::value},
                           {"<|close|>argument<|sep|>"}},
             .text_kinds = {"string"},
+            .other_kinds = {"number", "boolean", "object", "array", "null"},
             .hidden = {"<|open|>response<|sep|>", "<|close|>response<|sep|>", "<|close|>message<|sep|>",
                        "<|end_of_msg|>"}};
 }

@@ -1,5 +1,6 @@
 #include "core/chat/output/tools.hpp"
 
+#include "core/chat/output/call_object.hpp"
 #include "core/chat/output/json_scanner.hpp"
 #include "core/chat/output/marks.hpp"
 #include "core/chat/output/notation.hpp"
@@ -10,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace etna::chat::output {
@@ -93,6 +95,11 @@ bool is_json(std::string_view text) {
 
 } // namespace
 
+bool is_function_name(std::string_view name) {
+    return !name.empty() && name.size() <= max_name_bytes &&
+           name.find_first_of(" \t\r\n<>{}()[]\"'`,;") == std::string_view::npos;
+}
+
 Result<Tools> Tools::create(std::string_view text) {
     Tools tools;
     if (trim(text).empty())
@@ -123,6 +130,34 @@ uint8_t Tools::types_of(std::string_view function, std::string_view parameter) c
         return no_type;
     const auto types = found->second.find(parameter);
     return types == found->second.end() ? uint8_t{no_type} : types->second;
+}
+
+const Tools::Parameters* Tools::parameters_of(std::string_view function) const {
+    const auto found = functions_.find(function);
+    return found == functions_.end() ? nullptr : &found->second;
+}
+
+Result<std::vector<Function>> functions_of(std::string_view tools) {
+    ETNA_CHECK(Tools::create(tools));
+    std::vector<Function> all;
+    const auto list = nlohmann::ordered_json::parse(tools, nullptr, false);
+    for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
+        const bool is_wrapped = list[i].contains("function") && list[i]["function"].is_object();
+        const auto& function = is_wrapped ? list[i]["function"] : list[i];
+        if (!function.contains("name") || !function["name"].is_string())
+            continue; // a built-in tool
+        Function one = {.name = function["name"],
+                        .parameters = {},
+                        .is_strict = function.value("strict", nlohmann::ordered_json(false)) == true,
+                        .place = fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
+        if (function.contains("parameters") && !function["parameters"].is_null())
+            one.parameters = function["parameters"].dump();
+        const bool is_known = std::any_of(all.begin(), all.end(),
+                                          [&](const Function& other) { return other.name == one.name; });
+        if (!is_known)
+            all.push_back(std::move(one));
+    }
+    return all;
 }
 
 std::string value_to_json(std::string_view text, uint8_t types) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::chat::output {
 
@@ -22,6 +23,9 @@ enum Types : uint8_t {
     null_type = 64
 };
 
+/// Whether a call may name a function so.
+bool is_function_name(std::string_view name);
+
 /// The functions that a request offers, and the types of their parameters.
 class Tools {
 public:
@@ -34,10 +38,25 @@ public:
     /// no_type: the schema does not tell.
     [[nodiscard]] uint8_t types_of(std::string_view function, std::string_view parameter) const;
 
+    using Parameters = std::map<std::string, uint8_t, std::less<>>; ///< types by name
+
+    /// Those that the schema tells of; null for a function that is not offered.
+    [[nodiscard]] const Parameters* parameters_of(std::string_view function) const;
+
 private:
-    using Parameters = std::map<std::string, uint8_t, std::less<>>;
     std::map<std::string, Parameters, std::less<>> functions_;
 };
+
+/// A function as a request offers it.
+struct Function {
+    std::string name;
+    std::string parameters; ///< its JSON Schema, members in the request's order; empty for none
+    bool is_strict = false; ///< its arguments have to fit the schema
+    std::string place;      ///< of the schema: "tools[0].function.parameters"
+};
+
+/// The functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
+Result<std::vector<Function>> functions_of(std::string_view tools);
 
 /// A value that stands between marks as JSON. It becomes what `types` allow, if it can be read so, and a
 /// string otherwise; without types only what is clearly JSON is not a string. Python's spelling of JSON is

@@ -146,25 +146,24 @@ private:
     std::vector<Rules::iterator> open_;
 };
 
-} // namespace
-
-Expression bracketed(const ContainerContext& context, char open, Expression content, char close) {
+Expression bracketed(const ContainerContext& context, Expression items) {
     Language& language = context.language;
-    const Expression opening = language.literal(std::string_view(&open, 1));
-    const Expression closing = language.literal(std::string_view(&close, 1));
-    return language.sequence(std::array{opening, context.space, content, context.space, closing});
+    return language.sequence(
+        std::array{language.literal("["), context.space, items, context.space, language.literal("]")});
 }
+
+} // namespace
 
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {
     if (constraints.unique != nullptr && constraints.count.most > 1) {
         return context.document.error(ErrorKind::unsupported, *constraints.unique, "uniqueItems",
                                       "items that differ from each other cannot be enforced",
-                                      "leave it out, or allow such keywords to be ignored (`lenient`)");
+                                      "leave it out, or have such keywords left out (--lenient-schema)");
     }
     if (constraints.contained.empty())
-        return bracketed(context, '[', plain_items(context, constraints), ']');
+        return bracketed(context, plain_items(context, constraints));
     ETNA_TRY(const Expression items, CountedItems(context, constraints).all());
-    return bracketed(context, '[', items, ']');
+    return bracketed(context, items);
 }
 
 } // namespace etna::grammar

@@ -6,17 +6,35 @@
 #include "core/grammar/schema/strings.hpp"
 
 #include <functional>
+#include <optional>
+#include <string>
 
 namespace etna::grammar {
+
+/// A member's name as it stands between quotes.
+struct MemberName {
+    Expression text;
+    const std::string* only = nullptr; ///< where it is one name alone
+};
+
+/// How objects are written.
+struct ObjectForm {
+    Expression open;
+    Expression comma; ///< between members
+    Expression close;
+    /// A member whose value keeps to all claims.
+    std::function<Result<Expression>(const MemberName&, const Claims&)> member;
+    std::optional<Automaton> names = {}; ///< that can be written; all where empty
+    bool has_others = true;              ///< names that a schema does not give can be written, too
+};
 
 /// What arrays and objects are made with.
 struct ContainerContext {
     Language& language;
     const SchemaDocument& document;
-    JsonStrings& strings;
-    /// White space behind brackets, commas and colons, and before closing brackets.
+    SchemaStrings& strings;
+    /// White space behind brackets and commas, and before closing brackets.
     Expression space;
-    Expression space_after_colon;
     /// The values that keep to all claims, as a rule.
     std::function<Expression(const Claims&)> value_of;
     /// The strings, without quotes, that keep to all claims.
@@ -28,10 +46,8 @@ struct ContainerContext {
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints);
 
 /// Objects that keep to the constraints: first the members that have a name in the schema, in its order, then
-/// all others. Errors: as array_expression(), and those of patterns.
-Result<Expression> object_expression(const ContainerContext& context, const ObjectConstraints& constraints);
-
-/// `content` between brackets, with white space on both sides.
-Expression bracketed(const ContainerContext& context, char open, Expression content, char close);
+/// all others. Errors: as array_expression(), and those of patterns and of the form.
+Result<Expression> object_expression(const ContainerContext& context, const ObjectForm& form,
+                                     const ObjectConstraints& constraints);
 
 } // namespace etna::grammar

@@ -1,11 +1,14 @@
 #include "core/grammar/schema/json_schema.hpp"
 
+#include "core/grammar/regex.hpp"
 #include "core/grammar/schema/containers_private.hpp"
 #include "core/grammar/schema/expansion.hpp"
+#include "core/grammar/schema/tagged_private.hpp"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,30 +20,110 @@ namespace {
 /// Sets of claims that one schema may make of its parts.
 constexpr std::size_t claim_sets_max = 20'000;
 
+/// A number that fits into a double, which readers of marked texts tell from strings by that.
+Result<Expression> readable_number(Language& language, bool may_have_fraction) {
+    const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
+    return regex(language,
+                 may_have_fraction
+                     ? R"((0|-?[1-9][0-9]{0,39})|-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?)"
+                     : "0|-?[1-9][0-9]{0,39}",
+                 alphabet, Place::whole);
+}
+
 /// Makes a rule for each set of claims that is met, so that a schema may refer to itself.
 class Compiler {
 public:
+    static Result<Expression> compile(Language& language, const SchemaDocument& document,
+                                      const JsonSchemaOptions& options) {
+        Compiler compiler(language, document, options);
+        ETNA_CHECK(compiler.choose_root_form());
+        return compiler.compile(document.root());
+    }
+
+private:
     Compiler(Language& language, const SchemaDocument& document, const JsonSchemaOptions& options)
-        : language_(&language), expansion_(document, options.is_lenient),
-          strings_(language, document, options.is_lenient),
+        : language_(&language), options_(&options),
+          mark_(options.mark ? options.mark
+                             : [&language](std::string_view text) { return language.literal(text); }),
+          expansion_(document, options.is_lenient),
+          strings_(language, document, options.is_lenient, string_form()),
           containers_{.language = language,
                       .document = document,
                       .strings = strings_,
-                      .space = space(language, options.spacing),
-                      .space_after_colon = options.spacing == JsonSpacing::none
-                                               ? empty
-                                               : language.optional(language.literal(" ")),
+                      .space = json_space(language, spacing()),
                       .value_of = [this](const Claims& claims) { return value_of(claims); },
                       .names_of = [this](const Claims& claims) { return names_of(claims); },
-                      .is_lenient = options.is_lenient} {}
+                      .is_lenient = options.is_lenient},
+          objects_{
+              .open = language.sequence(language.literal("{"), containers_.space),
+              .comma = language.sequence(language.literal(","), containers_.space),
+              .close = language.sequence(containers_.space, language.literal("}")),
+              .member = [this](const MemberName& name,
+                               const Claims& claims) { return Result<Expression>(member(name, claims)); }},
+          root_(objects_) {}
+    Compiler(const Compiler&) = delete;
+    Compiler& operator=(const Compiler&) = delete;
+
+    [[nodiscard]] Form form() const { return options_->writing.form; }
+    [[nodiscard]] JsonSpacing spacing() const {
+        return form() == Form::dictionary ? JsonSpacing::none : options_->spacing;
+    }
+
+    [[nodiscard]] StringForm string_form() const {
+        const Writing& writing = options_->writing;
+        if (writing.form != Form::dictionary) {
+            const Expression quote = language_->literal("\"");
+            return {.open = quote, .close = quote, .without = writing.not_in_strings};
+        }
+        StringForm form = {.escapes = StringForm::Escapes::none,
+                           .open = mark_(writing.string_mark),
+                           .close = mark_(writing.string_mark),
+                           .without = writing.not_in_strings};
+        form.without.push_back(writing.string_mark);
+        return form;
+    }
+
+    Status choose_root_form() {
+        if (form() == Form::dictionary) {
+            ETNA_TRY(objects_.names, plain_names(*language_));
+            root_ = objects_;
+        } else if (form() == Form::keywords) {
+            const Expression comma =
+                language_->sequence(language_->literal(","), language_->optional(language_->literal(" ")));
+            root_ = {.open = empty, .comma = comma, .close = empty, .member = objects_.member};
+            root_.member = [this](const MemberName& name, const Claims& claims) -> Result<Expression> {
+                return language_->sequence(std::array{name.text, language_->literal("="), value_of(claims)});
+            };
+            ETNA_TRY(root_.names, python_names(*language_));
+        } else if (form() == Form::tagged) {
+            ETNA_TRY(tagged_, TaggedMembers::create(*language_, containers_.document, options_->is_lenient,
+                                                    options_->writing, mark_, tagged_values()));
+            root_ = {.open = empty, .comma = empty, .close = empty, .member = {}};
+            root_.has_others = tagged_->has_others();
+            root_.member = [this](const MemberName& name, const Claims& claims) {
+                return tagged_->member(name, claims);
+            };
+            ETNA_TRY(root_.names, plain_names(*language_));
+        }
+        return {};
+    }
+
+    TaggedMembers::Values tagged_values() {
+        return {.strings = [this](const Claims& claims,
+                                  SchemaStrings& strings) { return strings_of(claims, strings); },
+                .json = [this](const Claims& claims, JsonKinds kinds) { return values(claims, kinds); }};
+    }
 
     Result<Expression> compile(const JsonValue& root) {
-        const Expression start = value_of({{.value = &root}});
+        const bool is_object = options_->root == Root::object || form() != Form::json;
+        const Claims claims = {{.value = &root}};
+        ETNA_TRY(const Expression start,
+                 is_object ? root_objects(claims) : Result<Expression>(value_of(claims)));
         while (!open_.empty()) {
             const auto next = open_.back();
             open_.pop_back();
-            ETNA_TRY(const Expression values, values(next->first));
-            language_->define(next->second, values);
+            ETNA_TRY(const Expression all, values(next->first, json_any));
+            language_->define(next->second, all);
             if (rules_.size() > claim_sets_max || language_->is_full()) {
                 return Error{ErrorKind::unsupported, "the schema is too large to be enforced",
                              "use fewer or smaller alternatives"};
@@ -49,18 +132,32 @@ public:
         return language_->seal(start);
     }
 
-private:
-    using Rules = std::map<Claims, Expression>;
-
-    static Expression space(Language& language, JsonSpacing spacing) {
-        if (spacing == JsonSpacing::none)
-            return empty;
-        ByteSet blank = ByteSet::one(' ');
-        blank |= ByteSet::one('\t');
-        const Expression indentation = language.repeat(language.bytes(blank), 0, json_indentation_max);
-        return language.either(
-            std::array{empty, language.literal(" "), language.sequence(language.literal("\n"), indentation)});
+    Result<Expression> root_objects(const Claims& claims) {
+        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(sorted(claims)));
+        std::vector<Expression> all;
+        for (const Constraints& way : ways) {
+            if ((way.kinds & json_object) == 0)
+                continue;
+            ETNA_TRY(const Expression one, object_expression(containers_, root_, way.object));
+            all.push_back(one);
+        }
+        return language_->either(all);
     }
+
+    /// A member of an object as JSON or Form::dictionary has it.
+    Expression member(const MemberName& name, const Claims& claims) {
+        if (form() == Form::dictionary)
+            return language_->sequence(std::array{name.text, language_->literal(":"), value_of(claims)});
+        const Expression quote = language_->literal("\"");
+        const Expression quoted = name.only == nullptr
+                                      ? strings_.quoted(name.text)
+                                      : language_->sequence(std::array{quote, name.text, quote});
+        return language_->sequence(std::array{quoted, language_->literal(":"),
+                                              json_space_after_colon(*language_, options_->spacing),
+                                              value_of(claims)});
+    }
+
+    using Rules = std::map<Claims, Expression>;
 
     Expression value_of(const Claims& claims) {
         const auto [place, is_new] = rules_.try_emplace(sorted(claims), nothing);
@@ -71,23 +168,43 @@ private:
         return place->second;
     }
 
-    Result<Expression> values(const Claims& claims) {
-        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+    Result<Expression> values(const Claims& claims, JsonKinds kinds) {
+        ETNA_TRY(std::vector<Constraints> ways, expansion_.ways(claims));
         std::vector<Expression> all;
-        for (const Constraints& way : ways) {
+        for (Constraints& way : ways) {
+            way.kinds &= kinds;
             ETNA_TRY(const Expression one, values(way));
             all.push_back(one);
         }
         return language_->either(all);
     }
 
+    Result<Expression> strings_of(const Claims& claims, SchemaStrings& strings) {
+        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+        std::vector<Expression> all;
+        for (const Constraints& way : ways) {
+            if ((way.kinds & json_string) == 0)
+                continue;
+            ETNA_TRY(const Expression one, strings.quoted(way.string));
+            all.push_back(one);
+        }
+        return language_->either(all);
+    }
+
+    /// Readers of other forms know Python's words as well.
+    [[nodiscard]] Expression word(JsonKinds kind) const {
+        const std::string_view json = kind == json_null ? "null" : kind == json_false ? "false" : "true";
+        if (form() == Form::json)
+            return language_->literal(json);
+        const std::string_view python = kind == json_null ? "None" : kind == json_false ? "False" : "True";
+        return language_->either(language_->literal(json), language_->literal(python));
+    }
+
     Result<Expression> values(const Constraints& way) {
         std::vector<Expression> all;
-        constexpr std::array<std::pair<JsonKinds, std::string_view>, 3> words = {
-            {{json_null, "null"}, {json_false, "false"}, {json_true, "true"}}};
-        for (const auto& [kind, word] : words) {
+        for (const JsonKinds kind : {json_null, json_false, json_true}) {
             if ((way.kinds & kind) != 0)
-                all.push_back(language_->literal(word));
+                all.push_back(word(kind));
         }
         if ((way.kinds & json_number_kinds) != 0) {
             ETNA_TRY(const Expression numbers, numbers(way));
@@ -102,13 +219,16 @@ private:
             all.push_back(arrays);
         }
         if ((way.kinds & json_object) != 0) {
-            ETNA_TRY(const Expression objects, object_expression(containers_, way.object));
+            ETNA_TRY(const Expression objects, object_expression(containers_, objects_, way.object));
             all.push_back(objects);
         }
         return language_->either(all);
     }
 
     Result<Expression> numbers(const Constraints& way) {
+        const bool is_any = !way.number.least && !way.number.most && way.number.divisors.empty();
+        if (form() == Form::tagged && is_any && (way.kinds & json_integer) != 0)
+            return readable_number(*language_, (way.kinds & json_fraction) != 0);
         auto made = json_number(*language_, number_set(way));
         if (made || way.number.divisors.empty())
             return made;
@@ -140,9 +260,14 @@ private:
     }
 
     Language* language_;
+    const JsonSchemaOptions* options_;
+    MarkWriter mark_;
     Expansion expansion_;
-    JsonStrings strings_;
+    SchemaStrings strings_;
     ContainerContext containers_;
+    ObjectForm objects_;
+    ObjectForm root_;
+    std::optional<TaggedMembers> tagged_;
     Rules rules_;
     std::vector<Rules::iterator> open_;
 };
@@ -153,7 +278,7 @@ Result<Expression> json_schema(Language& language, std::string_view schema,
                                const JsonSchemaOptions& options) {
     ETNA_TRY(JsonValue root, parse_json(schema));
     const SchemaDocument document(std::move(root));
-    return Compiler(language, document, options).compile(document.root());
+    return Compiler::compile(language, document, options);
 }
 
 } // namespace etna::grammar

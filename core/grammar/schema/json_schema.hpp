@@ -1,23 +1,26 @@
 #pragma once
 
+#include "core/grammar/json_text.hpp"
 #include "core/grammar/language.hpp"
+#include "core/grammar/schema/writing.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 namespace etna::grammar {
 
-/// White space between the tokens of a JSON text.
-enum class JsonSpacing : uint8_t {
-    none,
-    bounded, ///< a blank, or a line's end with up to json_indentation_max blanks or tabs
-};
-constexpr uint32_t json_indentation_max = 64;
+/// What the root of a schema may be.
+enum class Root : uint8_t { any, object };
 
 struct JsonSchemaOptions {
     JsonSpacing spacing = JsonSpacing::bounded;
     /// Keywords that cannot be enforced are left out instead of being an error.
     bool is_lenient = false;
+    Root root = Root::any;
+    Writing writing = {};
+    /// How the marks of `writing` are written; empty: as they are.
+    std::function<Expression(std::string_view)> mark = {};
 };
 
 /// The JSON texts that a schema describes, written in one way: members in the schema's order and before those

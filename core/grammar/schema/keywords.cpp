@@ -166,7 +166,7 @@ Error Keyword::wrong(std::string_view what) const {
 
 Error Keyword::unsupported(std::string_view what) const {
     return context.document.error(ErrorKind::unsupported, schema, name, what,
-                                  "leave it out, or allow such keywords to be ignored (`lenient`)");
+                                  "leave it out, or have such keywords left out (--lenient-schema)");
 }
 
 Result<Choices> Keyword::not_enforced(std::string_view what) const {

@@ -1,4 +1,3 @@
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/schema/containers_private.hpp"
 #include "core/grammar/schema/expansion.hpp"
 
@@ -22,8 +21,7 @@ using Named = ObjectConstraints::Named;
 
 /// A member with a name of its own.
 struct NamedMember {
-    Expression name_and_colon;
-    Expression value;
+    Expression written;
     bool is_required;
 };
 
@@ -35,19 +33,24 @@ const Claim* claim_named(const Members& members, std::string_view name) {
 
 class ObjectWriter {
 public:
-    ObjectWriter(const ContainerContext& context, const ObjectConstraints& object)
-        : context_(&context), language_(&context.language), object_(&object) {}
+    ObjectWriter(const ContainerContext& context, const ObjectForm& form, const ObjectConstraints& object)
+        : context_(&context), language_(&context.language), form_(&form), object_(&object) {}
 
     Result<Expression> write() {
+        allowed_names_ = form_->names;
         if (!object_->names.empty()) {
-            ETNA_TRY(allowed_names_, context_->names_of(object_->names));
+            ETNA_TRY(const Automaton named, context_->names_of(object_->names));
+            ETNA_TRY(allowed_names_,
+                     allowed_names_ ? intersection(*allowed_names_, named) : Result<Automaton>(named));
         }
         ETNA_CHECK(collect_named());
         if (is_impossible_)
             return nothing;
-        ETNA_CHECK(collect_others());
+        if (form_->has_others) {
+            ETNA_CHECK(collect_others());
+        }
         ETNA_CHECK(check_counts());
-        return bracketed(*context_, '{', members(), '}');
+        return language_->sequence(std::array{form_->open, members(), form_->close});
     }
 
 private:
@@ -73,17 +76,16 @@ private:
         const std::set<std::string_view> absent(object_->absent.begin(), object_->absent.end());
         names_ = all_names();
         for (const std::string& name : names_) {
-            const std::string text = json_escaped(name);
+            const auto text = context_->strings.written(name);
             const bool is_required = required.count(name) > 0;
-            if (absent.count(name) > 0 || (allowed_names_ && !accepts(*allowed_names_, text))) {
+            if (absent.count(name) > 0 || !text || (allowed_names_ && !accepts(*allowed_names_, *text))) {
                 is_impossible_ = is_impossible_ || is_required;
                 continue;
             }
-            ETNA_TRY(const Claims claims, claims_on(name, text));
-            named_.push_back({.name_and_colon = language_->sequence(language_->literal('"' + text + "\":"),
-                                                                    context_->space_after_colon),
-                              .value = context_->value_of(claims),
-                              .is_required = is_required});
+            ETNA_TRY(const Claims claims, claims_on(name, *text));
+            ETNA_TRY(const Expression written,
+                     form_->member({.text = language_->literal(*text), .only = &name}, claims));
+            named_.push_back({.written = written, .is_required = is_required});
         }
         return {};
     }
@@ -126,12 +128,12 @@ private:
             std::any_of(object_->members.begin(), object_->members.end(),
                         [](const Members& members) { return !members.patterns.empty(); });
         if (!has_patterns && !allowed_names_) {
-            add_others(other_names, {});
-            return {};
+            return add_others(other_names, {});
         }
         ETNA_TRY(std::vector<NameSet> sets, name_sets(other_names));
-        for (const NameSet& set : sets)
-            add_others(language_->accepted(set.names), set.patterns);
+        for (const NameSet& set : sets) {
+            ETNA_CHECK(add_others(language_->accepted(set.names), set.patterns));
+        }
         return {};
     }
 
@@ -175,7 +177,7 @@ private:
         return finer;
     }
 
-    void add_others(Expression names, const std::set<std::string_view>& patterns) {
+    Status add_others(Expression names, const std::set<std::string_view>& patterns) {
         Claims claims;
         for (const Members& members : object_->members) {
             bool is_known = false;
@@ -195,11 +197,10 @@ private:
                     claim.value->truth == claim.is_negated);
         });
         if (is_excluded)
-            return;
-        const Expression name = context_->strings.quoted(names);
-        other_ = language_->either(
-            other_, language_->sequence(std::array{name, language_->literal(":"), context_->space_after_colon,
-                                                   context_->value_of(claims)}));
+            return {};
+        ETNA_TRY(const Expression written, form_->member({.text = names}, claims));
+        other_ = language_->either(other_, written);
+        return {};
     }
 
     /// Two members that are not named could have the same name, and count as one.
@@ -236,9 +237,8 @@ private:
         for (auto member = named_.rbegin(); member != named_.rend(); ++member) {
             std::vector<Expression> with_it;
             for (std::size_t before = 0; before <= last; ++before) {
-                const Expression here =
-                    language_->sequence(std::array{comma_after(before), member->name_and_colon, member->value,
-                                                   behind[std::min(before + 1, last)]});
+                const Expression here = language_->sequence(
+                    std::array{comma_after(before), member->written, behind[std::min(before + 1, last)]});
                 const bool is_allowed = before < count.most;
                 with_it.push_back(language_->either(is_allowed ? here : nothing,
                                                     member->is_required ? nothing : behind[before]));
@@ -249,9 +249,7 @@ private:
     }
 
     [[nodiscard]] Expression comma_after(std::size_t members) const {
-        if (members == 0)
-            return empty;
-        return language_->sequence(language_->literal(","), context_->space);
+        return members == 0 ? empty : form_->comma;
     }
 
     /// The members that are not named, after so many that are.
@@ -274,6 +272,7 @@ private:
 
     const ContainerContext* context_;
     Language* language_;
+    const ObjectForm* form_;
     const ObjectConstraints* object_;
     std::optional<Automaton> allowed_names_;
     std::vector<std::string> names_;
@@ -284,8 +283,9 @@ private:
 
 } // namespace
 
-Result<Expression> object_expression(const ContainerContext& context, const ObjectConstraints& constraints) {
-    return ObjectWriter(context, constraints).write();
+Result<Expression> object_expression(const ContainerContext& context, const ObjectForm& form,
+                                     const ObjectConstraints& constraints) {
+    return ObjectWriter(context, form, constraints).write();
 }
 
 } // namespace etna::grammar

@@ -4,6 +4,7 @@
 #include "core/grammar/json_text.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/formats.hpp"
+#include "core/grammar/until.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -42,29 +43,52 @@ bool accepts(const Automaton& automaton, std::string_view text) {
     return automaton.accepts[state];
 }
 
-JsonStrings::JsonStrings(Language& language, const SchemaDocument& document, bool is_lenient)
-    : language_(&language), document_(&document), is_lenient_(is_lenient),
-      character_(json_character(language, CodePoints::all())) {}
-
-Expression JsonStrings::quoted(Expression content) {
-    if (content == nothing)
-        return nothing;
-    const Expression quote = language_->literal("\"");
-    return language_->unit(language_->sequence(std::array{quote, content, quote}));
+SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document, bool is_lenient,
+                             StringForm form)
+    : language_(&language), document_(&document), is_lenient_(is_lenient), form_(std::move(form)) {
+    for (const std::string& one : form_.without)
+        excluded_.add(code_points_of(one).front());
+    character_ = character(CodePoints::all());
 }
 
-Result<Expression> JsonStrings::quoted(const StringConstraints& constraints) {
+/// A text that must not have a mark in it, but has to keep to anything else, has none of what begins one.
+Expression SchemaStrings::character(const CodePoints& set) const {
+    const CodePoints allowed = set.without(excluded_);
+    return form_.escapes == StringForm::Escapes::json ? json_character(*language_, allowed)
+                                                      : utf8(*language_, allowed);
+}
+
+std::optional<std::string> SchemaStrings::written(const std::string& text) const {
+    std::string result = form_.escapes == StringForm::Escapes::json ? json_escaped(text) : text;
+    const bool has_mark =
+        std::any_of(form_.without.begin(), form_.without.end(),
+                    [&](const std::string& one) { return result.find(one) != std::string::npos; });
+    if (has_mark || (form_.among && !accepts(*form_.among, result)))
+        return std::nullopt;
+    return result;
+}
+
+Expression SchemaStrings::quoted(Expression content) {
+    if (content == nothing)
+        return nothing;
+    return language_->unit(language_->sequence(std::array{form_.open, content, form_.close}));
+}
+
+Result<Expression> SchemaStrings::quoted(const StringConstraints& constraints) {
     ETNA_TRY(const Expression inside, content(constraints));
     return quoted(inside);
 }
 
-Result<Expression> JsonStrings::content(const StringConstraints& constraints) {
+Result<Expression> SchemaStrings::content(const StringConstraints& constraints) {
     if (constraints.values)
         return one_of(constraints);
-    if (is_length_alone(constraints))
+    if (is_length_alone(constraints) && constraints.length == CountRange{})
+        return any_text();
+    if (is_length_alone(constraints) && !form_.among)
         return of_length(constraints.length);
-    const bool is_one_text = constraints.texts.size() == 1 && !constraints.texts[0].is_negated &&
-                             constraints.length == CountRange{} && constraints.excluded.empty();
+    const bool is_one_text = !form_.among && constraints.texts.size() == 1 &&
+                             !constraints.texts[0].is_negated && constraints.length == CountRange{} &&
+                             constraints.excluded.empty();
     if (is_one_text) {
         ETNA_TRY(const auto expression, expression_of(constraints.texts[0]));
         return expression.value_or(of_length({}));
@@ -73,16 +97,34 @@ Result<Expression> JsonStrings::content(const StringConstraints& constraints) {
     return language_->accepted(all);
 }
 
-Expression JsonStrings::of_length(const CountRange& length) {
+Result<Expression> SchemaStrings::any_text() {
+    if (form_.without.empty() && !form_.among)
+        return of_length({});
+    const Expression any = form_.escapes == StringForm::Escapes::json
+                               ? json_character(*language_, CodePoints::all())
+                               : utf8(*language_, CodePoints::all());
+    ETNA_TRY(Automaton all, language_->automaton(language_->repeat(any, 0)));
+    ETNA_TRY(const Automaton free, without(form_.without));
+    ETNA_TRY(all, intersection(all, free));
+    if (form_.among) {
+        ETNA_TRY(all, intersection(all, *form_.among));
+    }
+    return language_->accepted(all);
+}
+
+Expression SchemaStrings::of_length(const CountRange& length) {
     return length.is_empty() ? nothing : language_->repeat(character_, length.least, length.most);
 }
 
-Result<Automaton> JsonStrings::automaton(const StringConstraints& constraints) {
+Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints) {
     if (constraints.values) {
         ETNA_TRY(const Expression values, one_of(constraints));
         return language_->automaton(values);
     }
     ETNA_TRY(Automaton all, language_->automaton(of_length(constraints.length)));
+    if (form_.among) {
+        ETNA_TRY(all, intersection(all, *form_.among));
+    }
     for (const Text& text : constraints.texts) {
         ETNA_TRY(const Automaton* const one, matching(text));
         if (one == nullptr)
@@ -104,7 +146,7 @@ Result<Automaton> JsonStrings::automaton(const StringConstraints& constraints) {
 
 /// By what the excluded strings begin with: after a character that none of them goes on with, all is free.
 /// `words` are sorted and have their first `at` characters in common.
-Expression JsonStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
+Expression SchemaStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
     std::vector<Expression> ways;
     CodePoints others = CodePoints::all();
     if (!words.empty() && words.front().size() == at) {
@@ -119,15 +161,14 @@ Expression JsonStrings::all_but_words(std::span<const std::u32string> words, std
         const auto count = static_cast<std::size_t>(end - words.begin());
         const CodePoints one = {{letter, letter}};
         others = others.without(one);
-        ways.push_back(language_->sequence(json_character(*language_, one),
-                                           all_but_words(words.subspan(0, count), at + 1)));
+        ways.push_back(language_->sequence(character(one), all_but_words(words.subspan(0, count), at + 1)));
         words = words.subspan(count);
     }
-    ways.push_back(language_->sequence(json_character(*language_, others), of_length({})));
+    ways.push_back(language_->sequence(character(others), of_length({})));
     return language_->either(ways);
 }
 
-Result<Expression> JsonStrings::all_but(const std::vector<std::string>& excluded) {
+Result<Expression> SchemaStrings::all_but(const std::vector<std::string>& excluded) {
     std::vector<std::u32string> words;
     for (const std::string& one : excluded) {
         words.push_back(code_points_of(one));
@@ -142,32 +183,40 @@ Result<Expression> JsonStrings::all_but(const std::vector<std::string>& excluded
     return words.empty() ? of_length({}) : all_but_words(words, 0);
 }
 
-Result<Expression> JsonStrings::one_of(const StringConstraints& constraints) {
+Result<Expression> SchemaStrings::one_of(const StringConstraints& constraints) {
     std::vector<Expression> fitting;
     for (const std::string& value : *constraints.values) {
         ETNA_TRY(const bool is_fitting, fits(value, constraints));
         if (is_fitting)
-            fitting.push_back(language_->literal(json_escaped(value)));
+            fitting.push_back(language_->literal(*written(value)));
     }
     return language_->either(fitting);
 }
 
-Result<bool> JsonStrings::fits(const std::string& value, const StringConstraints& constraints) {
+bool SchemaStrings::has_excluded(const std::string& text) const {
+    const std::u32string all = code_points_of(text);
+    return std::any_of(all.begin(), all.end(), [this](char32_t one) { return excluded_.contains(one); });
+}
+
+Result<bool> SchemaStrings::fits(const std::string& value, const StringConstraints& constraints) {
     const std::size_t length = code_points_of(value).size();
     if (length < constraints.length.least || length > constraints.length.most ||
         std::find(constraints.excluded.begin(), constraints.excluded.end(), value) !=
             constraints.excluded.end())
         return false;
+    const auto as_written = written(value);
+    if (!as_written || (!constraints.texts.empty() && has_excluded(value))) // patterns know none of these
+        return false;
     for (const Text& text : constraints.texts) {
         ETNA_TRY(const Automaton* const one, matching(text));
-        if (one != nullptr && accepts(*one, json_escaped(value)) == text.is_negated)
+        if (one != nullptr && accepts(*one, *as_written) == text.is_negated)
             return false;
     }
     return true;
 }
 
 /// None where the text says nothing, or need not be enforced.
-Result<std::optional<Expression>> JsonStrings::expression_of(const Text& text) {
+Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text) {
     const bool is_format = text.kind == Text::Kind::format;
     std::string regular = text.text;
     if (is_format) {
@@ -178,11 +227,11 @@ Result<std::optional<Expression>> JsonStrings::expression_of(const Text& text) {
             return document_->error(
                 ErrorKind::unsupported, *text.schema, "format",
                 fmt::format("the format \"{}\" cannot be enforced", text.text),
-                "leave it out, say it as a `pattern`, or allow it to be ignored (`lenient`)");
+                "leave it out, say it as a `pattern`, or have it left out (--lenient-schema)");
         }
         regular = *known;
     }
-    const Alphabet alphabet = [this](const CodePoints& set) { return json_character(*language_, set); };
+    const Alphabet alphabet = [this](const CodePoints& set) { return character(set); };
     auto found = regex(*language_, regular, alphabet, is_format ? Place::whole : Place::anywhere);
     if (found)
         return std::optional(*found);
@@ -193,7 +242,7 @@ Result<std::optional<Expression>> JsonStrings::expression_of(const Text& text) {
     return document_->error(error.kind, *text.schema, keyword, error.message, error.hint);
 }
 
-Result<const Automaton*> JsonStrings::matching(const Text& text) {
+Result<const Automaton*> SchemaStrings::matching(const Text& text) {
     const std::pair key{text.kind, text.text};
     auto known = automata_.find(key);
     if (known == automata_.end()) {

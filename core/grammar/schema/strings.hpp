@@ -1,9 +1,11 @@
 #pragma once
 
+#include "core/grammar/code_points.hpp"
 #include "core/grammar/language.hpp"
 #include "core/grammar/schema/constraints.hpp"
 #include "core/grammar/schema/document.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -14,10 +16,21 @@
 
 namespace etna::grammar {
 
-/// JSON strings as languages. Borrows both; not thread-safe.
-class JsonStrings {
+/// How strings are written.
+struct StringForm {
+    enum class Escapes : uint8_t { json, none };
+
+    Escapes escapes = Escapes::json;
+    Expression open = empty; ///< before a string, and behind it
+    Expression close = empty;
+    std::vector<std::string> without = {}; ///< texts that stand in no string; see Writing::not_in_strings
+    std::optional<Automaton> among = {};   ///< the only texts that a string may have; all where empty
+};
+
+/// Strings as languages. Borrows both; not thread-safe.
+class SchemaStrings {
 public:
-    JsonStrings(Language& language, const SchemaDocument& document, bool is_lenient);
+    SchemaStrings(Language& language, const SchemaDocument& document, bool is_lenient, StringForm form);
 
     /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern or format that
     /// cannot be enforced; too large), invalid_argument (no regular expression).
@@ -30,6 +43,8 @@ public:
 
     /// `content` between quotes, kept together.
     Expression quoted(Expression content);
+    /// A text as it stands between the quotes; empty where it cannot stand there.
+    [[nodiscard]] std::optional<std::string> written(const std::string& text) const;
     /// Strings without quotes but for those of `excluded`. Errors: unsupported (one of them is longer than
     /// excluded_length_max).
     Result<Expression> all_but(const std::vector<std::string>& excluded);
@@ -44,12 +59,18 @@ private:
     Expression of_length(const CountRange& length);
     Expression all_but_words(std::span<const std::u32string> words, std::size_t at);
     Result<std::optional<Expression>> expression_of(const Text& text);
+    [[nodiscard]] bool has_excluded(const std::string& text) const;
     Result<bool> fits(const std::string& value, const StringConstraints& constraints);
+
+    [[nodiscard]] Expression character(const CodePoints& set) const;
+    Result<Expression> any_text();
 
     Language* language_;
     const SchemaDocument* document_;
     bool is_lenient_;
-    Expression character_; ///< any one
+    StringForm form_;
+    CodePoints excluded_;  ///< what begins a text that may not stand in a string
+    Expression character_; ///< any one but those
     std::map<std::pair<Text::Kind, std::string>, std::optional<Automaton>> automata_;
 };
 

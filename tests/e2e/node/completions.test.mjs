@@ -161,11 +161,34 @@ describe('a streamed completion', () => {
   });
 });
 
+describe('the best of several completions', () => {
+  const { client } = openaiOfSuite();
+  const ask = (members) => client.completions.create({ ...STORY, ...members });
+
+  it('are those that would have been sampled', async () => {
+    const sampled = await ask({ temperature: 1.5, n: 4, seed: 3 });
+    const best = await ask({ temperature: 1.5, n: 1, best_of: 4, seed: 3 });
+    assert.equal(best.choices.length, 1);
+    assert.ok(sampled.choices.some((choice) => choice.text === best.choices[0].text));
+  });
+
+  it('come of a beam search, streamed when they are known', async () => {
+    const search = { n: 2, best_of: 3, use_beam_search: true, length_penalty: 0.8 };
+    const whole = await ask(search);
+    assert.notEqual(whole.choices[0].text, whole.choices[1].text);
+    const texts = ['', ''];
+    for await (const chunk of await ask({ ...search, stream: true })) {
+      for (const choice of chunk.choices) texts[choice.index] += choice.text;
+    }
+    assert.deepEqual(texts, whole.choices.map((choice) => choice.text));
+  });
+});
+
 describe('a refusal of a completion', () => {
   const { client } = openaiOfSuite();
   const wrong = {
     logprobs: { logprobs: 6 },
-    best_of: { best_of: 3 },
+    best_of: { n: 3, best_of: 2 },
     suffix: { suffix: ' The end.' },
     prompt: { prompt: [[1, -1]] },
     max_tokens: { max_tokens: -1 },

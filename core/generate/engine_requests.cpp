@@ -1,0 +1,143 @@
+#include "core/generate/engine_requests.hpp"
+
+#include "core/generate/answer.hpp"
+#include "core/generate/constraint.hpp"
+#include "core/generate/dry_breakers.hpp"
+#include "core/generate/speculation.hpp"
+#include "core/generate/stop_watch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+namespace {
+
+/// Whether the choices that are wanted can be had.
+Status check_choices(const Request& request) {
+    const auto refused = [](std::string message) {
+        return Error{ErrorKind::invalid_argument, std::move(message)};
+    };
+    if (request.choices == 0)
+        return refused("no choice is wanted");
+    if (request.best_of && *request.best_of < request.choices)
+        return refused(fmt::format("{} choices are wanted of {}", request.choices, *request.best_of));
+    if (!request.beams)
+        return {};
+    if (request.best_of)
+        return refused("beams and sampled choices to choose from are wanted at once");
+    engine::Beams beams = *request.beams;
+    beams.answers = request.choices;
+    return engine::check(beams);
+}
+
+/// Everything that ends a sequence, once each.
+std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
+    std::vector<TokenId> tokens = request.stop_tokens;
+    if (request.end_tokens == EndTokens::end) {
+        const auto own = model.tokenizer().end_tokens();
+        tokens.insert(tokens.end(), own.begin(), own.end());
+    }
+    std::sort(tokens.begin(), tokens.end());
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    return tokens;
+}
+
+/// One request for all of a beam search's answers.
+engine::Request beam_request(const Model& model, const Request& request, const Prompt& prompt,
+                             engine::Request one, const std::shared_ptr<const grammar::Grammar>& grammar) {
+    one.beams = *request.beams;
+    one.beams->answers = request.choices;
+    one.constraint = make_constraint(grammar, nullptr);
+    if (!request.stop.empty()) {
+        one.constraint =
+            std::make_shared<StopWatch>(model.tokenizer(),
+                                        StopWatch::Options{.stop = request.stop,
+                                                           .min_tokens = request.min_tokens,
+                                                           .detokenize = detokenize_options(prompt, request)},
+                                        std::move(one.constraint));
+    }
+    return one;
+}
+
+} // namespace
+
+Status check(const Request& request) {
+    if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
+        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
+    if (request.logprobs.value_or(0) > logprobs_max) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
+                                 *request.logprobs, logprobs_max)};
+    }
+    return check_choices(request);
+}
+
+Status check_bans(const Model& model, const Request& request) {
+    std::vector<TokenId> banned;
+    for (const sampling::LogitBias& one : request.logit_bias) {
+        if (std::isinf(one.bias))
+            banned.push_back(one.token);
+    }
+    if (banned.empty())
+        return {};
+    if (request.min_tokens > 0) { // until then these are banned as well
+        const auto ends = end_tokens_of(model, request);
+        banned.insert(banned.end(), ends.begin(), ends.end());
+    }
+    std::sort(banned.begin(), banned.end());
+    banned.erase(std::unique(banned.begin(), banned.end()), banned.end());
+    if (banned.size() < model.engine().limits().vocabulary)
+        return {};
+    return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
+                 "leave at least one token without -infinity"};
+}
+
+Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
+                                                     const Prompt& prompt, uint32_t seed) {
+    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
+    engine::Request one = {
+        .prompt = prompt.content.tokens,
+        .kinds = prompt.content.kinds,
+        .sampling =
+            with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
+        .logit_bias = request.logit_bias,
+        .score_prompt = request.prompt_logprobs && request.logprobs,
+        .top_candidates = request.logprobs.value_or(0),
+        .max_tokens = request.max_tokens,
+        .end_tokens = end_tokens_of(model, request),
+        .min_tokens = request.min_tokens,
+        .unread_max = request.unread_max,
+        .cache_salt = request.cache_salt};
+    std::vector<TokenId> prediction;
+    if (!request.prediction.empty()) {
+        ETNA_TRY(prediction,
+                 model.tokenizer().encode(request.prediction, {.special = text::SpecialTokens::literal,
+                                                               .bos = text::AddBos::never}));
+    }
+    one.speculation = speculation(over(request.speculation, model.speculation()), model.has_draft_model(),
+                                  std::move(prediction));
+    if (one.max_tokens == 0U)
+        one.max_tokens = 1; // it comes with the prompt's last row anyway, and is not told
+    if (one.sampling.dry_multiplier != 0) {
+        ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
+    }
+    std::vector<engine::Request> all;
+    if (request.beams) {
+        all.push_back(beam_request(model, request, prompt, std::move(one), grammar));
+        all.front().sampling.seed = seed;
+        return all;
+    }
+    all.assign(request.best_of.value_or(request.choices), one);
+    for (std::size_t choice = 0; choice < all.size(); ++choice) {
+        all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
+        // What is forced has no log-probability, so that nothing is where these are told or compared.
+        const bool forces = !request.logprobs && !request.best_of;
+        all[choice].constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
+    }
+    return all;
+}
+
+} // namespace etna::generate

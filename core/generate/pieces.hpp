@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/grammar/description.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Private to the room: descriptions of small texts, of which larger ones are made.
+namespace etna::generate::pieces {
+
+using grammar::Description;
+using grammar::Notation;
+
+inline Description literal(std::string_view text) {
+    return {.notation = Notation::literal, .text = std::string(text)};
+}
+inline Description regex(std::string_view pattern) {
+    return {.notation = Notation::regex, .text = std::string(pattern)};
+}
+inline Description space() {
+    return {.notation = Notation::space};
+}
+inline Description sequence(std::vector<Description> parts) {
+    return {.notation = Notation::sequence, .parts = std::move(parts)};
+}
+inline Description either(std::vector<Description> parts) {
+    return parts.size() == 1 ? std::move(parts.front())
+                             : Description{.notation = Notation::either, .parts = std::move(parts)};
+}
+inline Description repeated(Description part, uint32_t least = 0, uint32_t most = grammar::unbounded) {
+    return {.notation = Notation::repeated, .parts = {std::move(part)}, .least = least, .most = most};
+}
+inline Description optional(Description part) {
+    return repeated(std::move(part), 0, 1);
+}
+inline Description free_text(std::vector<std::string> without) {
+    return {.notation = Notation::free_text, .choices = std::move(without)};
+}
+/// A few blanks and line ends, or none.
+inline Description blanks() {
+    return regex("[ \\n\\r\\t]{0,8}");
+}
+
+} // namespace etna::generate::pieces

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/generate/generate.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+// Private to the room.
+namespace etna::generate {
+
+/// One of several answers of which the best are told: its events, until that is known.
+struct KeptAnswer {
+    std::vector<Event> events; ///< Finished is the last
+    double logprob_sum = 0;    ///< of its tokens
+    std::size_t tokens = 0;
+
+    [[nodiscard]] double mean_logprob() const {
+        return tokens == 0 ? 0 : logprob_sum / static_cast<double>(tokens);
+    }
+};
+
+/// The `count` of highest mean log-probability, by their place; the first among equals.
+std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_t count);
+
+} // namespace etna::generate

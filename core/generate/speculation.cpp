@@ -1,0 +1,81 @@
+#include "core/generate/speculation.hpp"
+
+#include "core/base/log.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+
+SpeculationWishes over(const SpeculationWishes& wishes, const SpeculationWishes& others) {
+    SpeculationWishes result = wishes;
+    if (!wishes.tokens_max && !wishes.confidence_min) { // they exclude each other, so they come together
+        result.tokens_max = others.tokens_max;
+        result.confidence_min = others.confidence_min;
+    }
+    if (!wishes.ngram_max)
+        result.ngram_max = others.ngram_max;
+    return result;
+}
+
+SpeculationWishes recommended_speculation(const store::GenerationConfig& config) {
+    SpeculationWishes wishes;
+    const auto tokens = config.num_assistant_tokens;
+    const auto confidence = config.assistant_confidence_threshold;
+    const auto ignore = [](std::string_view name, double value) {
+        log(LogLevel::warning, fmt::format("{}: ignoring {} = {}, which is out of range",
+                                           store::generation_config_name, name, value));
+    };
+    if (tokens && *tokens >= 0 && *tokens <= engine::drafts_max)
+        wishes.tokens_max = static_cast<uint32_t>(*tokens);
+    else if (tokens)
+        ignore("num_assistant_tokens", *tokens);
+    if (tokens || !confidence)
+        return wishes; // a fixed number says more than a threshold beside it
+    if (*confidence >= 0 && *confidence <= 1)
+        wishes.confidence_min = static_cast<float>(*confidence);
+    else
+        ignore("assistant_confidence_threshold", *confidence);
+    return wishes;
+}
+
+std::optional<engine::Speculation> speculation(const SpeculationWishes& wishes, bool has_model,
+                                               std::vector<TokenId> prediction) {
+    const uint32_t usual = wishes.confidence_min ? confident_draft_tokens : usual_draft_tokens;
+    engine::Speculation result = {.tokens_max = wishes.tokens_max.value_or(usual),
+                                  .lookup_ngram_max = wishes.ngram_max.value_or(0),
+                                  .prediction = std::move(prediction),
+                                  .uses_model = has_model,
+                                  .confidence_min = wishes.confidence_min};
+    const bool has_source = has_model || result.lookup_ngram_max > 0 || !result.prediction.empty();
+    return has_source && result.tokens_max > 0 ? std::optional(std::move(result)) : std::nullopt;
+}
+
+Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer& draft) {
+    const auto refused = [](std::string message) {
+        return Error{ErrorKind::invalid_argument, std::move(message),
+                     "take a smaller model of the same family to draft"};
+    };
+    for (TokenId token = 0; token < std::min(model.size(), draft.size()); ++token) {
+        if (model.bytes(token) != draft.bytes(token) || model.type(token) != draft.type(token)) {
+            return refused(fmt::format("the draft model has another vocabulary: token {} is '{}' there and "
+                                       "'{}' in the model",
+                                       token, draft.bytes(token), model.bytes(token)));
+        }
+    }
+    // Families pad their vocabularies differently; what lies behind the shorter one is never drafted, or
+    // refused.
+    constexpr std::size_t padding_max = 1024;
+    const std::size_t larger = std::max(model.size(), draft.size());
+    const std::size_t smaller = std::min(model.size(), draft.size());
+    if (larger - smaller > padding_max) {
+        return refused(fmt::format("the draft model has another vocabulary: {} tokens, and the model has {}",
+                                   draft.size(), model.size()));
+    }
+    return {};
+}
+
+} // namespace etna::generate

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/engine/constraint.hpp"
+#include "core/text/detokenizer.hpp"
+#include "core/text/stop_matcher.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+// Private to the room.
+namespace etna::generate {
+
+/// Ends a hypothesis of a beam search at the first stop string: the search has to know, since a hypothesis
+/// that is whole is weighed as it is. Everywhere else stop strings are found off the engine's thread.
+class StopWatch final : public engine::Constraint {
+public:
+    struct Options {
+        std::vector<std::string> stop;
+        uint32_t min_tokens = 0;            ///< see Request::min_tokens
+        text::DetokenizeOptions detokenize; ///< `shown` is copied: the engine may outlive who asked
+    };
+
+    /// Borrows the tokenizer. `inner`: what the text is kept to besides; may be null.
+    StopWatch(const text::Tokenizer& tokenizer, Options options, std::shared_ptr<engine::Constraint> inner);
+    StopWatch(const StopWatch& other);
+
+    Result<Allowed> allowed() override;
+    void accept(TokenId token) override;
+    Result<bool> is_over() override;
+    [[nodiscard]] std::shared_ptr<Constraint> fork() const override;
+
+private:
+    std::shared_ptr<const std::vector<TokenId>> shown_;
+    text::Detokenizer detokenizer_;
+    text::StopMatcher stops_;
+    uint32_t tokens_ = 0;
+    uint32_t min_tokens_;
+    std::shared_ptr<engine::Constraint> inner_;
+};
+
+} // namespace etna::generate

@@ -1,0 +1,202 @@
+#include "core/grammar/description.hpp"
+
+#include "core/grammar/gbnf.hpp"
+#include "core/grammar/json_text.hpp"
+#include "core/grammar/lark.hpp"
+#include "core/grammar/regex.hpp"
+#include "core/grammar/until.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace etna::grammar {
+namespace {
+
+/// White space between reasoning and what comes after it.
+constexpr uint32_t space_after_reasoning_max = 8;
+constexpr std::string_view blanks = " \n\r\t";
+
+ByteSet bytes_of(std::string_view text) {
+    ByteSet set;
+    for (const char byte : text)
+        set.add(static_cast<uint8_t>(byte));
+    return set;
+}
+
+/// Makes one description. Each function but the first leaves rules unsealed.
+class Writer {
+public:
+    Writer(Language& language, const Vocabulary& vocabulary)
+        : language_(&language), vocabulary_(&vocabulary) {}
+
+    Result<Expression> write(const Description& description) {
+        auto made = text_of(description);
+        if (!made && !description.place.empty())
+            return made.error().while_doing(description.place);
+        ETNA_TRY(Expression text, std::move(made));
+        if (description.reasoning) {
+            ETNA_TRY(text, behind_reasoning(description, text));
+        }
+        if (description.may_begin_with_blank)
+            text = language_->either(text, language_->sequence(language_->literal(" "), text));
+        return text;
+    }
+
+private:
+    Result<Expression> text_of(const Description& description) {
+        switch (description.notation) {
+        case Notation::json_schema:
+            return schema(description);
+        case Notation::gbnf:
+            return looks_like_lark(description.text) ? lark(*language_, description.text)
+                                                     : gbnf(*language_, description.text);
+        case Notation::regex: {
+            const Alphabet alphabet = [&](const CodePoints& set) { return utf8(*language_, set); };
+            ETNA_TRY(const Expression texts, regex(*language_, description.text, alphabet, Place::whole));
+            return language_->seal(texts);
+        }
+        case Notation::choices:
+            return language_->seal(any_of(description.choices));
+        case Notation::literal:
+            return marked(description.text);
+        case Notation::free_text:
+            return free_text(description);
+        case Notation::space:
+            return json_space(*language_, JsonSpacing::bounded);
+        case Notation::sequence:
+        case Notation::either:
+        case Notation::repeated:
+            return composed(description);
+        }
+        return Error{ErrorKind::internal, "an unknown notation"};
+    }
+
+    /// A schema that comes several times is compiled once.
+    Result<Expression> schema(const Description& description) {
+        for (const auto& [known, texts] : schemas_) {
+            if (*known == description)
+                return texts;
+        }
+        ETNA_TRY(const Expression texts,
+                 json_schema(*language_, description.text,
+                             {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
+                              .is_lenient = description.is_lenient,
+                              .root = description.root,
+                              .writing = description.writing,
+                              .mark = [this](std::string_view text) { return marked(text); }}));
+        schemas_.emplace_back(&description, texts);
+        return texts;
+    }
+
+    Expression any_of(const std::vector<std::string>& texts) {
+        std::vector<Expression> all;
+        all.reserve(texts.size());
+        for (const std::string& text : texts)
+            all.push_back(language_->literal(text));
+        return language_->either(all);
+    }
+
+    Result<Expression> composed(const Description& description) {
+        std::vector<Expression> parts;
+        for (const Description& part : description.parts) {
+            ETNA_TRY(const Expression one, write(part));
+            parts.push_back(one);
+        }
+        if (description.notation == Notation::either)
+            return language_->either(parts);
+        const Expression all = language_->sequence(parts);
+        return description.notation == Notation::sequence
+                   ? all
+                   : language_->repeat(all, description.least, description.most);
+    }
+
+    Result<Expression> free_text(const Description& description) {
+        ETNA_TRY(Automaton texts, without(description.choices));
+        if (!description.not_first.empty()) {
+            const ByteSet space = bytes_of(blanks);
+            ByteSet others = bytes_of(description.not_first);
+            others |= space;
+            others |= ByteSet::one(control_byte);
+            const Expression begun = language_->sequence(
+                language_->repeat(language_->bytes(space), 0),
+                language_->optional(language_->sequence(
+                    language_->bytes(others.complement()),
+                    language_->repeat(language_->bytes(ByteSet::one(control_byte).complement()), 0))));
+            ETNA_TRY(const Automaton allowed, language_->automaton(begun));
+            ETNA_TRY(texts, intersection(texts, allowed));
+        }
+        return language_->accepted(texts);
+    }
+
+    /// A text with the names of control tokens, each as itself or as its token.
+    Expression marked(std::string_view text) {
+        std::vector<Expression> all;
+        while (!text.empty()) {
+            std::size_t size = text.size();
+            while (size > 1 && !vocabulary_->control_token(text.substr(0, size)))
+                --size;
+            const auto token = vocabulary_->control_token(text.substr(0, size));
+            const Expression as_text = language_->literal(text.substr(0, size));
+            all.push_back(token ? language_->either(as_text, language_->literal(control_text(*token)))
+                                : as_text);
+            text.remove_prefix(size);
+        }
+        return language_->sequence(all);
+    }
+
+    /// The mark as a text or as a control token, behind anything without it.
+    Result<Expression> reasoning_until(const Reasoning& reasoning) {
+        ETNA_TRY(const Automaton thoughts, without(all_marks(reasoning)));
+        Expression as_text = until(*language_, reasoning.close);
+        if (!reasoning.without.empty()) {
+            ETNA_TRY(const Automaton others, without(reasoning.without));
+            ETNA_TRY(const Automaton closed, language_->automaton(as_text));
+            ETNA_TRY(const Automaton both, intersection(closed, others));
+            as_text = language_->accepted(both);
+        }
+        const auto token = vocabulary_->control_token(reasoning.close);
+        if (!token)
+            return as_text;
+        return language_->either(as_text, language_->sequence(language_->accepted(thoughts),
+                                                              language_->literal(control_text(*token))));
+    }
+
+    /// What is described, behind reasoning if there is any.
+    Result<Expression> behind_reasoning(const Description& description, Expression text) {
+        const Reasoning& reasoning = *description.reasoning;
+        const Expression space =
+            language_->repeat(language_->bytes(bytes_of(blanks)), 0, space_after_reasoning_max);
+        ETNA_TRY(const Expression closed, reasoning_until(reasoning));
+        Expression thoughts = language_->sequence(std::array{closed, space, text});
+        for (const Description& end : description.ends_reasoning) {
+            ETNA_TRY(const Expression behind, write(end));
+            ETNA_TRY(const Automaton open, without(all_marks(reasoning)));
+            thoughts = language_->either(thoughts, language_->sequence(language_->accepted(open), behind));
+        }
+        if (reasoning.is_open)
+            return thoughts;
+        return language_->either(text,
+                                 language_->sequence(std::array{space, marked(reasoning.open), thoughts}));
+    }
+
+    static std::vector<std::string> all_marks(const Reasoning& reasoning) {
+        std::vector<std::string> marks = reasoning.without;
+        marks.push_back(reasoning.close);
+        return marks;
+    }
+
+    Language* language_;
+    const Vocabulary* vocabulary_;
+    std::vector<std::pair<const Description*, Expression>> schemas_; ///< that were written
+};
+
+} // namespace
+
+Result<Expression> texts_of(Language& language, const Description& description,
+                            const Vocabulary& vocabulary) {
+    ETNA_TRY(const Expression all, Writer(language, vocabulary).write(description));
+    return language.seal(all);
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+// Private to the room.
+namespace etna::grammar {
+
+/// A terminal of Lark's grammars/common.lark as a regular expression; empty where there is none.
+std::optional<std::string_view> lark_common_terminal(std::string_view name);
+
+} // namespace etna::grammar

@@ -1,0 +1,96 @@
+#include "server/openai/message_fields.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::server::openai {
+namespace {
+
+/// The member of a part that has its text, by its type; empty for what is no text. A refusal is what an
+/// assistant said instead of an answer.
+std::string_view text_member(const Json& part, bool is_assistants) {
+    if (!part.is_object())
+        return {};
+    const Json type = part.value("type", Json("text"));
+    if (type == "text" || type == "input_text" || type == "output_text")
+        return "text";
+    return type == "refusal" && is_assistants ? "refusal" : std::string_view();
+}
+
+void check_part(Fields& message, std::size_t index, const Json& part, bool is_assistants) {
+    const std::string name = fmt::format("content[{}]", index);
+    const std::string_view member = text_member(part, is_assistants);
+    if (member.empty()) {
+        const std::string type = part.is_object() ? text_of(part["type"]) : "none";
+        return message.refuse(
+            name, fmt::format("is no part of text (its type is {}), and this model reads text only", type));
+    }
+    const auto text = part.find(std::string(member));
+    if (text == part.end() || !text->is_string())
+        message.refuse(name, fmt::format("must have a string `{}`; this model reads text only", member));
+}
+
+void check_content(Fields& message, bool is_assistants) {
+    const Json* const content = message.any("content");
+    if (content == nullptr || content->is_string())
+        return;
+    if (!content->is_array())
+        return message.refuse("content", "must be a string or a list of parts", "invalid_type");
+    for (std::size_t i = 0; i < content->size() && !message.problem(); ++i)
+        check_part(message, i, (*content)[i], is_assistants);
+}
+
+bool is_function(const Json& function) {
+    return function.is_object() && function.contains("name") && function["name"].is_string();
+}
+
+/// Calls that an assistant has made: `tool_calls`, and OpenAI's older `function_call`.
+void check_calls(Fields& message) {
+    const Json* const calls = message.list("tool_calls");
+    for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
+        const Json& call = (*calls)[i];
+        if (!call.is_object() || !call.contains("function") || !is_function(call["function"]))
+            return message.refuse(
+                fmt::format("tool_calls[{}]", i),
+                R"(must be {"id": ..., "type": "function", "function": {"name": ..., "arguments": ...}})");
+    }
+    const Json* const older = message.object("function_call");
+    if (older != nullptr && !is_function(*older))
+        message.refuse("function_call", R"(must be {"name": ..., "arguments": ...})");
+}
+
+} // namespace
+
+void check_messages(Fields& fields, const Json& messages) {
+    if (messages.empty())
+        fields.refuse("messages", "is empty");
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const std::string path = fmt::format("messages[{}]", i);
+        if (!messages[i].is_object())
+            return fields.refuse(path, "must be an object", "invalid_type");
+        Fields message(messages[i], path);
+        message.require("role");
+        // `function` is what OpenAI's API called `tool` before.
+        message.choice("role", {"system", "developer", "user", "assistant", "tool", "function"});
+        check_content(message, messages[i].value("role", Json()) == "assistant");
+        check_calls(message);
+        if (message.problem())
+            return fields.adopt(*message.problem());
+    }
+}
+
+std::string text_of_content(const Json& message) {
+    const auto content = message.find("content");
+    if (content == message.end() || content->is_null())
+        return {};
+    if (content->is_string())
+        return content->get<std::string>();
+    std::string text;
+    for (const Json& part : *content)
+        text += part[std::string(text_member(part, /*is_assistants=*/true))].get<std::string>();
+    return text;
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,72 @@
+// The best of several answers, and drafts, on the command line, on the fake executor.
+
+#include "cli/run_options.hpp"
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+Result<cli::RunOptions> read(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "stories");
+    const cli::Command& run = *cli::find_command("run");
+    return cli::validate_run(run, cli::parse(run, arguments).value());
+}
+
+std::string error_of(const std::vector<std::string>& arguments) {
+    const auto result = read(arguments);
+    return result ? "(accepted)" : result.error().message;
+}
+
+} // namespace
+
+TEST_CASE("options of a beam search go where they belong, and make room for it") {
+    const auto options = read({"--beams", "6", "--beam-groups", "3", "--diversity-penalty", "0.5",
+                               "--length-penalty", "-1", "--early-stopping", "never"});
+    REQUIRE(options.has_value());
+    REQUIRE(options->generation.search.beams.has_value());
+    const engine::Beams& beams = *options->generation.search.beams;
+    CHECK((beams.width == 6 && beams.groups == 3));
+    CHECK((beams.diversity_penalty == 0.5F && beams.length_penalty == -1));
+    CHECK(beams.early_stopping == engine::EarlyStopping::never);
+    CHECK(options->model.executor.sequences_max == 6);
+    CHECK(read({"--best-of", "4"})->model.executor.sequences_max == 4);
+    CHECK(read({"--temp", "0"})->model.executor.sequences_max == 1);
+}
+
+TEST_CASE("options that contradict each other, or say nothing alone, are refused") {
+    CHECK(error_of({"--beams", "2", "--best-of", "2"}).find("--beams") != std::string::npos);
+    CHECK(error_of({"--length-penalty", "2"}).find("beam search") != std::string::npos);
+    CHECK(error_of({"--beams", "4", "--beam-groups", "3"}).find("groups") != std::string::npos);
+    CHECK(error_of({"--max-ngram-size", "2"}).find("--prompt-lookup") != std::string::npos);
+    CHECK(error_of({"--num-assistant-tokens", "2", "--assistant-confidence-threshold", "0.5"})
+              .find("exclude") != std::string::npos);
+}
+
+TEST_CASE("run gives the best hypothesis of a search") {
+    Harness harness;
+    const Outcome outcome = harness.run({"run", "stories", "Once", "--beams", "3"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == harness.run({"run", "stories", "Once", "--temp", "0"}).output);
+}
+
+TEST_CASE("run tells how many drafts came right, and says the same with them") {
+    Harness harness;
+    harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";
+    const Outcome plain = harness.run({"run", "stories", "Once", "--json"});
+    const auto drafted =
+        harness.run({"run", "stories", "Once", "--json", "--draft", "stories", "--prompt-lookup"});
+    REQUIRE(drafted.code == 0);
+    const auto told = nlohmann::json::parse(drafted.output);
+    CHECK(told["text"] == nlohmann::json::parse(plain.output)["text"]);
+    CHECK(told["usage"]["completion_tokens_details"]["accepted_prediction_tokens"] > 5);
+    const Outcome verbose = harness.run({"run", "stories", "Once", "-v", "--prompt-lookup"});
+    CHECK(verbose.error.find("accepted") != std::string::npos);
+    const Outcome missing = harness.run({"run", "stories", "Once", "--draft", "nowhere.gguf"});
+    CHECK(missing.code != 0);
+    CHECK(missing.error.find("nowhere.gguf") != std::string::npos);
+}

@@ -1,0 +1,397 @@
+// Answers that are kept to calls: for every family, what its grammar allows is what its parser reads, with
+// names that were offered and arguments that fit.
+
+#include "core/generate/call_grammar.hpp"
+#include "core/grammar/grammars.hpp"
+#include "core/grammar/until.hpp"
+#include "tests/chat/output_feeding.hpp"
+#include "tests/generate/schema_check.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::generate;
+using chat::output::Ending;
+using chat::output::Start;
+using chat::output::Syntax;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr std::string_view tools = R"([
+  {"type": "function", "function": {"name": "get_weather", "strict": true, "parameters": {"type": "object",
+    "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7},
+                   "unit": {"enum": ["celsius", "fahrenheit"]}},
+    "required": ["city", "unit"], "additionalProperties": false}}},
+  {"type": "function", "function": {"name": "search-docs_2", "strict": true, "parameters": {"type": "object",
+    "properties": {"query": {"type": "string", "minLength": 1, "maxLength": 8}, "ok": {"type": "boolean"},
+                   "filters": {"type": "object", "properties": {
+                       "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+                       "age": {"type": ["integer", "null"]}}, "required": ["age"]},
+                   "n": {"type": "number", "minimum": 0, "maximum": 100},
+                   "code": {"type": "string", "pattern": "^[A-Z]{2}[0-9]$"}},
+    "required": ["query", "ok"]}}},
+  {"type": "function", "function": {"name": "mixed", "strict": true, "parameters": {"type": "object",
+    "properties": {"any": {"anyOf": [{"type": "string", "minLength": 2}, {"type": "integer", "maximum": 9}]},
+                   "one": {"$ref": "#/$defs/one"}, "digit": {"enum": ["1", "2", 3, true, "x"]},
+                   "free": {}, "nothing": {"type": ["null", "string"]}},
+    "required": ["any", "digit"], "additionalProperties": {"type": "boolean"},
+    "$defs": {"one": {"type": "string", "maxLength": 5}}}}},
+  {"type": "function", "function": {"name": "now", "strict": true}}
+])";
+
+const std::map<std::string, Json>& schemas() {
+    static const std::map<std::string, Json> all = [] {
+        std::map<std::string, Json> table;
+        for (const Json& tool : Json::parse(tools))
+            table[tool["function"]["name"]] = tool["function"].value("parameters", Json::object());
+        return table;
+    }();
+    return all;
+}
+
+/// Whether marks of the protocol are tokens of their own.
+enum class Marks { spelled, tokens };
+
+/// Every byte, and the marks of a family if they are tokens.
+struct Tokens {
+    std::vector<std::string> texts; ///< what the parser sees
+    std::vector<std::string> bytes; ///< what the grammar sees
+    std::map<std::string, TokenId, std::less<>> control;
+
+    Tokens(const Syntax& syntax, Marks marks) {
+        for (int byte = 0; byte < 256; ++byte) {
+            texts.emplace_back(1, static_cast<char>(byte));
+            bytes.push_back(byte == grammar::control_byte ? "" : texts.back());
+        }
+        for (const char* const word : {"\": ", "ab", "\"}", "{\"", "</", "celsius", "\n", ", "}) {
+            texts.emplace_back(word);
+            bytes.emplace_back(word);
+        }
+        for (const auto mark : syntax.markers(chat::output::Calls::expected)) {
+            if (marks == Marks::spelled || mark.size() < 5 || control.contains(mark))
+                continue;
+            const auto token = static_cast<TokenId>(texts.size());
+            control.emplace(mark, token);
+            texts.emplace_back(mark);
+            bytes.push_back(grammar::control_text(token));
+        }
+    }
+};
+
+struct Walked {
+    std::string text;
+    bool is_whole = false;
+};
+
+/// Allowed tokens at random, often those that end something, until the text may end.
+Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens& tokens, uint32_t seed) {
+    constexpr int tokens_max = 700;
+    constexpr std::string_view likely = "\"}])<>/|,:\n";
+    std::mt19937 random(seed);
+    grammar::Walk walk(grammar);
+    Walked walked;
+    for (int i = 0; i < tokens_max; ++i) {
+        if (walk.may_end() && (walk.is_over().value() || random() % 4 == 0)) {
+            walked.is_whole = true;
+            return walked;
+        }
+        std::vector<TokenId> allowed;
+        std::vector<TokenId> preferred;
+        const grammar::TokenMask& mask = *walk.mask().value();
+        for (TokenId token = 0; token < tokens.texts.size(); ++token) {
+            if (!mask.allows(token))
+                continue;
+            allowed.push_back(token);
+            if (token >= 256 || likely.find(tokens.texts[token]) != std::string_view::npos)
+                preferred.push_back(token);
+        }
+        if (allowed.empty())
+            FAIL("lost after " << walked.text);
+        const auto& from = !preferred.empty() && random() % 2 == 0 ? preferred : allowed;
+        const TokenId token = from[random() % from.size()];
+        walked.text += tokens.texts[token];
+        walk.accept(token);
+    }
+    return walked;
+}
+
+Start start_of(const Syntax& syntax) {
+    return syntax.messages.open.empty() ? Start::content : Start::header;
+}
+
+std::shared_ptr<const grammar::Grammar> grammar_of(const AnswerForm& form, grammar::Grammars& grammars) {
+    const auto description = describe_answer(form);
+    REQUIRE(description.has_value());
+    REQUIRE(description->has_value());
+    auto made = grammars.make(**description);
+    INFO((made ? "" : made.error().message));
+    REQUIRE(made.has_value());
+    return *made;
+}
+
+void check_calls(const std::vector<chat::output::Call>& calls) {
+    for (const chat::output::Call& call : calls) {
+        CAPTURE(call.name, call.arguments);
+        const auto schema = schemas().find(call.name);
+        REQUIRE(schema != schemas().end());
+        const Json arguments = Json::parse(call.arguments, nullptr, false);
+        REQUIRE(arguments.is_object());
+        REQUIRE(test::misfit(schema->second, arguments, schema->second).empty());
+    }
+}
+
+test::Fed read(const Syntax& syntax, const Walked& walked) {
+    return test::feed(syntax, {.start = start_of(syntax), .tools = tools}, walked.text, {},
+                      walked.is_whole ? Ending::complete : Ending::cut_off);
+}
+
+/// Whether the whole text is allowed, byte by byte.
+bool fits(const std::shared_ptr<const grammar::Grammar>& grammar, std::string_view text) {
+    grammar::Walk walk(grammar);
+    for (const char c : text) {
+        const auto token = static_cast<TokenId>(static_cast<unsigned char>(c));
+        if (!walk.mask().value()->allows(token))
+            return false;
+        walk.accept(token);
+    }
+    return walk.may_end();
+}
+
+std::string replaced(std::string text, std::string_view old, std::string_view by) {
+    for (std::size_t at = text.find(old); at != std::string::npos; at = text.find(old, at + by.size()))
+        text.replace(at, old.size(), by);
+    return text;
+}
+
+std::string trimmed(std::string_view mark) {
+    const std::size_t first = mark.find_first_not_of('\n');
+    return std::string(mark.substr(first, mark.find_last_not_of('\n') + 1 - first));
+}
+
+/// By the marks that stand in the text.
+std::optional<grammar::Reasoning> reasoning_in(const Syntax& syntax, std::string_view text, bool is_open) {
+    for (const auto& marks : syntax.reasoning) {
+        const grammar::Reasoning one = {
+            .open = trimmed(marks.open), .close = trimmed(marks.close), .is_open = is_open};
+        if (is_open || text.find(one.open) != std::string_view::npos)
+            return one;
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+TEST_CASE("demanded calls are read as calls of offered functions with arguments that fit, in every family") {
+    constexpr uint32_t rounds = 6;
+    int whole = 0;
+    int cut = 0;
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        for (const Marks marks : {Marks::spelled, Marks::tokens}) {
+            const Tokens tokens_of(syntax, marks);
+            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            for (const std::string_view name : {"", "mixed", "search-docs_2", "get_weather", "now"}) {
+                for (uint32_t round = 0; round < rounds; ++round) {
+                    const auto grammar = grammar_of({.syntax = syntax,
+                                                     .tools = tools,
+                                                     .demanded = name,
+                                                     .are_parallel = round % 2 == 0,
+                                                     .start = start_of(syntax)},
+                                                    grammars);
+                    const Walked walked = walk(grammar, tokens_of, round * 7919 + 1);
+                    const test::Fed fed = read(syntax, walked);
+                    CAPTURE(syntax.name, name, walked.text, walked.is_whole, test::to_string(fed.events));
+                    check_calls(fed.output.calls);
+                    ++(walked.is_whole ? whole : cut);
+                    if (!walked.is_whole)
+                        continue;
+                    REQUIRE(fed.output.broken.empty());
+                    REQUIRE(fed.output.content.empty());
+                    REQUIRE_FALSE(fed.output.calls.empty());
+                    REQUIRE((round % 2 == 0 || fed.output.calls.size() == 1));
+                    for (const auto& call : fed.output.calls)
+                        REQUIRE((name.empty() || call.name == name));
+                    if (name == "get_weather") {
+                        REQUIRE(fits(grammar, walked.text));
+                        REQUIRE_FALSE(fits(grammar, replaced(walked.text, "get_weather", "get_wether")));
+                        REQUIRE_FALSE(fits(grammar, replaced(walked.text, "unit", "units")));
+                        const std::string in_kelvin =
+                            replaced(replaced(walked.text, "celsius", "kelvin"), "fahrenheit", "kelvin");
+                        REQUIRE_FALSE(fits(grammar, in_kelvin));
+                    }
+                }
+            }
+        }
+    }
+    std::cout << "calls: " << whole << " whole answers read, " << cut << " cut off\n";
+    CHECK(whole > cut);
+}
+
+TEST_CASE("content may come, or calls that fit, where functions are strict, in every family") {
+    int with_calls = 0;
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        for (const Marks marks : {Marks::spelled, Marks::tokens}) {
+            const Tokens tokens_of(syntax, marks);
+            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            const auto grammar =
+                grammar_of({.syntax = syntax, .tools = tools, .start = start_of(syntax)}, grammars);
+            for (uint32_t round = 0; round < 30; ++round) {
+                const Walked walked = walk(grammar, tokens_of, round * 104729 + 5);
+                const test::Fed fed = read(syntax, walked);
+                CAPTURE(syntax.name, walked.text, walked.is_whole, test::to_string(fed.events));
+                check_calls(fed.output.calls);
+                REQUIRE((!walked.is_whole || fed.output.broken.empty()));
+                with_calls += fed.output.calls.empty() ? 0 : 1;
+            }
+        }
+    }
+    CHECK(with_calls > 100);
+}
+
+TEST_CASE("an answer is content that fits or calls that fit, in every family") {
+    const Json schema = Json::parse(R"({"type": "object", "properties": {"s": {"type": "string"},
+        "b": {"enum": ["<tool_call>", "x"]}}, "required": ["s", "b"], "additionalProperties": false})");
+    int with_calls = 0;
+    int with_content = 0;
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        const Tokens tokens_of(syntax, Marks::tokens);
+        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        const auto grammar = grammar_of({.syntax = syntax,
+                                         .tools = tools,
+                                         .content = grammar::Description{.text = schema.dump()},
+                                         .start = start_of(syntax)},
+                                        grammars);
+        for (uint32_t round = 0; round < 30; ++round) {
+            const Walked walked = walk(grammar, tokens_of, round * 15485863 + 11);
+            const test::Fed fed = read(syntax, walked);
+            CAPTURE(syntax.name, walked.text, test::to_string(fed.events));
+            check_calls(fed.output.calls);
+            if (!walked.is_whole)
+                continue;
+            REQUIRE(fed.output.broken.empty());
+            REQUIRE((fed.output.calls.empty() != fed.output.content.empty()));
+            if (fed.output.calls.empty())
+                REQUIRE(test::misfit(schema, Json::parse(fed.output.content), schema).empty());
+            ++(fed.output.calls.empty() ? with_content : with_calls);
+        }
+    }
+    CHECK(with_calls > 50);
+    CHECK(with_content > 50);
+}
+
+TEST_CASE("reasoning that has begun comes before calls, and some calls end it") {
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        if (syntax.reasoning.empty())
+            continue;
+        const Tokens tokens_of(syntax, Marks::tokens);
+        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        auto description = describe_answer({.syntax = syntax, .tools = tools, .demanded = ""});
+        REQUIRE(description.has_value());
+        (*description)->reasoning = reasoning_in(syntax, {}, /*is_open=*/true);
+        for (const auto& section : syntax.sections) {
+            for (const auto open : section.open) {
+                if (syntax.call_ends_reasoning)
+                    (*description)->reasoning->without.push_back(trimmed(open));
+            }
+        }
+        const auto grammar = grammars.make(**description).value();
+        int with_calls = 0;
+        for (uint32_t round = 0; round < 12; ++round) {
+            const Walked walked = walk(grammar, tokens_of, round * 31 + 3);
+            const test::Fed fed = test::feed(syntax, {.start = Start::reasoning, .tools = tools}, walked.text,
+                                             {}, walked.is_whole ? Ending::complete : Ending::cut_off);
+            CAPTURE(syntax.name, walked.text, test::to_string(fed.events));
+            check_calls(fed.output.calls);
+            if (!walked.is_whole)
+                continue;
+            ++with_calls;
+            REQUIRE(fed.output.broken.empty());
+            REQUIRE_FALSE(fed.output.calls.empty());
+        }
+        CAPTURE(syntax.name);
+        CHECK(with_calls > 0);
+    }
+}
+
+TEST_CASE("calls as the families write them are allowed") {
+    const std::filesystem::path folder = std::filesystem::path(ETNA_TEST_DATA) / "outputs";
+    const auto read_file = [](const std::filesystem::path& path) {
+        std::ifstream file(path, std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    Json offered = Json::parse(read_file(folder / "tools.json"));
+    for (Json& tool : offered)
+        tool["function"]["strict"] = true;
+    const std::string strict_tools = offered.dump();
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        const Tokens tokens_of(syntax, Marks::spelled);
+        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        const Json cases = Json::parse(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
+        int allowed = 0;
+        for (const Json& one : cases) {
+            if (!one.contains("calls") || one.contains("broken"))
+                continue;
+            const std::string output = one["output"];
+            auto description = describe_answer(
+                {.syntax = syntax,
+                 .tools = strict_tools,
+                 .start = one.value("start", "") == "header" ? Start::header : Start::content});
+            REQUIRE(description.has_value());
+            if (one.contains("reasoning") && syntax.messages.open.empty())
+                (*description)->reasoning =
+                    reasoning_in(syntax, output, one.value("start", "") == "reasoning");
+            const auto grammar = grammars.make(**description).value();
+            const bool is_allowed = fits(grammar, output);
+            allowed += is_allowed ? 1 : 0;
+        }
+        CAPTURE(syntax.name);
+        CHECK(allowed > 0);
+    }
+}
+
+TEST_CASE("marks that end the answer are no part of it") {
+    const Syntax& harmony = *chat::output::find_syntax("harmony");
+    const Tokens tokens_of(harmony, Marks::spelled);
+    grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+    const AnswerForm form = {
+        .syntax = harmony,
+        .tools = tools,
+        .demanded = "now",
+        .is_end = [](std::string_view name) { return name == "<|call|>" || name == "<|return|>"; },
+        .start = Start::header};
+    const auto grammar = grammar_of(form, grammars);
+    const std::string call = "<|channel|>commentary to=functions.now <|constrain|>json<|message|>{}";
+    CHECK(fits(grammar, call));
+    CHECK(fits(grammar, "<|channel|>analysis<|message|>So.<|end|><|start|>assistant" + call));
+    CHECK_FALSE(fits(grammar, call + "<|call|>"));
+    CHECK_FALSE(fits(grammar, "<|channel|>final<|message|>No."));
+}
+
+TEST_CASE("what is free stays free, and what cannot be written is refused") {
+    const Syntax& hermes = *chat::output::find_syntax("hermes");
+    const auto free = describe_answer(
+        {.syntax = hermes, .tools = R"([{"name": "f", "parameters": {"uniqueItems": true}}])"});
+    REQUIRE(free.has_value());
+    CHECK_FALSE(free->has_value());
+    for (const char* const name : {"two words", "a<b", ""}) {
+        const std::string named = Json::array({{{"name", name}}}).dump();
+        CAPTURE(named);
+        const auto refused = describe_answer({.syntax = hermes, .tools = named, .demanded = ""});
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().kind == ErrorKind::unsupported);
+    }
+    const Syntax& kimi = *chat::output::find_syntax("kimi_k2"); // it writes a colon behind the name
+    CHECK_FALSE(
+        describe_answer({.syntax = kimi, .tools = R"([{"name": "a:b"}])", .demanded = ""}).has_value());
+}

@@ -1,0 +1,95 @@
+// Who decides how tokens are drafted, and what an answer tells of it.
+
+#include "core/generate/speculation.hpp"
+#include "core/store/embedded.hpp"
+#include "core/store/resolve.hpp"
+#include "tests/generate/answers.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+
+using namespace etna;
+using namespace etna::generate;
+
+namespace {
+
+constexpr const char* story = "there was a dog. The dog was big.";
+
+Finished finish(const Model& model, const SpeculationWishes& wishes, const std::string& prediction = {}) {
+    Request request = test::raw("Once");
+    request.sampling.temperature = 0.0F;
+    request.speculation = wishes;
+    request.prediction = prediction;
+    test::Events events;
+    REQUIRE(generate::generate(model, request, events.sink()).has_value());
+    CHECK(events.text() == " " + std::string(story));
+    return events.finished.at(0);
+}
+
+text::Tokenizer tokenizer_of(const std::string& name) {
+    const auto source = store::resolve(name, "/nonexistent");
+    REQUIRE(source.has_value());
+    const auto file =
+        source->path.empty() ? gguf::File::parse(source->bytes, name) : gguf::File::open(source->path);
+    REQUIRE(file.has_value());
+    auto tokenizer = text::Tokenizer::create(*file);
+    REQUIRE(tokenizer.has_value());
+    return std::move(tokenizer).value();
+}
+
+} // namespace
+
+TEST_CASE("a draft model is used unless a request wants no drafts") {
+    const Model model = test::model_that_says_with_draft(story, story);
+    const Finished drafted = finish(model, {});
+    CHECK(drafted.accepted_drafts > 4);
+    CHECK(drafted.rejected_drafts <= 5); // behind the end
+    const Finished plain = finish(model, {.tokens_max = 0});
+    CHECK(plain.accepted_drafts + plain.rejected_drafts == 0);
+    CHECK(finish(model, {.confidence_min = 0.5F}).accepted_drafts > 4);
+}
+
+TEST_CASE("a draft model that says something else changes no answer") {
+    const Model model = test::model_that_says_with_draft(story, "nothing of the kind");
+    CHECK(finish(model, {}).rejected_drafts > 0);
+}
+
+TEST_CASE("an answer that was predicted takes fewer steps, and another one is not changed") {
+    const Model model = test::model_that_says(story);
+    CHECK(finish(model, {}, " " + std::string(story)).accepted_drafts > 4);
+    CHECK(finish(model, {}, "a long text of quite another kind").accepted_drafts == 0);
+    CHECK(finish(model, {}).accepted_drafts == 0);
+}
+
+TEST_CASE("what a request says comes before the file, and that before the options") {
+    const SpeculationWishes option = {.tokens_max = 7, .ngram_max = 2};
+    store::GenerationConfig config;
+    CHECK(over(recommended_speculation(config), option).tokens_max == 7U);
+    config.assistant_confidence_threshold = 0.25;
+    const SpeculationWishes advised = over(recommended_speculation(config), option);
+    CHECK_FALSE(advised.tokens_max.has_value());
+    CHECK(advised.confidence_min == 0.25F);
+    CHECK(advised.ngram_max == 2U);
+    const SpeculationWishes wished = over({.tokens_max = 3}, advised);
+    CHECK(wished.tokens_max == 3U);
+    CHECK_FALSE(wished.confidence_min.has_value());
+    config.num_assistant_tokens = 1e9;
+    CHECK_FALSE(recommended_speculation(config).tokens_max.has_value());
+}
+
+TEST_CASE("the engine is asked for drafts only where something can make them") {
+    CHECK_FALSE(speculation({}, false, {}).has_value());
+    CHECK_FALSE(speculation({.tokens_max = 0}, true, {1}).has_value());
+    CHECK(speculation({}, true, {})->tokens_max == usual_draft_tokens);
+    CHECK(speculation({.confidence_min = 0.5F}, true, {})->tokens_max == confident_draft_tokens);
+    CHECK(speculation({.ngram_max = 2}, false, {})->lookup_ngram_max == 2);
+    CHECK(speculation({}, false, {1})->prediction.size() == 1);
+}
+
+TEST_CASE("only a model of the same vocabulary drafts") {
+    const text::Tokenizer demo = tokenizer_of("demo");
+    CHECK(check_same_vocabulary(demo, tokenizer_of("demo-draft")).has_value());
+    const Status other = check_same_vocabulary(demo, tokenizer_of(ETNA_TEST_DATA "/models/stories260K.gguf"));
+    REQUIRE_FALSE(other.has_value());
+    CHECK(other.error().message.find("another vocabulary") != std::string::npos);
+}
