@@ -137,7 +137,11 @@ Result<std::optional<grammar::Description>> described(const Model& model, const 
                          .has_body = has_begun_body(syntax, prompt.text)}));
     if (!description || !syntax.messages.open.empty())
         return description;
-    description->reasoning = reasoning_before(request, prompt);
+    // A call that has to come begins the answer, unless the model thinks already, or was asked to.
+    const bool may_think = !demanded || conversation->thinking == chat::Thinking::on ||
+                           chat::output::start_after(syntax, prompt.text) == chat::output::Start::reasoning;
+    if (may_think)
+        description->reasoning = reasoning_before(request, prompt);
     if (description->reasoning && syntax.call_ends_reasoning && !prompt.tools.empty()) {
         for (const chat::output::Section& section : syntax.sections) {
             for (const std::string_view open : section.open)
