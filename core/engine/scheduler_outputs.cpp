@@ -8,6 +8,7 @@
 
 // What the outputs of a batch do to the sequences, and how these end.
 namespace etna::engine {
+
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
     if (steps_.empty() || steps_.front().size() != outputs.rows.size()) {
         return Error{ErrorKind::internal,
@@ -25,8 +26,10 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
             continue; // surplus: the request ended in between
         Sequence& sequence = found->second;
         Status status;
+        const bool is_right = came_right(sequence, wanted);
         // What comes behind a draft may be known already, where a constraint has forced it.
-        if (came_right(sequence, wanted) && (!wanted.draft || wanted.index + 1 == sequence.length()))
+        const bool is_news = !wanted.draft || wanted.index + 1 == sequence.length();
+        if (is_right && is_news)
             status = take_output(sequence, wanted, outputs.rows[i], updates, now);
         settle_drafts(step, i);
         if (status)

@@ -3,6 +3,7 @@
 #include "core/grammar/lark.hpp"
 #include "tests/support/catch.hpp"
 
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,6 +121,34 @@ TEST_CASE("errors name their place and what is wrong") {
         INFO(grammar);
         CHECK(error_of(grammar).kind == ErrorKind::unsupported);
     }
+}
+
+TEST_CASE("grammars with random mistakes are read, or refused with a reason") {
+    constexpr std::string_view right =
+        "start: a? \"x\"i~1..3 | /[^a]b+/ (B a)* -> c\na: [B] \"a\"..\"f\"\n"
+        "B.2: \"\\u00e4\" | _C\n_C: \"c\"\n%import common (WS -> D, INT)\n%ignore D";
+    constexpr std::string_view letters = "aB_:|()[]\"/\\.~*+?%!->,{}# \n0\xC3\xFF";
+    std::mt19937 random(3);
+    int refused = 0;
+    for (int i = 0; i < 2000; ++i) {
+        std::string text(right);
+        for (uint32_t edits = 1 + random() % 4; edits > 0; --edits) {
+            const std::size_t place = random() % text.size();
+            if (random() % 3 == 0)
+                text.erase(place, 1 + random() % 4);
+            else
+                text[place] = letters[random() % letters.size()];
+        }
+        Language language;
+        const auto start = lark(language, text);
+        if (!start) {
+            ++refused;
+            INFO(text);
+            CHECK_FALSE(start.error().message.empty());
+        }
+    }
+    CHECK(refused > 1000);
+    CHECK(refused < 2000);
 }
 
 TEST_CASE("a grammar is told by its rules' sign") {
