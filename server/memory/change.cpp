@@ -1,0 +1,40 @@
+#include "server/memory/change.hpp"
+
+#include "server/memory/turns.hpp"
+
+#include <utility>
+
+namespace etna::server::memory {
+
+Result<Change> Change::begin(Store::Content& content) {
+    Reading reading(content);
+    ETNA_TRY(Transaction transaction, Transaction::begin(reading.database()));
+    Change change(std::move(reading), std::move(transaction));
+    for (const int64_t node : change.unpinned_)
+        ETNA_CHECK(release_turns(change.database(), change.pins(), node));
+    ETNA_CHECK(remove_expired(change));
+    return change;
+}
+
+Change::~Change() {
+    if (!unpinned_.empty())
+        pins().put_back(unpinned_);
+}
+
+Status Change::commit(const Kept& kept) {
+    ETNA_CHECK(remove_surplus(*this, kept));
+    ETNA_CHECK(transaction_.commit());
+    unpinned_.clear();
+    return {};
+}
+
+Result<bool> delete_entry(Store::Content& content, const EntryName& name) {
+    ETNA_TRY(Change change, Change::begin(content));
+    ETNA_TRY(const auto number, find_entry(change, name));
+    if (number)
+        ETNA_CHECK(remove_entry(change, *number));
+    ETNA_CHECK(change.commit());
+    return number.has_value();
+}
+
+} // namespace etna::server::memory

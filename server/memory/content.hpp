@@ -1,0 +1,34 @@
+#pragma once
+
+#include "server/memory/database.hpp"
+#include "server/memory/pins.hpp"
+#include "server/memory/store.hpp"
+#include "server/memory/store_file.hpp"
+
+#include <memory>
+#include <mutex>
+
+namespace etna::server::memory {
+
+struct Store::Content {
+    StoreOptions options;
+    FileLock file_lock; ///< before the database: it is given back last
+    std::unique_ptr<Database> database;
+    std::shared_ptr<Pins> pins = std::make_shared<Pins>(); ///< histories may outlive the store
+    std::mutex mutex = {};                                 ///< held by whoever uses the database
+};
+
+struct History::State {
+    std::shared_ptr<Pins> pins;
+    int64_t node; ///< the last of the chain: pinned
+    std::vector<std::string> turns = {};
+
+    State(std::shared_ptr<Pins> keeper, int64_t last) : pins(std::move(keeper)), node(last) {
+        pins->add(node);
+    }
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() { pins->remove(node); }
+};
+
+} // namespace etna::server::memory

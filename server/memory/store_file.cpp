@@ -1,0 +1,128 @@
+#include "server/memory/store_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace etna::server::memory {
+namespace {
+
+constexpr mode_t own_file = 0600;
+constexpr mode_t own_folder = 0700;
+constexpr std::array<std::string_view, 3> companions = {"-wal", "-shm",
+                                                        "-journal"}; // sqlite.org/tempfiles.html
+
+std::filesystem::path with(const std::filesystem::path& file, std::string_view ending) {
+    return file.string() + std::string(ending);
+}
+
+/// Those above it first; what is there already stays as it is. What cannot be made, opening the file will
+/// tell.
+void make_folders(const std::filesystem::path& folder) {
+    std::filesystem::path path;
+    for (const std::filesystem::path& part : folder) {
+        path /= part;
+        ::mkdir(path.c_str(), own_folder);
+    }
+}
+
+bool is_there(const std::filesystem::path& path) {
+    struct stat info{};
+    return ::lstat(path.c_str(), &info) == 0;
+}
+
+/// Nothing of that name, nor what would be taken for a part of it.
+bool is_free(const std::filesystem::path& path) {
+    return !is_there(path) && std::ranges::none_of(companions, [&](std::string_view ending) {
+        return is_there(with(path, ending));
+    });
+}
+
+Error cannot_make(const std::filesystem::path& file, std::string_view reason) {
+    return {ErrorKind::io, fmt::format("{}: {}", file.string(), reason),
+            "make its folder, allow writing to it, or name another file"};
+}
+
+Status give_name(const std::filesystem::path& file, const std::filesystem::path& name) {
+    if (::rename(file.c_str(), name.c_str()) == 0)
+        return {};
+    return Error{
+        ErrorKind::io,
+        fmt::format("{}: cannot rename it to {}: {}", file.string(), name.string(), std::strerror(errno)),
+        "allow writing to its folder, or name another file"};
+}
+
+} // namespace
+
+FileLock::~FileLock() {
+    if (descriptor_ >= 0)
+        ::close(descriptor_);
+}
+
+Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file) {
+    const std::filesystem::path path = with(file, ".lock");
+    constexpr int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | flags, own_file);
+    if (descriptor < 0)
+        descriptor = ::open(path.c_str(), O_RDONLY | flags);
+    if (descriptor < 0)
+        return std::optional<FileLock>();
+    FileLock lock(descriptor);
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return Error{ErrorKind::io, fmt::format("{}: another process has it open", file.string()),
+                     "end that one, or name another file"};
+    }
+    return std::optional(std::move(lock)); // also where the file system has no locks
+}
+
+Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
+    make_folders(file.parent_path());
+    struct stat info{};
+    if (::stat(file.c_str(), &info) != 0) { // else it stays closed: closing it ends the locks of this process
+        const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, own_file);
+        if (descriptor < 0)
+            return cannot_make(file, std::strerror(errno));
+        ::close(descriptor);
+        if (::stat(file.c_str(), &info) != 0)
+            return cannot_make(file, std::strerror(errno));
+    }
+    if (!S_ISREG(info.st_mode))
+        return cannot_make(file, "it is no file");
+    std::error_code failure;
+    std::filesystem::path real = std::filesystem::canonical(file, failure);
+    if (failure)
+        return cannot_make(file, failure.message());
+    return real;
+}
+
+bool has_pending_changes(const std::filesystem::path& file) {
+    struct stat info{};
+    for (const std::string_view ending : companions) {
+        if (ending != "-shm" && ::stat(with(file, ending).c_str(), &info) == 0 && info.st_size > 0)
+            return true;
+    }
+    return false;
+}
+
+Result<std::filesystem::path> move_aside(const std::filesystem::path& file) {
+    std::filesystem::path free = with(file, ".damaged-1");
+    for (int n = 2; !is_free(free); ++n)
+        free = with(file, fmt::format(".damaged-{}", n));
+    ETNA_CHECK(give_name(file, free));
+    for (const std::string_view ending : companions) {
+        if (is_there(with(file, ending)))
+            ETNA_CHECK(give_name(with(file, ending), with(free, ending)));
+    }
+    return free;
+}
+
+} // namespace etna::server::memory
