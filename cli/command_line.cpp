@@ -165,9 +165,14 @@ void add_environment(const Command& command, const Variables& variables, TypedAr
     for (const Option& option : command.options) {
         if (!has_environment_name(option) || arguments.options.contains(option.name))
             continue;
-        const std::string name = environment_name(option);
-        if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
+        for (const std::string& name :
+             {environment_name(option), std::string(option.second_environment_name)}) {
+            const auto found = variables.find(name);
+            if (found == variables.end() || found->second.empty())
+                continue;
             arguments.options[std::string(option.name)] = {{found->second, name}};
+            break;
+        }
     }
 }
 

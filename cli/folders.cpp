@@ -33,6 +33,11 @@ std::filesystem::path config_file(const Variables& variables) {
     return config.empty() ? config : config / "etna" / "config.toml";
 }
 
+std::filesystem::path responses_file(const Variables& variables) {
+    const auto data = base(variables, "XDG_DATA_HOME", ".local/share");
+    return data.empty() ? data : data / "etna" / "responses.db";
+}
+
 std::string expand_home(const std::string& path, const Variables& variables) {
     const auto home = variables.find("HOME");
     const bool is_at_home = path == "~" || path.starts_with("~/");

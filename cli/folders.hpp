@@ -14,6 +14,9 @@ std::filesystem::path models_folder(const Variables& variables);
 std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);
 
+/// $XDG_DATA_HOME/etna/responses.db; empty where it cannot be found.
+std::filesystem::path responses_file(const Variables& variables);
+
 /// What a shell makes of a path that begins with `~/`, or is `~`: one below $HOME, where there is that.
 std::string expand_home(const std::string& path, const Variables& variables);
 

@@ -65,7 +65,11 @@ void append_environment(std::string& page, const Command& command) {
             "other names that begin with ETNA_ are ignored:\n";
     for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown && has_environment_name(option))
-            append_item(page, environment_name(option), fmt::format("--{}", option.name));
+            append_item(page,
+                        option.second_environment_name.empty()
+                            ? environment_name(option)
+                            : fmt::format("{}, {}", environment_name(option), option.second_environment_name),
+                        fmt::format("--{}", option.name));
     }
     append_item(page, "NO_COLOR", "when set, messages are written without colour");
     append_item(page, "XDG_DATA_HOME",

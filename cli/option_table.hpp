@@ -49,6 +49,7 @@ struct Option {
     Category category = Category::generation;
     Repeat repeat = Repeat::last_counts;
     Visibility visibility = Visibility::shown;
+    std::string_view second_environment_name = {}; ///< of another program's, which is read too; empty: none
 };
 
 enum class Presence : uint8_t { required, optional };

@@ -10,6 +10,7 @@
 #include "cli/output.hpp"
 #include "cli/prompt.hpp"
 #include "cli/run_report.hpp"
+#include "cli/several_answers.hpp"
 #include "cli/text_file.hpp"
 #include "cli/tools.hpp"
 #include "cli/turn.hpp"
@@ -117,14 +118,6 @@ private:
     std::vector<generate::TokenDelta> tokens_; ///< with --logprobs
 };
 
-/// Calls that nobody here can run are the answer: one JSON object to a line.
-std::string lines_of(const std::vector<chat::output::Call>& calls) {
-    std::string lines;
-    for (const chat::output::Call& call : calls)
-        lines += call_json(call) + "\n";
-    return lines;
-}
-
 ExitCode exit_code(const Output& output, const generate::Finished& finished, bool has_answer,
                    Diagnostics& diagnostics) {
     if (output.state() == OutputState::failed) {
@@ -180,9 +173,11 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
         const std::string& text =
             is_conversation(options, model) ? turn.finished.output.content : receiver.text();
         Output(environment.output)
-            .write(json_report(model, turn.finished, text, options.logprobs ? &receiver.tokens() : nullptr));
+            .write(json_report(model, {.finished = turn.finished,
+                                       .text = text,
+                                       .tokens = options.logprobs ? &receiver.tokens() : nullptr}));
     } else {
-        Output(environment.output).write(lines_of(turn.open));
+        Output(environment.output).write(call_lines(turn.open));
         report_logprobs(diagnostics, receiver.tokens());
     }
     if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
@@ -214,6 +209,8 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     if (!request)
         return fail(request.error(), ExitCode::failed);
     request->now_unix_s = now_unix_s(environment.variables);
+    if (options.answers > 1)
+        return give_answers(options, *model, std::move(*request), environment, diagnostics);
     tell_refused(diagnostics, tools);
     Receiver receiver(options, tools, environment, diagnostics);
     const ToolUse use = {.tools = tools,

@@ -2,6 +2,8 @@
 
 #include "cli/option_values.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace etna::cli {
@@ -27,6 +29,21 @@ Status check_raw(const RunOptions& options) {
                  "leave one of them out, or write the whole prompt in the model's own format"};
 }
 
+/// Several answers are told, but nothing is done about what they want.
+Status check_answers(const RunOptions& options) {
+    const SearchOptions& search = options.generation.search;
+    if (options.answers > 1 && !options.generation.tools_file.empty()) {
+        return Error{ErrorKind::invalid_argument,
+                     "--n gives several answers, and --tools runs what one wants", "leave one of them out"};
+    }
+    if ((search.beams || search.best_of) && search.width() < options.answers) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{} answers cannot be the best of {}", options.answers, search.width()),
+                     fmt::format("let {} be at least --n", search.beams ? "--beams" : "--best-of")};
+    }
+    return {};
+}
+
 } // namespace
 
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
@@ -38,7 +55,10 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     const OptionValues values(command, arguments);
     ETNA_TRY(options.model, read_model(values, arguments.positionals[0]));
     ETNA_TRY(options.generation, read_generation(values));
-    options.model.executor.sequences_max = options.generation.search.width();
+    ETNA_TRY(const auto answers, values.integer("n"));
+    options.answers = answers.value_or(1);
+    ETNA_CHECK(check_answers(options));
+    options.model.executor.sequences_max = std::max(options.answers, options.generation.search.width());
     if (arguments.positionals.size() > 1)
         options.prompt = arguments.positionals[1];
     options.messages_file = values.text("messages").value_or("");

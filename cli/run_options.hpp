@@ -20,6 +20,7 @@ struct RunOptions {
     std::optional<std::string> prompt;
     std::filesystem::path messages_file; ///< empty: none
     PromptForm prompt_form = PromptForm::as_message;
+    uint32_t answers = 1;
     std::optional<uint32_t> logprobs; ///< for how many tokens besides the chosen one; empty: none are told
     OutputForm output_form = OutputForm::text;
     Verbosity verbosity = Verbosity::quiet;

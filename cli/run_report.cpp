@@ -1,6 +1,7 @@
 #include "cli/run_report.hpp"
 
 #include "cli/logprobs.hpp"
+#include "cli/tools.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -35,11 +36,20 @@ double tokens_per_second(const generate::Finished& finished) {
     return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
 }
 
-std::string json_report(const generate::Model& model, const generate::Finished& finished,
-                        const std::string& text, const std::vector<generate::TokenDelta>* tokens) {
+std::string call_lines(const std::vector<chat::output::Call>& calls) {
+    std::string lines;
+    for (const chat::output::Call& call : calls)
+        lines += call_json(call) + "\n";
+    return lines;
+}
+
+std::string json_report(const generate::Model& model, const Reported& answer) {
+    const generate::Finished& finished = answer.finished;
     nlohmann::ordered_json report;
     report["model"] = model.name();
-    report["text"] = text;
+    if (answer.index)
+        report["index"] = *answer.index;
+    report["text"] = answer.text;
     if (!finished.output.reasoning.empty())
         report["reasoning"] = finished.output.reasoning;
     for (const chat::output::Call& call : finished.output.calls) {
@@ -48,17 +58,18 @@ std::string json_report(const generate::Model& model, const generate::Finished& 
                                         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
     report["tokens"] = finished.tokens;
-    if (tokens != nullptr)
-        report["logprobs"] = logprobs_json(*tokens);
+    if (answer.tokens != nullptr)
+        report["logprobs"] = logprobs_json(*answer.tokens);
     report["finish_reason"] = generate::to_string(finished.finish_reason);
     report["seed"] = finished.seed;
-    report["usage"] = {{"prompt_tokens", finished.prompt_tokens},
-                       {"prompt_tokens_details", {{"cached_tokens", finished.cached_tokens}}},
-                       {"completion_tokens", finished.tokens.size()},
-                       {"completion_tokens_details",
-                        {{"accepted_prediction_tokens", finished.accepted_drafts},
-                         {"rejected_prediction_tokens", finished.rejected_drafts}}},
-                       {"total_tokens", finished.prompt_tokens + finished.tokens.size()}};
+    report["usage"] = {
+        {"prompt_tokens", finished.prompt_tokens},
+        {"prompt_tokens_details", {{"cached_tokens", finished.cached_tokens}}},
+        {"completion_tokens", finished.tokens.size() + finished.untold_tokens},
+        {"completion_tokens_details",
+         {{"accepted_prediction_tokens", finished.accepted_drafts},
+          {"rejected_prediction_tokens", finished.rejected_drafts}}},
+        {"total_tokens", finished.prompt_tokens + finished.tokens.size() + finished.untold_tokens}};
     report["timings"] = {
         {"load_ms", model.load_ms()},
         {"prompt_ms", finished.timings.prompt_ms},

@@ -4,6 +4,8 @@
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +15,19 @@ namespace etna::cli {
 /// measure.
 double tokens_per_second(const generate::Finished& finished);
 
-/// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD. `tokens`
-/// is null where no log-probabilities were asked for.
-std::string json_report(const generate::Model& model, const generate::Finished& finished,
-                        const std::string& text, const std::vector<generate::TokenDelta>* tokens);
+/// What --json tells of an answer.
+struct Reported {
+    const generate::Finished& finished;
+    const std::string& text;
+    const std::vector<generate::TokenDelta>* tokens = nullptr; ///< null: nobody asked for log-probabilities
+    std::optional<uint32_t> index = {};                        ///< among several answers
+};
+
+/// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD.
+std::string json_report(const generate::Model& model, const Reported& answer);
+
+/// Calls that nobody here can run are the answer: one JSON object to a line.
+std::string call_lines(const std::vector<chat::output::Call>& calls);
 
 /// --verbose: what ran where, and how fast.
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,

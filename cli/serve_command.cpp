@@ -7,6 +7,7 @@
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
+#include "cli/store_options.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/utf8.hpp"
 #include "core/gguf/file.hpp"
@@ -254,6 +255,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     if (options.aliases.size() > options.models.size())
         return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
     ETNA_CHECK(read_server(values, options.server));
+    ETNA_TRY(options.server.keeping, read_store(values));
     // What could never be at work or wait all at once is refused for that.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =
@@ -272,6 +274,9 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     const LogToDiagnostics core_log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     server::ServerOptions server_options = options.server;
+    server::memory::StoreOptions& store = server_options.keeping.store;
+    if (server_options.keeping.may_be_in_memory)
+        store.file = responses_file(environment.variables);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
         if (const Status status = add_keys(options.api_key_file, access.api_keys); !status)

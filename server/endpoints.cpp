@@ -2,6 +2,7 @@
 
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/responses/endpoints.hpp"
 #include "server/route_document.hpp"
 
 namespace etna::server {
@@ -32,6 +33,51 @@ HttpReply ready(Service& service, const HttpRequest& /*request*/, const Call& /*
 HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     return {.body = openapi_document(all_routes(service.options))};
 }
+
+namespace {
+
+/// Below /v1, without it, and below /v3.
+void add_everywhere(std::vector<Route>& routes, const std::string& figure,
+                    std::initializer_list<Route> group) {
+    for (const char* const root : {"/v1", "", "/v3"}) {
+        for (const Route& route : group) {
+            Route& added = routes.emplace_back(route);
+            added.path = root + route.path;
+            added.figure = figure;
+            if (std::string_view(root) == "/v3")
+                added.dialect = openai::Dialect::ovms;
+        }
+    }
+}
+
+void add_responses(std::vector<Route>& routes) {
+    add_everywhere(routes, "responses",
+                   {{"POST", "/responses", "makes a response", responses::create},
+                    {"POST", "/responses/input_tokens", "counts the tokens that a response would read",
+                     responses::count_input},
+                    {"POST", "/responses/{id}/cancel", "ends a response that is made in the background",
+                     responses::cancel},
+                    {"GET", "/responses/{id}/input_items", "lists the items of a response's request",
+                     responses::list_input},
+                    {"GET", "/responses/{id}", "gives a response again, or its events", responses::show},
+                    {"DELETE", "/responses/{id}", "forgets a response", responses::remove}});
+}
+
+void add_conversations(std::vector<Route>& routes) {
+    add_everywhere(
+        routes, "conversations",
+        {{"POST", "/conversations", "begins a conversation", responses::create_conversation},
+         {"POST", "/conversations/{id}/items", "adds items to a conversation", responses::add_items},
+         {"GET", "/conversations/{id}/items", "lists the items of a conversation", responses::list_items},
+         {"GET", "/conversations/{id}/items/{item}", "gives one item", responses::show_item},
+         {"DELETE", "/conversations/{id}/items/{item}", "takes an item out of a conversation",
+          responses::remove_item},
+         {"GET", "/conversations/{id}", "tells of a conversation", responses::show_conversation},
+         {"POST", "/conversations/{id}", "changes a conversation's metadata", responses::change_conversation},
+         {"DELETE", "/conversations/{id}", "forgets a conversation", responses::remove_conversation}});
+}
+
+} // namespace
 
 std::vector<Route> all_routes(const ServiceOptions& options) {
     using openai::Dialect;
@@ -71,6 +117,8 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         else if (route.endpoint == openai::completions)
             route.figure = "completions";
     }
+    add_responses(routes);
+    add_conversations(routes);
     return routes;
 }
 

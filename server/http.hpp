@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 // What an endpoint knows of HTTP. No socket and no library: those are in server/connection.
 namespace etna::server {
@@ -28,6 +30,8 @@ using Headers = std::map<std::string, std::string, std::less<>>;
 struct HttpRequest {
     std::string method = {}; ///< "GET"
     std::string path = {};   ///< decoded, without the query
+    std::vector<std::pair<std::string, std::string>> query =
+        {}; ///< decoded, in its order; a value may be empty
     Headers headers = {};
     std::string body = {};
     std::string remote_address = {}; ///< for logs

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,25 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
+/// "?a=1&b" as names and values; a plus sign stands for a space, as forms have it. What follows `#` is none
+/// of it.
+std::vector<std::pair<std::string, std::string>> read_query(std::string_view text) {
+    std::vector<std::pair<std::string, std::string>> query;
+    if (!text.starts_with('?'))
+        return query;
+    text = text.substr(1, text.find('#') - 1);
+    while (!text.empty()) {
+        std::string pair(text.substr(0, text.find('&')));
+        text.remove_prefix(std::min(pair.size() + 1, text.size()));
+        std::replace(pair.begin(), pair.end(), '+', ' ');
+        const std::size_t equals = std::min(pair.find('='), pair.size());
+        if (!pair.empty())
+            query.emplace_back(decoded(std::string_view(pair).substr(0, equals)),
+                               decoded(std::string_view(pair).substr(std::min(equals + 1, pair.size()))));
+    }
+    return query;
+}
+
 /// Cuts the next line off, without its end; every line has one.
 std::string_view next_line(std::string_view& text) {
     const std::string_view line = text.substr(0, text.find(line_end));
@@ -112,6 +132,7 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
         return Refusal{.problem = "the target of the request is no path"};
     head.request.method = method;
     head.request.path = path.empty() ? "/" : decoded(path);
+    head.request.query = read_query(target.substr(path.size()));
     head.is_http_1_0 = version == "HTTP/1.0";
     return std::nullopt;
 }

@@ -32,10 +32,13 @@ Json operation(const Route& route) {
     Json json = {{"operationId", operation_id(route)},
                  {"summary", route.summary},
                  {"responses", std::move(responses)}};
-    if (route.path.ends_with("{id}")) {
-        Json parameter = {
-            {"name", "id"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}};
-        json["parameters"] = Json::array();
+    std::string_view rest = route.path;
+    for (std::size_t open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
+        rest.remove_prefix(open + 1);
+        Json parameter = {{"name", rest.substr(0, rest.find('}'))},
+                          {"in", "path"},
+                          {"required", true},
+                          {"schema", {{"type", "string"}}}};
         json["parameters"].push_back(std::move(parameter));
     }
     if (route.method == "POST")

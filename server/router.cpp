@@ -12,8 +12,6 @@
 namespace etna::server {
 namespace {
 
-constexpr std::string_view parameter = "{id}";
-
 using Clock = std::chrono::steady_clock;
 
 /// A line of the log for a request, once it has been answered.
@@ -65,17 +63,24 @@ std::optional<ApiError> check_body_kind(const HttpRequest& request) {
 
 } // namespace
 
-std::optional<std::string> match(std::string_view pattern, std::string_view path) {
-    if (!pattern.ends_with(parameter))
-        return pattern == path ? std::optional<std::string>("") : std::nullopt;
-    const std::string_view head = pattern.substr(0, pattern.size() - parameter.size());
-    if (!path.starts_with(head) || path.size() == head.size())
-        return std::nullopt;
-    return std::string(path.substr(head.size()));
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path) {
+    std::vector<std::string> values;
+    for (std::size_t open = pattern.find('{'); open != std::string_view::npos; open = pattern.find('{')) {
+        if (path.substr(0, open) != pattern.substr(0, open))
+            return std::nullopt;
+        path.remove_prefix(open);
+        pattern.remove_prefix(pattern.find('}') + 1);
+        const std::string_view value = pattern.empty() ? path : path.substr(0, path.find('/'));
+        if (value.empty())
+            return std::nullopt;
+        values.emplace_back(value);
+        path.remove_prefix(value.size());
+    }
+    return pattern == path ? std::optional(std::move(values)) : std::nullopt;
 }
 
 HttpReply Router::answer(const HttpRequest& request) const {
-    Call call = {.request_id = request_id_of(request), .path_value = {}};
+    Call call = {.request_id = request_id_of(request), .path_values = {}};
     const Entry entry(*service_, request, call.request_id);
     std::string figure; // of the route; a path that is none is a client's text, and no label
     HttpReply reply = route(request, call, figure);
@@ -112,8 +117,8 @@ HttpReply Router::route(const HttpRequest& request, Call& call, std::string& fig
         return {.status = 204};
     std::set<std::string> methods;
     for (const Route& route : routes_) {
-        auto value = match(route.path, request.path);
-        if (!value)
+        auto values = match(route.path, request.path);
+        if (!values)
             continue;
         methods.insert(route.method);
         figure = route.figure.empty() ? route.path : route.figure;
@@ -129,7 +134,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, std::string& fig
         }
         if (const auto refused = check_body_kind(request))
             return reply_of(*refused);
-        call.path_value = std::move(*value);
+        call.path_values = std::move(*values);
         call.dialect = route.dialect;
         return route.endpoint(*service_, request, call);
     }

@@ -15,7 +15,7 @@ namespace etna::server {
 /// What the router found out about a request.
 struct Call {
     std::string request_id;
-    std::string path_value; ///< what stands for {id} in the path
+    std::vector<std::string> path_values; ///< what stands for the names in braces of the path
     openai::Dialect dialect = openai::Dialect::openai;
 };
 
@@ -26,7 +26,7 @@ enum class RouteAccess : uint8_t { guarded, open };
 
 struct Route {
     std::string method;
-    std::string path; ///< may end in {id}, which is the rest of the path
+    std::string path; ///< {name} is one part of a path; at the end, all the rest
     std::string summary;
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
@@ -56,7 +56,8 @@ private:
     std::vector<Route> routes_;
 };
 
-/// The route's path with the value that stands for {id}; empty where it does not match.
-std::optional<std::string> match(std::string_view pattern, std::string_view path);
+/// The values that stand for the pattern's names in braces; empty where the path does not match. None of them
+/// is empty.
+std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path);
 
 } // namespace etna::server

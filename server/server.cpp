@@ -2,6 +2,8 @@
 
 #include "server/endpoints.hpp"
 #include "server/ids.hpp"
+#include "server/log_line.hpp"
+#include "server/responses/object.hpp"
 
 #include <thread>
 #include <utility>
@@ -41,6 +43,51 @@ HttpReply refused(Service& service, const Refusal& refused) {
     return reply;
 }
 
+/// A response that no process makes any more.
+Status settle(memory::Store& store, memory::Response response) {
+    response.object =
+        text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
+    response.is_pending = false;
+    return store.put(response);
+}
+
+Result<memory::Store> open_store(const KeepingOptions& options, std::vector<std::string>& warnings) {
+    auto store = memory::Store::open(options.store, warnings);
+    if (store || !options.may_be_in_memory)
+        return store;
+    warnings.push_back(store.error().message + ": responses are kept in memory");
+    memory::StoreOptions in_memory = options.store;
+    in_memory.file.clear();
+    return memory::Store::open(std::move(in_memory), warnings);
+}
+
+/// The key beside the store. One that cannot be used is done without: what was sealed with it stays closed.
+Result<responses::Seal> open_seal(const std::filesystem::path& store, std::vector<std::string>& warnings) {
+    if (store.empty())
+        return responses::Seal::temporary();
+    auto seal = responses::Seal::open(store.string() + ".key");
+    if (seal)
+        return seal;
+    warnings.push_back(seal.error().message + ": what is sealed can be opened until the server ends");
+    return responses::Seal::temporary();
+}
+
+Result<std::unique_ptr<responses::Keeping>> open_keeping(const KeepingOptions& options,
+                                                         std::vector<std::string>& warnings) {
+    if (!options.keeps) {
+        ETNA_TRY(auto seal, responses::Seal::temporary());
+        return std::make_unique<responses::Keeping>(std::nullopt, std::move(seal));
+    }
+    ETNA_TRY(auto store, open_store(options, warnings));
+    ETNA_TRY(const auto pending, store.pending());
+    for (const memory::Response& response : pending) {
+        if (const Status settled = settle(store, response); !settled)
+            warnings.push_back(settled.error().message);
+    }
+    ETNA_TRY(auto seal, open_seal(options.store.file, warnings));
+    return std::make_unique<responses::Keeping>(std::move(store), std::move(seal));
+}
+
 } // namespace
 
 Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
@@ -51,6 +98,11 @@ Server::Server(const ServerOptions& options, Models& models, std::function<void(
 Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
                                              std::function<void(std::string_view line)> log) {
     std::unique_ptr<Server> server(new Server(options, models, std::move(log)));
+    std::vector<std::string> warnings;
+    ETNA_TRY(server->keeping_, open_keeping(options.keeping, warnings));
+    server->service_.keeping = server->keeping_.get();
+    for (const std::string& warning : warnings)
+        server->service_.log(event_line(options.service.log_format, warning));
     ConnectionHandlers handlers = {
         .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
         .is_vital = [router =
@@ -72,12 +124,16 @@ ServerEnd Server::run(const std::function<bool()>& should_stop) {
     };
     // Connections stay for the drain, so that clients are told that it is one.
     service_.state = ServiceState::draining;
+    const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;
     bool is_whole = listener_->wait(options_.drain_timeout);
+    keeping_->runs.wait(
+        std::chrono::duration_cast<std::chrono::milliseconds>(drain_ends - std::chrono::steady_clock::now()));
     if (!is_whole)
         tell("did not end within the drain timeout");
     service_.is_aborting = true;
     listener_->stop();
     is_whole = listener_->wait(notice_time);
+    keeping_->runs.wait(notice_time); // so that what is made in the background is kept as it is
     listener_->abort();
     is_whole = is_whole || listener_->wait(break_time);
     serving.join();

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "server/connection.hpp"
+#include "server/responses/keeping.hpp"
 #include "server/router.hpp"
 
 #include <chrono>
@@ -11,10 +12,18 @@
 
 namespace etna::server {
 
+/// What is found again later.
+struct KeepingOptions {
+    bool keeps = true;
+    memory::StoreOptions store = {};
+    bool may_be_in_memory = false; ///< where another process has the file
+};
+
 struct ServerOptions {
     ConnectionOptions connection;
     ServiceOptions service;
     std::chrono::milliseconds drain_timeout{30'000};
+    KeepingOptions keeping = {};
 };
 
 /// How a server ended.
@@ -29,8 +38,8 @@ enum class ServerEnd : uint8_t {
 /// goes to `log`.
 class Server {
 public:
-    /// Binds the address; nothing is answered before run(). `models` is borrowed. Errors: those of
-    /// Listener::open().
+    /// Opens what is kept, and binds the address; nothing is answered before run(). `models` is borrowed.
+    /// Errors: those of memory::Store::open(), responses::Seal::open() and Listener::open().
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 
@@ -49,6 +58,7 @@ private:
     Metrics metrics_;
     Service service_;
     Router router_;
+    std::unique_ptr<responses::Keeping> keeping_; ///< ends before what its threads use
     std::unique_ptr<Listener> listener_;
 };
 

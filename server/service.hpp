@@ -28,6 +28,10 @@ struct ServiceOptions {
     std::string completions_path = "/v1/completions";
 };
 
+namespace responses {
+struct Keeping;
+} // namespace responses
+
 enum class ServiceState : uint8_t { starting, ready, draining };
 
 /// What endpoints share. Thread-safe.
@@ -35,6 +39,7 @@ struct Service {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
+    responses::Keeping* keeping = nullptr; ///< borrowed; null where nothing is to be found again
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false}; ///< the time to drain is over: answers end as they are
     /// One line for the operator, as in server/log_line.hpp.

@@ -50,13 +50,14 @@ inline constexpr std::array run_output_options = {
 
 inline constexpr auto run_options =
     joined(length_options, structure_options, conversation_options, run_prompt_options, sampling_options,
-           search_options, device_options, speculation_options, run_output_options);
+           answers_options, search_options, device_options, speculation_options, run_output_options);
 
 inline constexpr std::array run_examples = {
     Example{"etna run demo \"What is 34 + 58?\"", "ask the tiny model that is built in"},
     Example{"etna run ./model.gguf \"Write a haiku about rain\"", "ask a model in a file"},
     Example{"cat notes.txt | etna run ./model.gguf \"Summarise these notes:\"", "argument, blank line, file"},
     Example{"etna run ./model.gguf \"Why?\" --system \"Answer in one sentence.\"", "with a system message"},
+    Example{"etna run ./model.gguf \"A name for a cat?\" --n 5", "five answers"},
     Example{"etna run ./model.gguf \"Who wrote Faust?\" --json-schema author.json",
             "an answer for a program"},
     Example{"etna run ./model.gguf --raw -n 32 --temp 0 < prompt.txt",

@@ -11,6 +11,7 @@ namespace etna::cli::table {
 inline constexpr double drafts_max = 32; ///< as engine::drafts_max
 inline constexpr double ngram_max = 16;  ///< as engine::ngram_max
 inline constexpr double best_of_max = 20;
+inline constexpr double answers_max = 128;
 inline constexpr double length_penalty_max = 10;     ///< as engine::length_penalty_max
 inline constexpr double diversity_penalty_max = 100; ///< as engine::diversity_penalty_max
 
@@ -48,6 +49,18 @@ inline constexpr std::array speculation_options = {
            .default_text = "3",
            .description = "the longest run of tokens that --prompt-lookup looks for",
            .category = Category::device},
+};
+
+inline constexpr std::array answers_options = {
+    Option{.name = "n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, answers_max},
+           .default_text = "1",
+           .description =
+               "give N answers: each is written when it is whole, with an empty line between two, and with "
+               "--json each is an object on a line of its own",
+           .category = Category::generation},
 };
 
 inline constexpr std::array search_options = {

@@ -3,6 +3,7 @@
 #include "cli/table/connection.hpp"
 #include "cli/table/generation.hpp"
 #include "cli/table/search.hpp"
+#include "cli/table/store.hpp"
 
 #include <array>
 
@@ -172,8 +173,8 @@ inline constexpr std::array server_options = {
 
 inline constexpr std::array serve_template_options = {chat_template_option};
 
-inline constexpr auto serve_options =
-    joined(serve_template_options, device_options, speculation_options, server_options, connection_options);
+inline constexpr auto serve_options = joined(serve_template_options, device_options, speculation_options,
+                                             server_options, store_options, connection_options);
 
 inline constexpr std::array serve_examples = {
     Example{"etna serve", "the tiny model that is built in, on port 8080"},

@@ -29,9 +29,10 @@ struct Request {
     std::vector<sampling::LogitBias> logit_bias = {};
     sampling::Breakers dry_breakers = {}; ///< where DRY sees repetitions end
     /// Tell also how likely each token of the prompt was, but for the first: TokenEvents with
-    /// Origin::prompt, in order, before the first token. None of the prompt is then taken from the cache, and
-    /// every row of it costs the vocabulary head.
-    bool score_prompt = false;
+    /// Origin::prompt, in order, before the first token, each with so many `top` (at most
+    /// Limits::candidates_max). None of the prompt is then taken from the cache, and every row of it costs
+    /// the vocabulary head. Empty: nothing of the prompt.
+    std::optional<uint32_t> prompt_candidates = {};
     uint32_t top_candidates = 0;             ///< how many TokenEvent::top has; at most Limits::candidates_max
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
@@ -60,6 +61,7 @@ struct TokenEvent {
     float log_sum_exp = 0;
     std::vector<sampling::Candidate> top = {}; ///< falling logit, smaller id first among equals
     Origin origin = Origin::generation;
+    uint32_t rank = 0; ///< with Origin::prompt: tokens that were at least as likely, itself included
 };
 
 enum class FinishReason : uint8_t {

@@ -235,7 +235,7 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
 
 void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
     row.want = Want::logits;
-    row.candidates = std::min(sequence.top_candidates, limits_.vocabulary);
+    row.candidates = std::min(sequence.prompt_candidates, limits_.vocabulary);
     sequence.unscored = row.index + 1;
     step.push_back({.sequence = sequence.id, .index = row.index});
 }

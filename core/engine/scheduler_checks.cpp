@@ -63,9 +63,10 @@ Status check(const Request& request, const Limits& limits) {
                            "shorten the prompt or give the cache more memory");
         }
     }
-    if (request.top_candidates > limits.candidates_max) {
-        return refused(fmt::format("{} top candidates are wanted, and at most {} can be had",
-                                   request.top_candidates, limits.candidates_max));
+    const uint32_t candidates = std::max(request.top_candidates, request.prompt_candidates.value_or(0));
+    if (candidates > limits.candidates_max) {
+        return refused(fmt::format("{} top candidates are wanted, and at most {} can be had", candidates,
+                                   limits.candidates_max));
     }
     if (request.beams)
         ETNA_CHECK(check(*request.beams));

@@ -46,6 +46,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.dry_breakers = std::move(request.dry_breakers);
     sequence.constraint = std::move(request.constraint);
     sequence.top_candidates = request.top_candidates;
+    sequence.prompt_candidates = request.prompt_candidates.value_or(0);
     sequence.end_tokens = std::move(request.end_tokens);
     if (request.min_tokens > 0) {
         sequence.min_tokens = std::min(request.min_tokens, limits.context_tokens);
@@ -54,7 +55,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
             sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }
     sequence.prompt_tokens = sequence.length();
-    sequence.unscored = request.score_prompt ? 0 : sequence.prompt_tokens - 1;
+    sequence.unscored = request.prompt_candidates ? 0 : sequence.prompt_tokens - 1;
     if (request.speculation && !request.beams) {
         const Speculation& wish = *request.speculation;
         sequence.drafting = std::make_shared<Drafting>(

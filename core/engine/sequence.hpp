@@ -81,6 +81,7 @@ struct Sequence {
     std::shared_ptr<Constraint> constraint; ///< null: none
     std::shared_ptr<Drafting> drafting;     ///< null: none; no other sequence's
     uint32_t top_candidates = 0;
+    uint32_t prompt_candidates = 0; ///< of a row that tells how likely the prompt's next token was
     std::vector<TokenId> end_tokens;
     uint32_t prompt_tokens = 0;
     uint32_t unscored = 0; ///< first place whose row is still to tell how likely the prompt's next token was

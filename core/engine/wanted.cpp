@@ -48,10 +48,10 @@ Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequenc
     return sampler.choose(sequence.sampling, std::span(output.logits), index, context);
 }
 
-std::vector<Candidate> top_of(const RowOutput& output, const Sequence& sequence) {
-    const std::size_t count = std::min<std::size_t>(sequence.top_candidates, output.candidates.size());
+std::vector<Candidate> top_of(const RowOutput& output, uint32_t count) {
+    const std::size_t known = std::min<std::size_t>(count, output.candidates.size());
     std::vector<Candidate> top;
-    for (const Candidate& candidate : std::span(output.candidates).first(count)) {
+    for (const Candidate& candidate : std::span(output.candidates).first(known)) {
         if (!std::isinf(candidate.logit))
             top.push_back(candidate);
     }
@@ -99,12 +99,13 @@ Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence,
     return TokenEvent{.token = choice.token,
                       .logit = choice.logit,
                       .log_sum_exp = output.log_sum_exp,
-                      .top = top_of(output, sequence)};
+                      .top = top_of(output, sequence.top_candidates)};
 }
 
 Result<Continuations> read_continuations(const RowOutput& output, const Sequence& sequence, uint32_t index,
                                          const Limits& limits, sampling::Sampler& sampler) {
-    Continuations continuations = {.log_sum_exp = output.log_sum_exp, .top = top_of(output, sequence)};
+    Continuations continuations = {.log_sum_exp = output.log_sum_exp,
+                                   .top = top_of(output, sequence.top_candidates)};
     const auto add = [&](const Candidate& candidate, float logit) {
         continuations.tokens.push_back(
             {.token = candidate.token, .logit = logit, .changed = candidate.logit});
@@ -129,11 +130,15 @@ Result<Continuations> read_continuations(const RowOutput& output, const Sequence
 
 TokenEvent read_score(const RowOutput& output, const Sequence& sequence, uint32_t index) {
     const TokenId next = sequence.tokens[index + 1];
+    const float logit = output.logits[next];
+    const auto as_likely = std::count_if(output.logits.begin(), output.logits.end(),
+                                         [logit](float other) { return other >= logit; });
     return {.token = next,
-            .logit = output.logits[next],
+            .logit = logit,
             .log_sum_exp = output.log_sum_exp,
-            .top = top_of(output, sequence),
-            .origin = Origin::prompt};
+            .top = top_of(output, sequence.prompt_candidates),
+            .origin = Origin::prompt,
+            .rank = static_cast<uint32_t>(as_likely)};
 }
 
 } // namespace etna::engine

@@ -23,14 +23,14 @@ Answer::Answer(const Model& model, const Prompt& prompt, const Request& request,
       parser_(std::move(parser)) {}
 
 void Answer::begin() {
-    if (request_->prompt_logprobs && request_->logprobs) {
+    if (request_->prompt_logprobs)
         send(first_of_prompt());
-    }
 }
 
 bool Answer::score(const engine::TokenEvent& event) {
     PromptTokenDelta delta = prompt_delta(event.token);
     delta.likelihood = token_delta(event);
+    delta.rank = event.rank;
     send(delta);
     return stopped();
 }
@@ -56,6 +56,7 @@ bool Answer::push(const engine::TokenEvent& event) {
     if (request_->logprobs)
         send(token_delta(event));
     push_text(detokenizer_.push(event.token));
+    reasoning_tokens_ += is_reasoning_ ? 1 : 0;
     return stopped();
 }
 
@@ -112,6 +113,7 @@ void Answer::parse(std::string_view text) {
 void Answer::deliver(std::span<const chat::output::Event> events, BrokenCalls broken) {
     collector_.add(events);
     for (const chat::output::Event& event : events) {
+        is_reasoning_ = event.kind == chat::output::EventKind::reasoning;
         if (event.kind == chat::output::EventKind::content) {
             send(TextDelta{event.text});
         } else if (event.kind != chat::output::EventKind::call_broken || broken == BrokenCalls::told) {

@@ -46,6 +46,7 @@ public:
     [[nodiscard]] std::string matched(std::optional<TokenId> end_token) const;
 
     [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
+    [[nodiscard]] uint32_t reasoning_tokens() const { return reasoning_tokens_; }
     [[nodiscard]] const chat::output::Output& output() const { return collector_.output(); }
 
     /// To the sink, whatever it said before.
@@ -76,6 +77,8 @@ private:
     std::optional<chat::output::Parser> parser_;
     chat::output::Collector collector_;
     std::vector<TokenId> tokens_;
+    bool is_reasoning_ = false; ///< what came last
+    uint32_t reasoning_tokens_ = 0;
     bool refused_ = false;
 };
 

@@ -67,10 +67,11 @@ engine::Request beam_request(const Model& model, const Request& request, const P
 Status check(const Request& request) {
     if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
         return Error{ErrorKind::invalid_argument, "a stop string is empty"};
-    if (request.logprobs.value_or(0) > logprobs_max) {
+    const uint32_t most = std::max(request.logprobs.value_or(0), request.prompt_logprobs.value_or(0));
+    if (most > logprobs_max) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
-                                 *request.logprobs, logprobs_max)};
+                                 most, logprobs_max)};
     }
     return check_choices(request);
 }
@@ -104,7 +105,7 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         .sampling =
             with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
         .logit_bias = request.logit_bias,
-        .score_prompt = request.prompt_logprobs && request.logprobs,
+        .prompt_candidates = request.prompt_logprobs,
         .top_candidates = request.logprobs.value_or(0),
         .max_tokens = request.max_tokens,
         .end_tokens = end_tokens_of(model, request),

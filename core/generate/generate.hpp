@@ -76,11 +76,13 @@ struct Request {
     std::optional<grammar::Description> grammar = {};
     bool has_lenient_tools = false;   ///< what cannot be enforced of the tools' schemas is left out
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
-    bool prompt_logprobs = false; ///< with `logprobs`: deliver PromptTokenDelta, too; nothing of the prompt
-                                  ///< is then taken from the cache
+    /// Deliver PromptTokenDelta with this many of the likeliest tokens; nothing of the prompt is then taken
+    /// from the cache.
+    std::optional<uint32_t> prompt_logprobs = {};
 };
 
-constexpr uint32_t logprobs_max = 20; ///< for Request::logprobs, as in OpenAI's API
+constexpr uint32_t logprobs_max =
+    20; ///< for Request::logprobs and prompt_logprobs; OpenAI's, and vLLM's default
 
 /// A token and its log-probability: natural logarithm, by the distribution that the model gave, before any
 /// penalty, bias or filter.
@@ -104,6 +106,7 @@ struct PromptTokenDelta {
     std::string bytes;                         ///< see TokenLogprob
     std::string text;                          ///< of the prompt, that it completes: whole UTF-8 characters
     std::optional<TokenDelta> likelihood = {}; ///< of any but the first token, which has none before it
+    uint32_t rank = 0; ///< tokens that were at least as likely, itself included; 0 for the first
 };
 
 /// The conversation was changed so that the model's template writes all of it; comes first, and only then.
@@ -137,10 +140,13 @@ struct Timings {
 /// The last event.
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
-    std::vector<TokenId> tokens;  ///< generated; the end token is not among them
-    std::string matched;          ///< the stop string, or the name of the stop token, that ended the answer
-    uint32_t prompt_tokens = 0;   ///< completion tokens are `tokens.size()`
-    uint32_t cached_tokens = 0;   ///< of the prompt, that were in the cache
+    std::vector<TokenId> tokens; ///< generated; the end token is not among them
+    uint32_t untold_tokens = 0;  ///< of what was sampled and is not among the best; in the first choice's
+    std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
+    uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
+    uint32_t cached_tokens = 0;  ///< of the prompt, that were in the cache
+    uint32_t reasoning_tokens =
+        0; ///< of `tokens`, that the model thought with; about so many: marks belong to neither
     uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so
     uint32_t rejected_drafts = 0; ///< that were drafted and did not
     uint32_t seed = 0;            ///< the one that was used

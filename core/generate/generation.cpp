@@ -166,6 +166,8 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
 /// The best of a part's answers, when all of them are known.
 void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
     const std::vector<std::size_t> best = rank(part.kept, part.request.choices);
+    auto& first_end = std::get<Finished>(part.kept[best.front()].events.back());
+    first_end.untold_tokens = tokens_beside(part.kept, best);
     for (std::size_t place = 0; place < best.size(); ++place) {
         bool is_refused = false;
         for (const Event& event : part.kept[best[place]].events) {
@@ -189,6 +191,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.matched = choice.answer.matched(end_token);
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
+    finished.reasoning_tokens = choice.answer.reasoning_tokens();
     finished.accepted_drafts = last.accepted_drafts;
     finished.rejected_drafts = last.rejected_drafts;
     finished.seed = choice.seed;

@@ -15,4 +15,13 @@ std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_
     return places;
 }
 
+uint32_t tokens_beside(const std::vector<KeptAnswer>& answers, const std::vector<std::size_t>& places) {
+    std::size_t tokens = 0;
+    for (std::size_t place = 0; place < answers.size(); ++place) {
+        if (std::find(places.begin(), places.end(), place) == places.end())
+            tokens += answers[place].tokens;
+    }
+    return static_cast<uint32_t>(tokens);
+}
+
 } // namespace etna::generate

@@ -23,4 +23,7 @@ struct KeptAnswer {
 /// The `count` of highest mean log-probability, by their place; the first among equals.
 std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_t count);
 
+/// How many tokens the others have, beside those at `places`.
+uint32_t tokens_beside(const std::vector<KeptAnswer>& answers, const std::vector<std::size_t>& places);
+
 } // namespace etna::generate

@@ -21,11 +21,13 @@ std::string failure_frame(const ApiError& error) {
     return sse::error({error.message}, error_json(error));
 }
 
-Json chunk_of(const AnswerHead& head, const Json& piece, bool includes_usage) {
-    Json chunk = to_json(head);
+Json chunk_of(const Answering& answering, const Json& piece) {
+    Json chunk = to_json(answering.head);
     chunk["choices"].push_back(piece);
-    if (includes_usage)
+    if (answering.call.delivery.includes_usage)
         chunk["usage"] = nullptr;
+    if (answering.call.rearrange != nullptr)
+        answering.call.rearrange(chunk);
     return chunk;
 }
 
@@ -36,9 +38,7 @@ void send_answer(Answering& answering, EventStream& stream) {
         stream.send(annotation_frame(name, value));
     });
     const Status status = answering.run(
-        [&](const Json& piece) {
-            return stream.send(sse::data(text_of(chunk_of(answering.head, piece, delivery.includes_usage))));
-        },
+        [&](const Json& piece) { return stream.send(sse::data(text_of(chunk_of(answering, piece)))); },
         [&] { return stream.is_left(); });
     if (!status) {
         stream.send(failure_frame(answering.failed(status.error())));
@@ -93,6 +93,8 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     Json json = to_json(answering.head);
     for (const auto& choice : choices)
         json["choices"].push_back(choice->result());
+    if (answering.call.rearrange != nullptr)
+        answering.call.rearrange(json);
     json["usage"] = answering.usage->json();
     if (Json annotations = annotations_of(answering); !annotations.is_null())
         json["nvext"] = std::move(annotations);
@@ -122,11 +124,6 @@ HttpReply answer_with(const std::shared_ptr<Answering>& answering, const HttpReq
     if (const auto error = answering->begin(request.is_client_gone))
         return reply_of(*error);
     return is_streamed ? stream_reply(answering, send_answer) : whole_reply(*answering, request);
-}
-
-/// Cached prompts are shared by those who have the same key.
-uint64_t salt_of(const AccessRules& access, const HttpRequest& request) {
-    return access.api_keys.empty() ? 0 : std::hash<std::string_view>()(given_key(request));
 }
 
 } // namespace
@@ -161,22 +158,8 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
     if (const auto* error = std::get_if<ApiError>(&name))
         return reply_of(*error);
     const bool is_streamed = std::get<Json>(body).value("stream", Json(false)) == true;
-
-    auto answering = std::make_shared<Answering>();
-    answering->service = &service;
-    answering->kind = &kind;
-    answering->request_id = call.request_id;
-    answering->model_name = std::get<std::string>(name);
-    answering->body = std::get<Json>(std::move(body));
-    answering->dialect = call.dialect;
-    answering->is_strict = is_strict(request);
-    answering->cache_salt = salt_of(service.options.access, request);
-    answering->in_flight =
-        std::make_unique<InFlight>(service.metrics, RequestLabels{.model = answering->model_name,
-                                                                  .endpoint = std::string(kind.endpoint),
-                                                                  .is_streamed = is_streamed});
-    if (service.options.request_time > std::chrono::seconds(0))
-        answering->deadline = Clock::now() + service.options.request_time;
+    const auto answering = make_answering(service, request, call, kind, std::get<std::string>(name),
+                                          std::get<Json>(std::move(body)));
     HttpReply reply = answer_with(answering, request, is_streamed);
     reply.is_counted = true;
     return reply;

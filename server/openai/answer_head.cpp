@@ -14,7 +14,8 @@ Usage::Usage(const generate::Generation& generation, std::size_t prompts)
 void Usage::add(uint32_t choice, const generate::Finished& finished) {
     uint32_t& cached = cached_tokens_[choice / choices_per_prompt_];
     cached = std::max(cached, finished.cached_tokens);
-    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size());
+    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size()) + finished.untold_tokens;
+    reasoning_tokens_ += finished.reasoning_tokens;
     accepted_drafts_ += finished.accepted_drafts;
     rejected_drafts_ += finished.rejected_drafts;
 }
@@ -34,7 +35,8 @@ Json Usage::json() const {
             {"total_tokens", counts.prompt + counts.completion},
             {"prompt_tokens_details", {{"cached_tokens", counts.cached}}},
             {"completion_tokens_details",
-             {{"accepted_prediction_tokens", counts.accepted_drafts},
+             {{"reasoning_tokens", reasoning_tokens_},
+              {"accepted_prediction_tokens", counts.accepted_drafts},
               {"rejected_prediction_tokens", counts.rejected_drafts}}}};
 }
 

@@ -24,6 +24,7 @@ public:
 private:
     uint32_t prompt_tokens_ = 0;
     uint32_t completion_tokens_ = 0;
+    uint32_t reasoning_tokens_ = 0;
     uint32_t accepted_drafts_ = 0;
     uint32_t rejected_drafts_ = 0;
     uint32_t choices_per_prompt_ = 1;

@@ -36,6 +36,27 @@ generate::Event as_long_enough(generate::Finished finished) {
 
 } // namespace
 
+std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& request, const Call& call,
+                                          const AnswerKind& kind, std::string model_name, Json body) {
+    auto answering = std::make_shared<Answering>();
+    answering->service = &service;
+    answering->kind = &kind;
+    answering->request_id = call.request_id;
+    answering->model_name = std::move(model_name);
+    answering->dialect = call.dialect;
+    answering->is_strict = is_strict(request);
+    if (!service.options.access.api_keys.empty()) // cached prompts are shared by those who have the same key
+        answering->cache_salt = std::hash<std::string_view>()(given_key(request));
+    answering->in_flight = std::make_unique<InFlight>(
+        service.metrics, RequestLabels{.model = answering->model_name,
+                                       .endpoint = std::string(kind.endpoint),
+                                       .is_streamed = body.value("stream", Json(false)) == true});
+    answering->body = std::move(body);
+    if (service.options.request_time > std::chrono::seconds(0))
+        answering->deadline = Answering::Clock::now() + service.options.request_time;
+    return answering;
+}
+
 std::optional<ApiError> Answering::read() {
     auto result = kind->read(body, {.dialect = dialect,
                                     .limits = service->options.limits,

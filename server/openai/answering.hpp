@@ -2,6 +2,7 @@
 
 #include "server/openai/answer_head.hpp"
 #include "server/openai/generation_call.hpp"
+#include "server/router.hpp"
 #include "server/service.hpp"
 
 #include <chrono>
@@ -72,5 +73,9 @@ private:
     double queued_s_ = 0;                 ///< from the request's arrival to the engine's queue
     std::optional<double> first_token_s_; ///< from the arrival to the first choice's first token
 };
+
+/// A request that has arrived, and is to be answered by the model of that name. `kind` is borrowed.
+std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& request, const Call& call,
+                                          const AnswerKind& kind, std::string model_name, Json body);
 
 } // namespace etna::server::openai

@@ -3,6 +3,8 @@
 #include "server/openai/chat_response.hpp"
 #include "server/openai/format_fields.hpp"
 #include "server/openai/message_fields.hpp"
+#include "server/openai/prompt_logprobs.hpp"
+#include "server/openai/tool_fields.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,59 +17,6 @@ namespace etna::server::openai {
 namespace {
 
 constexpr std::string_view json_instruction = "Answer with one JSON object and nothing else.";
-
-/// The name that a tool_choice demands; empty for "required".
-std::optional<std::string> demanded_tool(Fields& fields, const Json& choice) {
-    if (choice == "required")
-        return "";
-    if (choice.is_object() && choice.contains("function") && choice["function"].is_object() &&
-        choice["function"].contains("name") && choice["function"]["name"].is_string())
-        return choice["function"]["name"].get<std::string>();
-    if (choice != "auto" && choice != "none")
-        fields.refuse(
-            "tool_choice",
-            R"(must be "none", "auto", "required" or {"type": "function", "function": {"name": ...}})");
-    return std::nullopt;
-}
-
-bool offers(const Json& tools, const std::string& name) {
-    return std::any_of(tools.begin(), tools.end(), [&](const Json& tool) {
-        return name.empty() ||
-               (tool.contains("function") ? tool["function"] : tool).value("name", "") == name;
-    });
-}
-
-void check_tools(Fields& fields, const Json& tools) {
-    for (std::size_t i = 0; i < tools.size(); ++i) {
-        const std::string path = fmt::format("tools[{}]", i);
-        const bool is_function =
-            tools[i].is_object() && tools[i].value("type", Json("function")) == "function" &&
-            tools[i].contains("function") && tools[i]["function"].is_object() &&
-            tools[i]["function"].contains("name") && tools[i]["function"]["name"].is_string();
-        if (!is_function)
-            return fields.refuse(
-                path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}})");
-    }
-}
-
-void read_tools(Fields& fields, chat::Conversation& conversation) {
-    const Json* tools = fields.list("tools");
-    const Json* choice = fields.any("tool_choice");
-    if (tools != nullptr)
-        check_tools(fields, *tools);
-    if (fields.problem())
-        return;
-    const auto demanded = choice == nullptr ? std::nullopt : demanded_tool(fields, *choice);
-    if (demanded && (tools == nullptr || !offers(*tools, *demanded)))
-        return fields.refuse("tool_choice",
-                             demanded->empty()
-                                 ? "needs `tools`"
-                                 : fmt::format("names `{}`, which is not among the tools", *demanded));
-    if (tools == nullptr || tools->empty() || (choice != nullptr && *choice == "none"))
-        return;
-    conversation.tools = text_of(*tools);
-    conversation.demanded_tool = demanded;
-}
 
 void add_instruction(Json& messages, std::string_view text) {
     if (!messages.empty() && (messages[0]["role"] == "system" || messages[0]["role"] == "developer") &&
@@ -197,6 +146,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
                       "completions give token ids",
                       "unsupported_value");
     read_logprobs(fields, request);
+    request.prompt_logprobs = read_prompt_logprobs(fields);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
     read_conversation(fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one,
                       request);
@@ -213,6 +163,10 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
         return std::make_unique<ChatChoice>(choice, form);
     };
     call.whole = [] { return std::make_unique<ChatMessage>(); };
+    if (request.prompt_logprobs) {
+        tell_prompt_logprobs(call, *request.prompt_logprobs);
+        call.rearrange = lift_prompt_logprobs;
+    }
     call.requests.push_back(std::move(request));
     return call;
 }

@@ -2,6 +2,7 @@
 
 #include "core/text/detokenizer.hpp"
 #include "server/openai/completion_response.hpp"
+#include "server/openai/prompt_logprobs.hpp"
 
 #include <algorithm>
 #include <span>
@@ -69,14 +70,15 @@ std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) 
     return prompts;
 }
 
-void read_logprobs(Fields& fields, bool echoes, generate::Request& request) {
-    const auto count = fields.integer("logprobs", 0, logprobs_max);
-    if (count)
+/// How many `prompt_logprobs` tells of each place; empty where it is not asked for.
+std::optional<uint32_t> read_logprobs(Fields& fields, bool echoes, generate::Request& request) {
+    if (const auto count = fields.integer("logprobs", 0, logprobs_max))
         request.logprobs = static_cast<uint32_t>(*count);
-    request.prompt_logprobs = count && echoes;
-    const Json* of_prompt = fields.any("prompt_logprobs");
-    if (of_prompt != nullptr && *of_prompt != 0)
-        fields.refuse("prompt_logprobs", "is not supported yet", "unsupported_parameter");
+    const auto of_prompt = read_prompt_logprobs(fields);
+    request.prompt_logprobs = of_prompt;
+    if (echoes && request.logprobs) // the echo has them in the answer's own form
+        request.prompt_logprobs = std::max(of_prompt.value_or(0), *request.logprobs);
+    return of_prompt;
 }
 
 std::string text_of_prompt(const Prompt& prompt, const text::Tokenizer& tokenizer) {
@@ -117,7 +119,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
     check_ignored_end(fields, context.limits, request);
     const bool echoes = fields.flag("echo").value_or(false);
-    read_logprobs(fields, echoes, request);
+    const auto of_prompt = read_logprobs(fields, echoes, request);
     request.suffix = fields.text("suffix");
     if (request.suffix && !context.can_fill_gaps)
         fields.refuse("suffix", "needs a model that was trained for filling gaps, and this one was not");
@@ -154,6 +156,8 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
                                                   is_cut ? text_left(whole, prompt, *tokenizer) : whole);
     };
     call.whole = [] { return std::make_unique<WholeCompletion>(); };
+    if (of_prompt)
+        tell_prompt_logprobs(call, *of_prompt);
     return call;
 }
 

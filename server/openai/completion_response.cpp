@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -27,10 +28,10 @@ std::size_t characters_in(std::string_view bytes) {
     }));
 }
 
-/// The likeliest tokens by their text, and the one that was chosen.
-Json top_of(const generate::TokenDelta& token) {
+/// The `count` likeliest tokens by their text, and the one that was chosen.
+Json top_of(const generate::TokenDelta& token, std::size_t count) {
     Json top = Json::object();
-    for (const generate::TokenLogprob& one : token.top)
+    for (const generate::TokenLogprob& one : std::span(token.top).first(std::min(count, token.top.size())))
         top[token_text(one.bytes)] = one.logprob;
     top[token_text(token.chosen.bytes)] = token.chosen.logprob;
     return top;
@@ -44,7 +45,8 @@ std::optional<Json> CompletionChoice::begin() {
 
 std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
-        add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_in(token->text));
+        if (form_.echoes && form_.logprobs)
+            add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_in(token->text));
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
@@ -104,7 +106,7 @@ void CompletionChoice::add(const std::string& bytes, const generate::TokenDelta*
     untold_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
     untold_["text_offset"].push_back(characters_);
     if (*form_.logprobs > 0) // the published schema has no null for it
-        untold_["top_logprobs"].push_back(is_known ? top_of(*likelihood) : Json(nullptr));
+        untold_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs) : Json(nullptr));
     characters_ += characters;
 }
 

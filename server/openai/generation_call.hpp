@@ -80,6 +80,7 @@ struct GenerationCall {
     /// `prompt`: the tokens that the model was given for this choice.
     std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice, std::span<const TokenId> prompt)> writer;
     std::function<std::unique_ptr<WholeChoice>()> whole;
+    void (*rearrange)(Json& answer) = nullptr; ///< changes a finished answer, or a chunk; null: as it is
 };
 
 /// What an endpoint knows before it reads a body.
@@ -99,7 +100,8 @@ struct AnswerKind {
     std::string_view chunk_object;  ///< "chat.completion.chunk"
     std::string_view prompt_member; ///< "messages"
     /// Errors: 400, with the member.
-    std::variant<GenerationCall, ApiError> (*read)(const Json& body, const RequestContext& context);
+    std::function<std::variant<GenerationCall, ApiError>(const Json& body, const RequestContext& context)>
+        read;
 };
 
 /// Stop tokens whose text is told where they end an answer: with include_stop_str_in_output, and of control

@@ -47,10 +47,10 @@ HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Ca
 }
 
 HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
-    if (const auto model = service.models.find(call.path_value); model && !model->problem)
+    if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
         return json_reply(model_json(*model));
     return reply_of({.status = 404,
-                     .message = fmt::format("there is no model `{}`", call.path_value),
+                     .message = fmt::format("there is no model `{}`", call.path_values.front()),
                      .param = "model",
                      .code = "model_not_found"});
 }

@@ -54,6 +54,30 @@ TEST_CASE("run gives the best hypothesis of a search") {
     CHECK(outcome.output == harness.run({"run", "stories", "Once", "--temp", "0"}).output);
 }
 
+TEST_CASE("run gives several answers, each whole") {
+    Harness harness;
+    harness.answer = " there was a dog.";
+    const std::string one = harness.run({"run", "stories", "Once"}).output;
+    const Outcome three = harness.run({"run", "stories", "Once", "--n", "3"});
+    CHECK(three.code == 0);
+    CHECK(three.output == one + "\n" + one + "\n" + one);
+    const Outcome json =
+        harness.run({"run", "stories", "Once", "--n", "2", "--json", "--logprobs", "1", "--seed", "7"});
+    REQUIRE(json.code == 0);
+    const std::size_t end = json.output.find('\n');
+    const auto first = nlohmann::json::parse(json.output.substr(0, end));
+    const auto second = nlohmann::json::parse(json.output.substr(end + 1));
+    CHECK((first["index"] == 0 && second["index"] == 1));
+    CHECK((first["seed"] == 7 && second["seed"] == 8));
+    CHECK(first["text"] == second["text"]);
+    CHECK(second["logprobs"]["content"].size() == second["tokens"].size());
+    CHECK(error_of({"--n", "3", "--best-of", "2"}).find("best of 2") != std::string::npos);
+    CHECK(error_of({"--n", "3", "--beams", "2"}).find("best of 2") != std::string::npos);
+    CHECK(error_of({"--n", "2", "--tools", "t.json"}).find("--tools") != std::string::npos);
+    CHECK(read({"--n", "5"})->model.executor.sequences_max == 5);
+    CHECK(harness.run({"run", "stories", "Once", "--n", "2", "--beams", "3"}).code == 0);
+}
+
 TEST_CASE("run tells how many drafts came right, and says the same with them") {
     Harness harness;
     harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";

@@ -104,7 +104,8 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     if (dice.one_in(8))
         request.logit_bias = {{dice.roll(0, limits.vocabulary - 1), 3}};
     request.top_candidates = dice.one_in(3) ? dice.roll(0, limits.candidates_max) : 0;
-    request.score_prompt = dice.one_in(5);
+    if (dice.one_in(5))
+        request.prompt_candidates = dice.roll(0, limits.candidates_max);
     return request;
 }
 
@@ -124,7 +125,7 @@ std::string describe(const Asked& asked) {
         parameters.temperature, parameters.top_k, parameters.seed, parameters.typical_p,
         parameters.top_n_sigma, parameters.min_keep, parameters.repetition_penalty,
         parameters.repetition_window_tokens, parameters.dry_multiplier, request.logit_bias.size(),
-        request.top_candidates, request.cache_salt, request.score_prompt ? ", scores" : "",
+        request.top_candidates, request.cache_salt, request.prompt_candidates ? ", scores" : "",
         asked.is_cancelled ? ", cancelled" : "");
 }
 
@@ -149,6 +150,7 @@ void check_scores(const Told& told, const Expected& expected) {
         const engine::TokenEvent& wanted = expected.scores[i];
         CHECK(score.token == wanted.token);
         CHECK(score.logit == wanted.logit);
+        CHECK(score.rank == wanted.rank);
         CHECK(score.log_sum_exp == Approx(wanted.log_sum_exp).epsilon(1e-5));
         REQUIRE(score.top.size() == wanted.top.size());
         for (std::size_t rank = 0; rank < score.top.size(); ++rank) {
@@ -163,7 +165,7 @@ void check_answer(const Asked& asked, const Told& told, const FakeOptions& optio
     const Expected expected = simulate(options, asked.request);
     REQUIRE(told.finished.has_value());
     check_scores(told, expected);
-    if (asked.request.score_prompt)
+    if (asked.request.prompt_candidates)
         CHECK(told.finished->cached_tokens == 0);
     const std::vector<TokenId> ids = told.ids();
     if (told.finished->reason == engine::FinishReason::cancelled) {

@@ -35,6 +35,8 @@ std::vector<float> logits_after(const FakeOptions& options, const std::vector<Fa
 /// What a model that gives `logits` says of a token, by the definition of the softmax.
 engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top) {
     engine::TokenEvent event{.token = token, .logit = logits[token], .origin = engine::Origin::prompt};
+    for (const float logit : logits)
+        event.rank += logit >= logits[token] ? 1 : 0;
     double sum = 0;
     for (const float logit : logits)
         sum += std::exp(double{logit});
@@ -72,9 +74,9 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
     Expected expected;
     for (std::size_t i = 0; i < request.prompt.size(); ++i) {
         store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prompt : request.kinds[i]);
-        if (request.score_prompt && i + 1 < request.prompt.size()) {
+        if (request.prompt_candidates && i + 1 < request.prompt.size()) {
             expected.scores.push_back(
-                score(logits_after(options, places), request.prompt[i + 1], request.top_candidates));
+                score(logits_after(options, places), request.prompt[i + 1], *request.prompt_candidates));
         }
     }
     while (true) {

@@ -49,7 +49,8 @@ engine::Request random_request(Random& random, uint32_t vocabulary) {
     if (pick(random, 0, 3) == 0)
         request.logit_bias = {{pick(random, 0, vocabulary - 1), 2}};
     request.top_candidates = pick(random, 0, 3);
-    request.score_prompt = pick(random, 0, 3) == 0;
+    if (pick(random, 0, 3) == 0)
+        request.prompt_candidates = pick(random, 0, 3);
     request.speculation = Speculation{.tokens_max = pick(random, 1, 8),
                                       .lookup_ngram_max = pick(random, 0, 3),
                                       .uses_model = pick(random, 0, 1) == 1};

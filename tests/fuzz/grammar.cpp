@@ -1,7 +1,8 @@
-// Any text as a regular expression, of whole texts or of parts, or as a grammar in GBNF, as the first byte
-// says: it becomes a language that can be followed, or an error, within its bounds.
+// Any text as a regular expression, of whole texts or of parts, or as a grammar in GBNF or Lark's notation,
+// as the first byte says: it becomes a language that can be followed, or an error, within its bounds.
 #include "core/grammar/gbnf.hpp"
 #include "core/grammar/json_text.hpp"
+#include "core/grammar/lark.hpp"
 #include "core/grammar/regex.hpp"
 #include "tests/fuzz/grammar_walk.hpp"
 
@@ -12,12 +13,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
         return 0;
     const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
     grammar::Language language(std::size_t{32} << 20);
-    if (data[0] % 3 == 0) {
-        if (const auto root = grammar::gbnf(language, text))
+    const int notation = data[0] % 4;
+    if (notation == 0 || notation == 3) {
+        grammar::looks_like_lark(text); // reads any text, too
+        const auto root = notation == 0 ? grammar::lark(language, text) : grammar::gbnf(language, text);
+        if (root)
             test::walk(language, *root, text);
         return 0;
     }
-    const auto place = data[0] % 3 == 1 ? grammar::Place::whole : grammar::Place::anywhere;
+    const auto place = notation == 1 ? grammar::Place::whole : grammar::Place::anywhere;
     const grammar::Alphabet alphabet = [&](const grammar::CodePoints& set) {
         return grammar::json_character(language, set);
     };

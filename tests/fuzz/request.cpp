@@ -1,8 +1,11 @@
-// Bodies of chat and completion requests, from bytes to what is generated. The first byte chooses the
+// Bodies of chats, completions and responses, from bytes to what is generated. The first byte chooses the
 // endpoint and the dialect, the rest is the body.
+
+#include "server/responses/request.hpp"
 
 #include "server/openai/chat_request.hpp"
 #include "server/openai/completion_request.hpp"
+#include "server/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
 #include <cstdint>
@@ -28,12 +31,12 @@ void check_refusal(const ApiError& error) {
 }
 
 /// What an accepted request promises to the core.
-void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits) {
+void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits, bool is_chat) {
     require(!call.requests.empty() && call.writer && call.whole);
     uint64_t answers = 0;
     for (const generate::Request& request : call.requests) {
         require(request.choices >= 1 && request.choices <= limits.choices_max);
-        require(!request.max_tokens || *request.max_tokens >= 1);
+        require(!is_chat || request.max_tokens != 0U); // a completion may be its prompt alone
         require(request.logprobs.value_or(0) <= generate::logprobs_max);
         for (const std::string& stop : request.stop)
             require(!stop.empty());
@@ -51,26 +54,40 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
     require(!text_of(whole->result()).empty());
 }
 
+/// The chat completion that a response is made as.
+std::variant<Json, ApiError> as_chat(const Json& body) {
+    auto read = responses::read_request(body);
+    if (auto* error = std::get_if<ApiError>(&read))
+        return std::move(*error);
+    auto& request = std::get<responses::Request>(read);
+    require(request.told.is_object() && request.input.is_array());
+    request.chat["messages"] = responses::messages_of(request.input);
+    return std::move(request.chat);
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t bytes) {
     if (bytes == 0)
         return 0;
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, bytes - 1);
-    const auto body = parse_body(text);
+    auto body = parse_body(text);
+    const bool is_response = (data[0] & 4) != 0;
+    if (is_response && std::holds_alternative<Json>(body))
+        body = as_chat(std::get<Json>(body));
     if (const auto* error = std::get_if<ApiError>(&body))
         return check_refusal(*error), 0;
     const openai::RequestContext context = {.dialect = (data[0] & 1) == 0 ? openai::Dialect::openai
                                                                           : openai::Dialect::ovms,
                                             .limits = {},
                                             .tokenizer = &tokenizer()};
-    const bool is_chat = (data[0] & 2) == 0;
+    const bool is_chat = is_response || (data[0] & 2) == 0;
     const auto call = is_chat ? openai::read_chat(std::get<Json>(body), context)
                               : openai::read_completion(std::get<Json>(body), context);
     if (const auto* error = std::get_if<ApiError>(&call)) {
         check_refusal(*error);
     } else {
-        check_call(std::get<openai::GenerationCall>(call), context.limits);
+        check_call(std::get<openai::GenerationCall>(call), context.limits, is_chat);
     }
     return 0;
 }

@@ -145,8 +145,7 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
     Request request = greedy("");
     const std::vector<TokenId> prompt = {1, 403, 407, 261};
     request.prompt = prompt;
-    request.logprobs = 2;
-    request.prompt_logprobs = true;
+    request.prompt_logprobs = 2;
     Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());
     REQUIRE(events.prompt.size() == prompt.size());
@@ -157,7 +156,9 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
         if (i > 0) {
             CHECK(events.prompt[i].likelihood->chosen.token == prompt[i]);
             CHECK(events.prompt[i].likelihood->chosen.logprob <= 0);
-            CHECK(events.prompt[i].likelihood->top.size() == 2);
+            REQUIRE(events.prompt[i].likelihood->top.size() == 2);
+            const bool is_likeliest = events.prompt[i].likelihood->top[0].token == prompt[i];
+            CHECK((events.prompt[i].rank == 1) == is_likeliest);
         }
     }
     CHECK(events.text() == " dog");
@@ -191,7 +192,7 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
         CHECK(none.finished.at(0).finish_reason == FinishReason::length);
     }
     SECTION("unless nobody asked") {
-        request.prompt_logprobs = false;
+        request.prompt_logprobs.reset();
         Events quiet;
         REQUIRE(generate::generate(model, request, quiet.sink()).has_value());
         CHECK(quiet.prompt.empty());

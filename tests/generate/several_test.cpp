@@ -78,6 +78,11 @@ TEST_CASE("best_of tells the likeliest of what would have been sampled, the best
         CHECK(best[i].finished[0].seed == all[i].finished[0].seed);
     }
     CHECK(best[0].mean() > best[1].mean());
+    std::size_t untold = 0;
+    for (std::size_t i = 2; i < all.size(); ++i)
+        untold += all[i].finished[0].tokens.size();
+    CHECK(best[0].finished[0].untold_tokens == untold);
+    CHECK(best[1].finished[0].untold_tokens == 0);
 }
 
 TEST_CASE("a sink that has enough of a best answer still hears of its end") {

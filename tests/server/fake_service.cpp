@@ -42,6 +42,17 @@ FakeService::FakeService(Options options)
       models_(models_of(options_), [this](const store::ModelSource& source) { return load(source); }),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service)) {
+    std::vector<std::string> warnings;
+    std::optional<server::memory::Store> store;
+    if (options_.store) {
+        auto opened = server::memory::Store::open(*options_.store, warnings);
+        REQUIRE(opened.has_value());
+        store = std::move(*opened);
+    }
+    auto seal = server::responses::Seal::temporary();
+    REQUIRE(seal.has_value());
+    keeping_ = std::make_unique<server::responses::Keeping>(std::move(store), std::move(*seal));
+    service_.keeping = keeping_.get();
     service_.state = server::ServiceState::ready;
 }
 
@@ -106,7 +117,21 @@ FakeAnswer FakeService::post(const std::string& path, const std::string& body, s
 }
 
 FakeAnswer FakeService::get(const std::string& path) {
-    return ask({.method = "GET", .path = path, .headers = {{"host", "127.0.0.1"}}}, SIZE_MAX);
+    const std::size_t query = std::min(path.find('?'), path.size());
+    server::HttpRequest request = {
+        .method = "GET", .path = path.substr(0, query), .headers = {{"host", "127.0.0.1"}}};
+    for (std::size_t begin = query + 1; begin < path.size();) {
+        const std::size_t end = std::min(path.find('&', begin), path.size());
+        const std::size_t equals = path.find('=', begin);
+        request.query.emplace_back(path.substr(begin, equals - begin),
+                                   path.substr(equals + 1, end - equals - 1));
+        begin = end + 1;
+    }
+    return ask(request);
+}
+
+FakeAnswer FakeService::remove(const std::string& path) {
+    return ask({.method = "DELETE", .path = path, .headers = {{"host", "127.0.0.1"}}});
 }
 
 } // namespace etna::test

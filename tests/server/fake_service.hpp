@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/endpoints.hpp"
+#include "server/responses/keeping.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
@@ -34,6 +35,11 @@ public:
         std::optional<Error> load_error = {};                             ///< instead of a model
         std::string chat_template = {};                                   ///< empty: none
         std::string says = {}; ///< to everything; empty: what the fake model makes up
+        /// What is kept, in memory unless it names a file; empty: nothing.
+        std::optional<server::memory::StoreOptions> store =
+            server::memory::StoreOptions{.responses = {.entries_max = 1000},
+                                         .conversations = {.entries_max = 1000},
+                                         .completions = {.entries_max = 1000}};
     };
 
     explicit FakeService(Options options);
@@ -41,7 +47,8 @@ public:
     /// Asks and reads to the end, or until the answer has so many bytes.
     FakeAnswer ask(const server::HttpRequest& request, std::size_t bytes_max = SIZE_MAX);
     FakeAnswer post(const std::string& path, const std::string& body, std::size_t bytes_max = SIZE_MAX);
-    FakeAnswer get(const std::string& path);
+    FakeAnswer get(const std::string& path); ///< with a query, if it has one
+    FakeAnswer remove(const std::string& path);
 
     /// A fake model that no service knows, as a Models::Loader gives it.
     static Result<server::Models::Handle> load_plain(const store::ModelSource& source);
@@ -63,6 +70,7 @@ private:
     server::Models models_;
     server::Service service_;
     server::Router router_;
+    std::unique_ptr<server::responses::Keeping> keeping_; ///< ends before what its threads use
 };
 
 } // namespace etna::test

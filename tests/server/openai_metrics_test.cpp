@@ -67,6 +67,30 @@ TEST_CASE("prompts are counted once, however many answers they have") {
     CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
 }
 
+TEST_CASE("answers that best_of leaves out are counted, too") {
+    FakeService service({});
+    const std::string asked =
+        R"({"prompt": "Once", "max_tokens": 6, "ignore_eos": true, "best_of": 4, "n": 2})";
+    const Json usage = Json::parse(service.post(path, asked).body)["usage"];
+    CHECK(usage["completion_tokens"] == 4 * 6);
+    CHECK(of_stories(service, "etna_completion_tokens_total") == 4 * 6);
+}
+
+TEST_CASE("drafts are counted as they came") {
+    // Steps that take so long that their measured costs say that drafts pay.
+    FakeService service(
+        {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = std::chrono::milliseconds(5); },
+         .says = "a dog and a cat and a dog and a cat and a dog and a cat"});
+    const std::string asked = R"({"prompt": "Once", "max_tokens": 40, "temperature": 0, )";
+    REQUIRE(service.post(path, asked + R"("num_assistant_tokens": 4})").status == 200);
+    CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == 0); // nothing drafts unless it is asked
+    const Json usage = Json::parse(
+        service.post(path, asked + R"("max_ngram_size": 3})").body)["usage"]["completion_tokens_details"];
+    CHECK(usage["accepted_prediction_tokens"] > 0);
+    CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == usage["accepted_prediction_tokens"]);
+    CHECK(of_stories(service, "etna_rejected_draft_tokens_total") == usage["rejected_prediction_tokens"]);
+}
+
 TEST_CASE("requests that are refused before their model is known are counted, without what clients wrote") {
     server::ServiceOptions options;
     options.access.api_keys = {"key"};

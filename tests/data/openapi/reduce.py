@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Writes chat.json: what OpenAI's API answers to chat, completions and models, as JSON schemas and nothing else.
+"""Writes chat.json or responses.json: what OpenAI's API answers to those, as JSON schemas and nothing else.
 
-    python3 reduce.py OPENAI_OPENAPI_JSON > chat.json
+    python3 reduce.py OPENAI_OPENAPI_JSON chat > chat.json
+    python3 reduce.py OPENAI_OPENAPI_JSON responses > responses.json
 """
 
 import json
 import sys
 
-ROOTS = ["CreateChatCompletionResponse", "CreateChatCompletionStreamResponse", "CreateCompletionResponse",
-         "ListModelsResponse", "Model", "ErrorResponse"]  # fmt: skip
+ROOTS = {"chat": ["CreateChatCompletionResponse", "CreateChatCompletionStreamResponse", "CreateCompletionResponse",
+                  "ListModelsResponse", "Model", "ErrorResponse"],
+         "responses": ["Response", "ResponseStreamEvent", "ResponseItemList", "TokenCountsResource", "CompactResource",
+                       "ErrorResponse"]}  # fmt: skip
 PROSE = {"description", "example", "examples", "title", "deprecated", "default"}
 
 
@@ -36,14 +39,14 @@ def referred(schema):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         whole = json.load(file)
-    kept, waiting = {}, list(ROOTS)
+    kept, waiting = {}, list(ROOTS[sys.argv[2]])
     while waiting:
         name = waiting.pop()
         if name not in kept:
             kept[name] = without_prose(whole["components"]["schemas"][name])
             waiting += referred(kept[name])
     info = {name: whole["info"][name] for name in ("title", "version", "license")}
-    json.dump({"info": info, "components": {"schemas": dict(sorted(kept.items()))}}, sys.stdout, indent=1)
+    json.dump({"info": info, "components": {"schemas": dict(sorted(kept.items()))}}, sys.stdout, indent=1 if sys.argv[2] == "chat" else None)
     print()
 
 

@@ -2,12 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { eventsOf } from './events.mjs';
-import { check } from './schema.mjs';
+import { check, responseEventSchema } from './schema.mjs';
 
 /** One request with what came back so far. */
 class Exchange {
   constructor(url, init) {
     this.path = new URL(url).pathname.replace(/^\/v1/, '');
+    this.method = init?.method?.toUpperCase() ?? 'GET';
     this.body = typeof init?.body === 'string' ? JSON.parse(init.body) : null;
     this.status = null;
     this.headers = null;
@@ -32,7 +33,8 @@ class Exchange {
     if (this.status === null) return; // ended before an answer came
     if (this.isStream) return this.checkEvents();
     assert.match(this.headers.get('content-type') ?? '', /^application\/json/);
-    check(this.status < 400 ? this.schemaOfAnswer() : 'ErrorResponse', JSON.parse(this.text));
+    const schema = this.status < 400 ? this.schemaOfAnswer() : 'ErrorResponse';
+    if (schema !== null) check(schema, JSON.parse(this.text)); // the API says nothing of what a deletion answers
   }
 
   checkEvents() {
@@ -40,6 +42,7 @@ class Exchange {
       if (data === '[DONE]') continue;
       // A comment alone is nothing to a client; an event without data breaks the official Python SDK.
       if (data === null) assert.equal(event, 'message', `the event ${event} has no data`);
+      else if (event.startsWith('response.')) check(responseEventSchema(event), JSON.parse(data));
       else if (event === 'error') check('ErrorResponse', JSON.parse(data));
       else if (event === 'message') check(this.schemaOfChunk(), JSON.parse(data));
       else JSON.parse(data); // an annotation, which OpenAI has no schema for
@@ -51,6 +54,9 @@ class Exchange {
     if (this.path === '/completions') return this.body.echo ? 'EchoedCompletion' : 'CreateCompletionResponse';
     if (this.path === '/models') return 'ListModelsResponse';
     if (this.path.startsWith('/models/')) return 'Model';
+    if (this.path === '/responses/input_tokens') return 'TokenCountsResource';
+    if (this.path.endsWith('/input_items')) return 'ResponseItemList';
+    if (this.path.startsWith('/responses')) return this.method === 'DELETE' ? null : 'Response';
     throw new Error(`no schema is known for ${this.path}`);
   }
 

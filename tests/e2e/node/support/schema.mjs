@@ -3,8 +3,11 @@
 import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 
-const file = new URL('../../../data/openapi/chat.json', import.meta.url);
-const published = JSON.parse(readFileSync(file, 'utf8')).components.schemas;
+/** What tests/data/openapi/NAME.json has. */
+function published(name) {
+  const file = new URL(`../../../data/openapi/${name}.json`, import.meta.url);
+  return JSON.parse(readFileSync(file, 'utf8')).components.schemas;
+}
 
 const orNull = (schema) => ({ anyOf: [schema, { type: 'null' }] });
 
@@ -38,7 +41,7 @@ function echoed(completion) {
   return schema;
 }
 
-const schemas = readNullable(published);
+const schemas = readNullable({ ...published('responses'), ...published('chat') });
 schemas.CompletionChunk = completionChunk(schemas.CreateCompletionResponse);
 schemas.EchoedCompletion = echoed(schemas.CreateCompletionResponse);
 schemas.EchoedCompletionChunk = echoed(schemas.CompletionChunk);
@@ -54,4 +57,12 @@ export function check(name, value) {
     const problems = validate.errors.map((error) => `${error.instancePath || '/'} ${error.message}`);
     throw new Error(`not a ${name}: ${problems.join('; ')}\n${JSON.stringify(value, null, 1)}`);
   }
+}
+
+/** The schema of an event of a response, by its type. */
+export function responseEventSchema(type) {
+  const names = schemas.ResponseStreamEvent.anyOf.map((one) => one.$ref.split('/').at(-1));
+  const name = names.find((one) => schemas[one].properties.type.enum?.includes(type));
+  if (!name) throw new Error(`OpenAI has no event ${type}`);
+  return name;
 }

@@ -1,0 +1,116 @@
+#include "cli/several_answers.hpp"
+
+#include "cli/conversation_screen.hpp"
+#include "cli/logprobs.hpp"
+#include "cli/run_report.hpp"
+#include "core/generate/generation.hpp"
+
+#include <optional>
+#include <utility>
+
+namespace etna::cli {
+namespace {
+
+struct Answer {
+    std::string text;
+    std::vector<generate::TokenDelta> tokens;
+    std::optional<generate::Finished> finished = {};
+};
+
+class AnswerWriter {
+public:
+    AnswerWriter(const RunOptions& options, const generate::Model& model, const generate::Request& request,
+                 const Environment& environment, Diagnostics& diagnostics)
+        : options_(&options), model_(&model), diagnostics_(&diagnostics), output_(environment.output),
+          screen_(environment, diagnostics, ShowReasoning::never),
+          is_conversation_(std::holds_alternative<chat::Conversation>(request.prompt)),
+          answers_(options.answers) {}
+
+    generate::Flow take(uint32_t index, const generate::Event& event) {
+        Answer& answer = answers_[index];
+        if (const auto* token = std::get_if<generate::TokenDelta>(&event))
+            answer.tokens.push_back(*token);
+        if (const auto* delta = std::get_if<generate::TextDelta>(&event))
+            answer.text += delta->text;
+        if (std::holds_alternative<generate::Adapted>(event))
+            screen_.show(event); // each note once
+        if (const auto* finished = std::get_if<generate::Finished>(&event)) {
+            answer.finished = *finished;
+            if (is_conversation_) // text at first may have been reasoning in the end
+                answer.text = finished->output.content;
+            write_whole_ones();
+        }
+        return state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+    }
+
+    [[nodiscard]] bool was_cancelled() const { return was_cancelled_; }
+    [[nodiscard]] OutputState state() const { return out().state(); }
+    [[nodiscard]] Error error() const { return out().error(); }
+
+private:
+    [[nodiscard]] bool writes_json() const { return options_->output_form == OutputForm::json; }
+    [[nodiscard]] const Output& out() const { return writes_json() ? output_ : screen_.output(); }
+
+    void write_whole_ones() {
+        for (; next_ < answers_.size() && answers_[next_].finished; ++next_) {
+            write(answers_[next_]);
+            if (options_->verbosity == Verbosity::verbose)
+                verbose_report(*diagnostics_, *model_, *answers_[next_].finished);
+        }
+    }
+
+    void write(const Answer& answer) {
+        const generate::Finished& finished = *answer.finished;
+        was_cancelled_ = was_cancelled_ || finished.finish_reason == generate::FinishReason::cancelled;
+        if (writes_json()) {
+            output_.write(json_report(*model_, {.finished = finished,
+                                                .text = answer.text,
+                                                .tokens = options_->logprobs ? &answer.tokens : nullptr,
+                                                .index = static_cast<uint32_t>(next_)}));
+            return;
+        }
+        screen_.show(generate::TextDelta{(next_ > 0 ? "\n" : "") + answer.text});
+        screen_.end_line();
+        if (!finished.output.calls.empty())
+            screen_.show(generate::TextDelta{call_lines(finished.output.calls)});
+        report_logprobs(*diagnostics_, answer.tokens);
+    }
+
+    const RunOptions* options_; ///< borrowed, as are these
+    const generate::Model* model_;
+    Diagnostics* diagnostics_;
+    Output output_;             ///< of JSON
+    ConversationScreen screen_; ///< of text
+    bool is_conversation_;
+    std::vector<Answer> answers_;
+    std::size_t next_ = 0; ///< the first one that has not been written
+    bool was_cancelled_ = false;
+};
+
+} // namespace
+
+ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
+                      const Environment& environment, Diagnostics& diagnostics) {
+    const generate::StopRequested stop_requested =
+        environment.watch_interrupts(SecondInterrupt::ends_program);
+    request.choices = options.answers;
+    AnswerWriter writer(options, model, request, environment, diagnostics);
+    auto generation = generate::Generation::begin(model, std::move(request), stop_requested);
+    Status status;
+    if (generation) {
+        status = generation->finish(
+            [&](uint32_t index, const generate::Event& event) { return writer.take(index, event); },
+            stop_requested);
+    } else {
+        status = generation.error();
+    }
+    if (!status || writer.state() == OutputState::failed) {
+        diagnostics.error(status ? writer.error() : status.error());
+        return ExitCode::failed;
+    }
+    if (writer.state() == OutputState::closed)
+        return ExitCode::done;
+    return writer.was_cancelled() ? ExitCode::interrupted : ExitCode::done;
+}
+
+} // namespace etna::cli

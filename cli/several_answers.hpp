@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cli/diagnostics.hpp"
+#include "cli/environment.hpp"
+#include "cli/run_options.hpp"
+#include "core/generate/generate.hpp"
+#include "core/generate/model.hpp"
+
+namespace etna::cli {
+
+/// `etna run --n`: several answers to one request, each written when it and those before it are whole.
+/// Blocking. Errors are told here.
+ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
+                      const Environment& environment, Diagnostics& diagnostics);
+
+} // namespace etna::cli

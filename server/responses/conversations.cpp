@@ -1,0 +1,207 @@
+// /v1/conversations: items that are added to by responses and by hand. Source: OpenAI API 2.3.0,
+// /conversations.
+#include "server/ids.hpp"
+#include "server/responses/endpoints.hpp"
+#include "server/responses/items.hpp"
+#include "server/responses/pages.hpp"
+#include "server/responses/past.hpp"
+#include "server/service.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr std::size_t items_at_once_max = 20;
+constexpr int64_t us_per_second = 1'000'000;
+
+ApiError not_found(std::string_view what, std::string_view id) {
+    return {.status = 404,
+            .message = fmt::format("there is no {} `{}`", what, id),
+            .param = fmt::format("{}_id", what),
+            .code = fmt::format("{}_not_found", what)};
+}
+
+/// Where one key's conversations are.
+struct Shelf {
+    memory::Store* store; ///< borrowed
+    memory::Owner owner;
+    std::string id; ///< of the conversation in the path
+};
+
+std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request, const Call& call) {
+    if (!service.keeping->store)
+        return ApiError{.status = 400,
+                        .message = "conversations need a server that keeps them, and this one keeps nothing",
+                        .code = "unsupported_operation"};
+    return Shelf{.store = &*service.keeping->store,
+                 .owner = owner_of(service.options.access, request),
+                 .id = call.path_values.empty() ? std::string() : call.path_values.front()};
+}
+
+Json json_of(const std::string& text) {
+    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
+
+HttpReply json_reply(const Json& json) {
+    return {.body = text_of(json) + "\n"};
+}
+
+Json conversation_json(const memory::Conversation& conversation) {
+    return {{"id", conversation.id},
+            {"object", "conversation"},
+            {"created_at", conversation.created_us / us_per_second},
+            {"metadata", json_of(conversation.metadata)}};
+}
+
+HttpReply conversation_reply(const Shelf& shelf) {
+    const auto found = shelf.store->conversation(shelf.owner, shelf.id);
+    if (!found)
+        return reply_of(store_failed(found.error()));
+    return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", shelf.id));
+}
+
+/// What a request brings: items with ids of their own, and metadata.
+struct Brought {
+    std::vector<memory::Item> items;
+    Json told = Json::array();
+    Json metadata;
+};
+
+std::variant<Brought, ApiError> read_brought(const HttpRequest& request, bool needs_items) {
+    const auto body =
+        request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
+    if (const auto* error = std::get_if<ApiError>(&body))
+        return *error;
+    Fields fields(std::get<Json>(body));
+    Brought brought;
+    brought.metadata = read_metadata(fields);
+    if (needs_items)
+        fields.require("items");
+    const Json* const given = fields.list("items");
+    if (given != nullptr && given->size() > items_at_once_max)
+        fields.refuse(
+            "items",
+            fmt::format("has {} items; at most {} are taken at once", given->size(), items_at_once_max),
+            "array_above_max_length");
+    brought.told = read_items(fields, "items");
+    if (fields.problem())
+        return *fields.problem();
+    for (const Json& item : brought.told)
+        brought.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+    return brought;
+}
+
+} // namespace
+
+HttpReply create_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto brought = read_brought(request, /*needs_items=*/false);
+    if (const auto* error = std::get_if<ApiError>(&brought))
+        return reply_of(*error);
+    const auto& [items, told, metadata] = std::get<Brought>(brought);
+    Shelf own = std::get<Shelf>(shelf);
+    own.id = new_id("conv_");
+    const Status made =
+        own.store->create({.id = own.id, .owner = own.owner, .metadata = text_of(metadata)}, items);
+    return made ? conversation_reply(own) : reply_of(store_failed(made.error()));
+}
+
+HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    return conversation_reply(std::get<Shelf>(shelf));
+}
+
+HttpReply change_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto brought = read_brought(request, /*needs_items=*/false);
+    if (const auto* error = std::get_if<ApiError>(&brought))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    const auto changed =
+        own.store->set_metadata(own.owner, own.id, text_of(std::get<Brought>(brought).metadata));
+    if (!changed)
+        return reply_of(store_failed(changed.error()));
+    return conversation_reply(own);
+}
+
+HttpReply remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    const auto was_there = own.store->delete_conversation(own.owner, own.id);
+    if (!was_there)
+        return reply_of(store_failed(was_there.error()));
+    if (!*was_there)
+        return reply_of(not_found("conversation", own.id));
+    return json_reply({{"id", own.id}, {"object", "conversation.deleted"}, {"deleted", true}});
+}
+
+HttpReply add_items(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    auto brought = read_brought(request, /*needs_items=*/true);
+    if (const auto* error = std::get_if<ApiError>(&brought))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    auto& given = std::get<Brought>(brought);
+    const auto added =
+        own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
+    if (!added)
+        return reply_of(store_failed(added.error()));
+    return *added ? list_reply(std::move(given.told), /*has_more=*/false)
+                  : reply_of(not_found("conversation", own.id));
+}
+
+HttpReply list_items(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto wish = read_page(request, memory::Order::descending);
+    if (const auto* error = std::get_if<ApiError>(&wish))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    const auto page = own.store->items(own.owner, own.id, std::get<memory::PageWish>(wish));
+    if (!page)
+        return reply_of(store_failed(page.error()));
+    if (!*page)
+        return reply_of(not_found("conversation", own.id));
+    Json data = Json::array();
+    for (const memory::Item& item : (*page)->items)
+        data.push_back(json_of(item.body));
+    return list_reply(std::move(data), (*page)->has_more);
+}
+
+HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    const auto item = own.store->item(own.owner, own.id, call.path_values.back());
+    if (!item)
+        return reply_of(store_failed(item.error()));
+    return *item ? json_reply(json_of((*item)->body)) : reply_of(not_found("item", call.path_values.back()));
+}
+
+HttpReply remove_item(Service& service, const HttpRequest& request, const Call& call) {
+    const auto shelf = shelf_of(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&shelf))
+        return reply_of(*error);
+    const auto& own = std::get<Shelf>(shelf);
+    const auto was_there = own.store->delete_item(own.owner, own.id, call.path_values.back());
+    if (!was_there)
+        return reply_of(store_failed(was_there.error()));
+    return *was_there ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
+}
+
+} // namespace etna::server::responses

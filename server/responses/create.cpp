@@ -1,0 +1,112 @@
+// POST /v1/responses and /v1/responses/input_tokens.
+#include "server/event_stream.hpp"
+#include "server/responses/endpoints.hpp"
+#include "server/responses/making.hpp"
+#include "server/sse.hpp"
+
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+HttpReply whole_reply(Making& making, const HttpRequest& request) {
+    making.make([](std::string_view) { return true; }, request.is_client_gone);
+    if (making.failure())
+        return reply_of(*making.failure());
+    HttpReply reply = {.body = text_of(making.object()) + "\n"};
+    reply.final_status = [status = making.answering().in_flight->status()] { return status; };
+    return reply;
+}
+
+HttpReply stream_reply(const std::shared_ptr<Making>& making) {
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    making->answering().in_flight->set_status(client_left_status); // if nobody is there to write to
+    reply.stream = [making](HttpWriter& writer) {
+        EventStream stream(writer, making->answering().service->options.keep_alive);
+        making->make([&](std::string_view frame) { return stream.send(frame); },
+                     [&] { return stream.is_left(); });
+    };
+    reply.final_status = [making] { return making->answering().in_flight->status(); };
+    return reply;
+}
+
+HttpReply background_reply(const std::shared_ptr<Making>& making, Service& service) {
+    if (const auto error = making->keep_pending())
+        return reply_of(*error);
+    const Json object = making->object();
+    const bool is_begun = service.keeping->runs.spawn([making, &service] {
+        making->make([](std::string_view) { return true; },
+                     [&service] { return service.is_aborting.load(); });
+    });
+    if (!is_begun) { // and nobody would ever finish what has been kept of it
+        if (const auto gone =
+                service.keeping->store->delete_response(making->run()->owner(), making->run()->id());
+            !gone)
+            return reply_of(store_failed(gone.error()));
+        return reply_of({.status = 429,
+                         .message = "too many responses are made in the background already",
+                         .type = "rate_limit_error",
+                         .code = "too_many_background_responses",
+                         .retry_after_s = 1});
+    }
+    if (!making->request().is_streamed)
+        return {.body = text_of(object) + "\n"};
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    reply.stream = [run = making->run(), &service](HttpWriter& writer) {
+        EventStream stream(writer, service.options.keep_alive);
+        follow(*run, 0, stream);
+    };
+    return reply;
+}
+
+/// What can be refused with a status is, unless the model takes long to load.
+HttpReply made_reply(const std::shared_ptr<Making>& making, Service& service, const HttpRequest& request) {
+    constexpr std::chrono::milliseconds background_patience{200};
+    const Request& asked = making->request();
+    if (asked.stores)
+        service.keeping->runs.show(making->run());
+    const bool may_wait = asked.is_streamed || asked.is_background;
+    const auto patience_ends =
+        Clock::now() + (asked.is_background ? background_patience : service.options.keep_alive);
+    const auto error =
+        making->begin([&] { return request.is_client_gone() || (may_wait && Clock::now() > patience_ends); });
+    const bool is_late = error && may_wait && making->answering().model == nullptr && !service.is_aborting &&
+                         !request.is_client_gone() && Clock::now() > patience_ends;
+    if (error && !is_late)
+        return reply_of(*error);
+    if (asked.is_background)
+        return background_reply(making, service);
+    return asked.is_streamed ? stream_reply(making) : whole_reply(*making, request);
+}
+
+} // namespace
+
+HttpReply create(Service& service, const HttpRequest& request, const Call& call) {
+    auto prepared = Making::prepare(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+        return reply_of(*error);
+    HttpReply reply = made_reply(std::get<std::shared_ptr<Making>>(prepared), service, request);
+    reply.is_counted = true;
+    return reply;
+}
+
+HttpReply count_input(Service& service, const HttpRequest& request, const Call& call) {
+    auto prepared = Making::prepare(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+        return reply_of(*error);
+    const auto count = std::get<std::shared_ptr<Making>>(prepared)->count(request.is_client_gone);
+    if (const auto* error = std::get_if<ApiError>(&count))
+        return reply_of(*error);
+    const Json told = {{"object", "response.input_tokens"}, {"input_tokens", std::get<std::size_t>(count)}};
+    HttpReply reply = {.body = text_of(told) + "\n"};
+    reply.is_counted = true;
+    return reply;
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,111 @@
+#include "server/responses/custom_input.hpp"
+
+#include "core/base/utf8.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr unsigned first_high = 0xD800; // UTF-16's surrogates
+constexpr unsigned first_low = 0xDC00;
+constexpr unsigned behind_low = 0xE000;
+constexpr unsigned first_supplementary = 0x10000;
+
+/// Whether what has been read is the member's name, its colon and the quote that begins the text.
+bool begins_text(std::string_view seen) {
+    constexpr std::string_view parts[] = {"{", "\"input\"", ":", "\""};
+    for (const std::string_view part : parts) {
+        const std::size_t place = seen.find_first_not_of(" \t\r\n");
+        if (place == std::string_view::npos || !seen.substr(place).starts_with(part))
+            return false;
+        seen.remove_prefix(place + part.size());
+    }
+    return seen.empty();
+}
+
+char unescaped(char letter) {
+    switch (letter) {
+    case 'n':
+        return '\n';
+    case 't':
+        return '\t';
+    case 'r':
+        return '\r';
+    case 'b':
+        return '\b';
+    case 'f':
+        return '\f';
+    default:
+        return letter;
+    }
+}
+
+} // namespace
+
+std::string CustomInput::push(std::string_view json) {
+    std::string text = std::move(character_);
+    character_.clear();
+    for (const char byte : json)
+        read(byte, text);
+    const std::size_t whole = valid_utf8_prefix(text);
+    constexpr std::size_t character_bytes_max = 4;
+    if (text.size() - whole < character_bytes_max) {
+        character_ = text.substr(whole);
+        text.resize(whole);
+    }
+    return text;
+}
+
+void CustomInput::read(char byte, std::string& text) {
+    switch (state_) {
+    case State::before:
+        seen_ += byte;
+        if (byte == '"' && begins_text(seen_))
+            state_ = State::text;
+        break;
+    case State::text:
+        if (byte == '\\')
+            state_ = State::escape;
+        else if (byte == '"')
+            state_ = State::over;
+        else
+            text += byte;
+        break;
+    case State::escape:
+        state_ = byte == 'u' ? State::code : State::text;
+        seen_.clear();
+        if (byte != 'u')
+            text += unescaped(byte);
+        break;
+    case State::code: {
+        constexpr std::size_t digits = 4;
+        seen_ += byte;
+        if (seen_.size() == digits)
+            end_code(text);
+        break;
+    }
+    case State::over:
+        break;
+    }
+}
+
+void CustomInput::end_code(std::string& text) {
+    constexpr int hexadecimal = 16;
+    state_ = State::text;
+    const auto code = static_cast<unsigned>(std::strtoul(seen_.c_str(), nullptr, hexadecimal));
+    if (code >= first_high && code < first_low) {
+        surrogate_ = code;
+    } else if (code >= first_low && code < behind_low) {
+        if (surrogate_ == 0)
+            text += replacement_character;
+        else
+            append_utf8(text, first_supplementary + ((surrogate_ - first_high) << 10U) + (code - first_low));
+        surrogate_ = 0;
+    } else {
+        append_utf8(text, code);
+    }
+}
+
+} // namespace etna::server::responses

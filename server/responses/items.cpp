@@ -1,0 +1,279 @@
+#include "server/responses/items.hpp"
+
+#include "server/ids.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+struct Kind {
+    std::string_view type;
+    std::string_view id_prefix;
+    void (*check)(Fields& item); ///< what has to be there
+};
+
+void require_text(Fields& item, std::string_view name) {
+    item.require(name);
+    item.text(name);
+}
+
+/// Text parts as the API has them, from a text or from parts of text; `type` where a part has none.
+Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
+    const Json* const given = fields.any(name);
+    Json parts = Json::array();
+    if (given != nullptr && given->is_string())
+        parts.push_back({{"type", type}, {"text", *given}});
+    if (given == nullptr || given->is_string())
+        return parts;
+    if (!given->is_array()) {
+        fields.refuse(name, "must be a string or a list of parts", "invalid_type");
+        return parts;
+    }
+    for (std::size_t i = 0; i < given->size(); ++i) {
+        const Json& part = (*given)[i];
+        const std::string place = fmt::format("{}[{}]", name, i);
+        const Json kind = part.is_object() ? part.value("type", Json(type)) : Json();
+        const bool is_refusal = kind == "refusal";
+        if (kind != "input_text" && kind != "output_text" && kind != "text" && !is_refusal) {
+            fields.refuse(place,
+                          fmt::format("is no part of text (its type is {}), and this model reads text only",
+                                      kind.is_null() ? "none" : text_of(kind)));
+            return parts;
+        }
+        const char* const member = is_refusal ? "refusal" : "text";
+        if (!part.contains(member) || !part[member].is_string()) {
+            fields.refuse(place, fmt::format("must have a string `{}`", member), "invalid_type");
+            return parts;
+        }
+        Json whole = part;
+        whole["type"] = kind == "text" ? Json(type) : kind;
+        if (whole["type"] == "output_text") { // both are required of an output's text
+            whole.emplace("annotations", Json::array());
+            whole.emplace("logprobs", Json::array());
+        }
+        parts.push_back(std::move(whole));
+    }
+    return parts;
+}
+
+void check_message(Fields& item) {
+    item.require("role");
+    item.choice("role", {"user", "system", "developer", "assistant"});
+    item.choice("phase", {"commentary", "final_answer"});
+    item.require("content");
+}
+
+void check_call(Fields& item) {
+    for (const std::string_view name : {"call_id", "name", "arguments"})
+        require_text(item, name);
+}
+
+void check_custom_call(Fields& item) {
+    for (const std::string_view name : {"call_id", "name", "input"})
+        require_text(item, name);
+}
+
+void check_output(Fields& item) {
+    require_text(item, "call_id");
+    item.require("output");
+    text_parts(item, "output", "input_text");
+}
+
+void check_reasoning(Fields& item) {
+    item.list("summary");
+    item.list("content");
+    item.text("encrypted_content");
+}
+
+void check_reference(Fields& item) {
+    require_text(item, "id");
+}
+
+void check_compaction(Fields& item) {
+    require_text(item, "encrypted_content");
+}
+
+constexpr std::array<Kind, 8> kinds = {{{"message", "msg_", check_message},
+                                        {"function_call", "fc_", check_call},
+                                        {"function_call_output", "fco_", check_output},
+                                        {"custom_tool_call", "ctc_", check_custom_call},
+                                        {"custom_tool_call_output", "ctco_", check_output},
+                                        {"reasoning", "rs_", check_reasoning},
+                                        {"item_reference", "", check_reference},
+                                        {"compaction", "cmp_", check_compaction}}};
+
+const Kind* kind_named(std::string_view type) {
+    for (const Kind& kind : kinds) {
+        if (kind.type == type)
+            return &kind;
+    }
+    return nullptr;
+}
+
+/// Messages may leave their type out, and references as well.
+std::string type_of(const Json& item) {
+    const Json type = item.value("type", Json());
+    if (type.is_string())
+        return type.get<std::string>();
+    if (!type.is_null())
+        return {};
+    return item.contains("role") ? "message" : "item_reference";
+}
+
+/// The item with what it may leave out.
+Json completed(Fields& fields, const Json& given, const Kind& kind) {
+    Json item = {{"type", kind.type}};
+    item["id"] = given.value("id", Json()).is_string() ? given["id"] : Json(new_id(kind.id_prefix));
+    for (const auto& [name, value] : given.items()) {
+        if (name != "type" && name != "id")
+            item[name] = value;
+    }
+    if (kind.type == "item_reference" || kind.type == "compaction")
+        return item;
+    if (item.value("status", Json()).is_null())
+        item["status"] = "completed";
+    if (kind.type == "message") {
+        const bool is_answer = item["role"] == "assistant";
+        item["content"] = text_parts(fields, "content", is_answer ? "output_text" : "input_text");
+    } else if (kind.type == "reasoning") {
+        if (item.value("summary", Json()).is_null())
+            item["summary"] = Json::array();
+    }
+    return item;
+}
+
+std::string joined_text(const Json& content) {
+    if (content.is_string())
+        return content.get<std::string>();
+    std::string text;
+    for (const Json& part : content.is_array() ? content : Json::array()) {
+        const Json& said = part.contains("refusal") ? part["refusal"] : part.value("text", Json(""));
+        text += said.is_string() ? said.get<std::string>() : "";
+    }
+    return text;
+}
+
+/// Builds messages out of items, one after the other.
+class Messages {
+public:
+    void add(const Json& item) {
+        const std::string type = item.value("type", "message");
+        if (type == "message")
+            return add_message(item);
+        if (type == "reasoning") {
+            reasoning_ += joined_text(item.value("content", Json()));
+        } else if (type == "function_call") {
+            add_call(item, item["arguments"]);
+        } else if (type == "custom_tool_call") {
+            add_call(item, custom_arguments(item["input"].get<std::string>()));
+        } else if (type.ends_with("_output")) {
+            reasoning_.clear();
+            messages_.push_back({{"role", "tool"},
+                                 {"tool_call_id", item["call_id"]},
+                                 {"content", joined_text(item["output"])}});
+        }
+    }
+
+    Json take() && { return std::move(messages_); }
+
+private:
+    void add_message(const Json& item) {
+        Json message = {{"role", item["role"]}, {"content", joined_text(item["content"])}};
+        if (item["role"] == "assistant")
+            add_reasoning(message);
+        reasoning_.clear();
+        messages_.push_back(std::move(message));
+    }
+
+    void add_call(const Json& item, Json arguments) {
+        const bool goes_on =
+            !messages_.empty() && messages_.back()["role"] == "assistant" && reasoning_.empty();
+        if (!goes_on) {
+            Json message = {{"role", "assistant"}, {"content", ""}};
+            add_reasoning(message);
+            messages_.push_back(std::move(message));
+        }
+        Json function = {{"name", item["name"]}, {"arguments", std::move(arguments)}};
+        messages_.back()["tool_calls"].push_back(
+            {{"id", item["call_id"]}, {"type", "function"}, {"function", std::move(function)}});
+    }
+
+    void add_reasoning(Json& message) {
+        if (!reasoning_.empty())
+            message["reasoning_content"] = std::exchange(reasoning_, {});
+    }
+
+    Json messages_ = Json::array();
+    std::string reasoning_; ///< that has not led to a message yet
+};
+
+} // namespace
+
+Json read_items(Fields& fields, std::string_view name) {
+    Json items = Json::array();
+    const Json* const given = fields.any(name);
+    if (given == nullptr)
+        return items;
+    if (given->is_string()) {
+        Json content = Json::array();
+        content.push_back({{"type", "input_text"}, {"text", *given}});
+        items.push_back({{"type", "message"},
+                         {"id", new_id("msg_")},
+                         {"role", "user"},
+                         {"status", "completed"},
+                         {"content", std::move(content)}});
+        return items;
+    }
+    if (!given->is_array()) {
+        fields.refuse(name, "must be a string or a list of items", "invalid_type");
+        return items;
+    }
+    for (std::size_t i = 0; i < given->size(); ++i) {
+        const std::string place = fmt::format("{}[{}]", fields.path_of(name), i);
+        const Json& one = (*given)[i];
+        if (!one.is_object()) {
+            fields.refuse(fmt::format("{}[{}]", name, i), "must be an object", "invalid_type");
+            break;
+        }
+        Fields item(one, place);
+        const Kind* const kind = kind_named(type_of(one));
+        if (kind == nullptr) {
+            item.refuse(
+                "type",
+                fmt::format("is {}, which is no item that is taken here", text_of(one.value("type", Json()))),
+                "unsupported_value");
+        } else {
+            kind->check(item);
+            items.push_back(completed(item, one, *kind));
+        }
+        if (item.problem()) {
+            fields.adopt(*item.problem());
+            break;
+        }
+    }
+    return items;
+}
+
+Json messages_of(const Json& items) {
+    Messages messages;
+    for (const Json& item : items)
+        messages.add(item);
+    return std::move(messages).take();
+}
+
+std::string custom_arguments(std::string_view input) {
+    return text_of({{"input", input}});
+}
+
+std::optional<std::string> custom_input(std::string_view arguments) {
+    const Json json = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object() || !json.contains("input") || !json["input"].is_string())
+        return std::nullopt;
+    return json["input"].get<std::string>();
+}
+
+} // namespace etna::server::responses

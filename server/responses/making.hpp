@@ -1,0 +1,94 @@
+#pragma once
+
+#include "server/event_stream.hpp"
+#include "server/openai/answering.hpp"
+#include "server/responses/object.hpp"
+#include "server/responses/output.hpp"
+#include "server/responses/past.hpp"
+#include "server/router.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace etna::server::responses {
+
+/// A response between its request and its end. Not thread-safe: one thread at a time.
+class Making {
+public:
+    using Clock = std::chrono::steady_clock;
+    /// Where frames go; false when nobody wants more.
+    using Sink = std::function<bool(std::string_view frame)>;
+
+    /// Reads the request, and loads what it goes on from. Errors: those of reading, of load_past() and of the
+    /// model's name.
+    static std::variant<std::shared_ptr<Making>, ApiError>
+    prepare(Service& service, const HttpRequest& request, const Call& call);
+
+    [[nodiscard]] const Request& request() const { return request_; }
+    [[nodiscard]] const std::shared_ptr<Run>& run() const { return run_; }
+    [[nodiscard]] openai::Answering& answering() { return *answering_; }
+    [[nodiscard]] Json object() const;
+
+    /// Takes the model, and queues the answer. `is_unwanted` is asked while it waits. Errors: those of
+    /// Answering::acquire() and begin(), in the words of this API.
+    std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
+    [[nodiscard]] bool has_begun() const { return has_begun_; }
+
+    /// How many tokens its prompt has, without an answer. Errors: as begin().
+    std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_unwanted);
+
+    /// Keeps it as one that is being made, so that it is found again after the process has died. Error: 500.
+    std::optional<ApiError> keep_pending();
+
+    /// Makes the answer, begins it before that if it has not begun, and keeps it. Every event goes to `send`;
+    /// what fails is told as the response's failure. When `is_unwanted` says so, or `send`, it ends.
+    void make(const Sink& send, const std::function<bool()>& is_unwanted);
+
+    /// Why there is no response; for clients that wait for a whole one. Empty where there is one.
+    [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
+
+private:
+    Making(Service& service, const HttpRequest& request, Request asked);
+
+    std::variant<openai::GenerationCall, ApiError> read(const Json& body,
+                                                        const openai::RequestContext& context);
+    std::optional<ApiError> acquire(const std::function<bool()>& is_unwanted);
+    bool drop_oldest();
+    void compose();
+    void settle(const Status& status);
+    void fail(const ApiError& error);
+    Status keep(std::string_view last_frame);
+    void tell_end();
+    void tell_state(std::string_view type);
+    std::string frame_of(Json event);
+    bool tell(Json event);
+    bool is_waiting(const std::function<bool()>& is_unwanted);
+
+    Service* service_; ///< borrowed
+    memory::Owner owner_;
+    Request request_;
+    Past past_;
+    std::size_t dropped_ = 0; ///< of the items, the oldest, for want of room
+    Json items_;              ///< all that the model is given
+    Response response_;
+    std::shared_ptr<Run> run_;
+    openai::AnswerKind kind_;
+    OutputForm form_;
+    std::shared_ptr<openai::Answering> answering_;
+    std::shared_ptr<Output> output_ = std::make_shared<Output>();
+    std::optional<ApiError> failure_;
+    bool has_begun_ = false;
+    Sink send_;
+    bool is_heard_ = true;
+    int64_t next_number_ = 0;
+    Clock::time_point told_ = {}; ///< when the last event was
+};
+
+/// Sends the events of a response that somebody else makes, from a number on, to its end.
+void follow(const Run& run, std::size_t number, EventStream& stream);
+
+} // namespace etna::server::responses

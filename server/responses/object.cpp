@@ -1,0 +1,50 @@
+#include "server/responses/object.hpp"
+
+#include <array>
+
+namespace etna::server::responses {
+
+std::string_view to_string(ResponseStatus status) {
+    constexpr std::array<std::string_view, 6> names = {"queued",     "in_progress", "completed",
+                                                       "incomplete", "failed",      "cancelled"};
+    return names[static_cast<std::size_t>(status)];
+}
+
+Json to_json(const Response& response) {
+    Json json = {
+        {"id", response.id},
+        {"object", "response"},
+        {"created_at", response.created_unix_s},
+        {"status", to_string(response.status)},
+        {"completed_at", response.completed_unix_s ? Json(*response.completed_unix_s) : Json(nullptr)},
+        {"error", response.error},
+        {"incomplete_details",
+         response.incomplete ? Json({{"reason", *response.incomplete}}) : Json(nullptr)},
+        {"model", response.model},
+        {"output", response.output},
+        {"output_text", response.text}};
+    json.update(response.told);
+    if (!response.usage.is_null())
+        json["usage"] = response.usage;
+    return json;
+}
+
+Json interrupted(Json object) {
+    object["status"] = to_string(ResponseStatus::failed);
+    object["error"] = {{"code", "server_error"},
+                       {"message", "the server was stopped before the answer was whole"}};
+    return object;
+}
+
+Json usage_of(const Json& chat_usage) {
+    const Json& answer = chat_usage["completion_tokens_details"];
+    return {{"input_tokens", chat_usage["prompt_tokens"]},
+            {"input_tokens_details",
+             {{"cached_tokens", chat_usage["prompt_tokens_details"]["cached_tokens"]},
+              {"cache_write_tokens", 0}}},
+            {"output_tokens", chat_usage["completion_tokens"]},
+            {"output_tokens_details", {{"reasoning_tokens", answer.value("reasoning_tokens", 0)}}},
+            {"total_tokens", chat_usage["total_tokens"]}};
+}
+
+} // namespace etna::server::responses

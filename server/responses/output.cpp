@@ -1,0 +1,270 @@
+#include "server/responses/output.hpp"
+
+#include "server/ids.hpp"
+#include "server/openai/chat_response.hpp"
+#include "server/responses/items.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+Json text_part(std::string_view text, Json logprobs) {
+    return {{"type", "output_text"},
+            {"text", text},
+            {"annotations", Json::array()},
+            {"logprobs", std::move(logprobs)}};
+}
+
+Json reasoning_part(std::string_view text) {
+    return {{"type", "reasoning_text"}, {"text", text}};
+}
+
+/// Up to the first empty line.
+std::string first_paragraph(const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == std::string::npos)
+        return {};
+    const std::string paragraph = text.substr(begin, text.find("\n\n", begin) - begin);
+    return paragraph.substr(0, paragraph.find_last_not_of(" \t\r\n") + 1);
+}
+
+} // namespace
+
+std::optional<Json> OutputWriter::take(const generate::Event& event) {
+    if (const auto* text = std::get_if<generate::TextDelta>(&event))
+        add_text(text->text);
+    else if (const auto* parsed = std::get_if<chat::output::Event>(&event))
+        take_output(*parsed);
+    else if (const auto* token = std::get_if<generate::TokenDelta>(&event))
+        untold_.push_back(*token);
+    else if (const auto* finished = std::get_if<generate::Finished>(&event))
+        finish(*finished);
+    if (events_.empty())
+        return std::nullopt;
+    return std::exchange(events_, Json::array());
+}
+
+bool OutputWriter::has_enough() const {
+    const uint32_t most = form_.may_call_several ? form_.calls_max.value_or(UINT32_MAX) : 1;
+    return calls_done_ >= most;
+}
+
+void OutputWriter::take_output(const chat::output::Event& event) {
+    using Kind = chat::output::EventKind;
+    switch (event.kind) {
+    case Kind::content:
+        return add_text(event.text);
+    case Kind::reasoning:
+        return add_reasoning(event.text);
+    case Kind::content_was_reasoning: // what has been told stands
+        return;
+    case Kind::call_begun:
+    case Kind::call_arguments:
+    case Kind::call_done:
+    case Kind::call_broken:
+        return take_call(event);
+    }
+}
+
+void OutputWriter::take_call(const chat::output::Event& event) {
+    using Kind = chat::output::EventKind;
+    const bool has_begun = open_ == Open::call || open_ == Open::custom_call;
+    if (event.kind == Kind::call_begun)
+        return begin_call(event);
+    if (event.kind == Kind::call_broken && !has_begun)
+        return add_text(event.text);
+    if (event.kind == Kind::call_arguments)
+        return add_arguments(event.text);
+    end_call(event.kind == Kind::call_done ? "completed" : "incomplete");
+}
+
+void OutputWriter::add_text(std::string_view text) {
+    if (text.empty())
+        return;
+    if (open_ != Open::message) {
+        close();
+        open(Open::message, {{"type", "message"},
+                             {"id", new_id("msg_")},
+                             {"role", "assistant"},
+                             {"status", "in_progress"},
+                             {"content", Json::array()},
+                             {"phase", nullptr}});
+        tell_part("response.content_part.added", text_part("", Json::array()));
+    }
+    Json logprobs = take_logprobs();
+    for (const Json& one : logprobs)
+        logprobs_.push_back(one);
+    text_ += text;
+    output_->text += text;
+    Json members = place();
+    members["content_index"] = 0;
+    members["delta"] = text;
+    members["logprobs"] = std::move(logprobs);
+    tell("response.output_text.delta", std::move(members));
+}
+
+void OutputWriter::add_reasoning(std::string_view text) {
+    untold_.clear(); // log-probabilities are told of text alone
+    if (open_ != Open::reasoning) {
+        close();
+        open(Open::reasoning, {{"type", "reasoning"},
+                               {"id", new_id("rs_")},
+                               {"status", "in_progress"},
+                               {"summary", Json::array()},
+                               {"content", Json::array()}});
+        tell_part("response.content_part.added", reasoning_part(""));
+    }
+    text_ += text;
+    Json members = place();
+    members["content_index"] = 0;
+    members["delta"] = text;
+    tell(form_.wording == Wording::openai ? "response.reasoning_text.delta" : "response.reasoning.delta",
+         std::move(members));
+}
+
+void OutputWriter::begin_call(const chat::output::Event& event) {
+    untold_.clear();
+    close();
+    const bool is_custom = form_.custom_tools.contains(event.name);
+    input_ = CustomInput();
+    open(is_custom ? Open::custom_call : Open::call,
+         {{"type", is_custom ? "custom_tool_call" : "function_call"},
+          {"id", new_id(is_custom ? "ctc_" : "fc_")},
+          {"call_id", event.id.empty() ? new_id("call_") : event.id},
+          {"name", event.name},
+          {is_custom ? "input" : "arguments", ""},
+          {"status", "in_progress"}});
+}
+
+void OutputWriter::add_arguments(std::string_view text) {
+    text_ += text;
+    const bool is_custom = open_ == Open::custom_call;
+    const std::string delta = is_custom ? input_.push(text) : std::string(text);
+    if (delta.empty())
+        return;
+    Json members = place();
+    members["delta"] = delta;
+    tell(is_custom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
+         std::move(members));
+}
+
+void OutputWriter::end_call(const char* status) {
+    Json& item = output_->items.back();
+    Json members = place();
+    if (open_ == Open::custom_call) {
+        item["input"] = custom_input(text_).value_or("");
+        members["input"] = item["input"];
+        tell("response.custom_tool_call_input.done", std::move(members));
+    } else {
+        item["arguments"] = text_;
+        members["name"] = item["name"];
+        members["arguments"] = text_;
+        tell("response.function_call_arguments.done", std::move(members));
+    }
+    close(status);
+    calls_done_ += std::string_view(status) == "completed" ? 1 : 0;
+}
+
+void OutputWriter::finish(const generate::Finished& finished) {
+    add_text(openai::told_stop(form_.told_stops, finished));
+    output_->finish_reason = finished.finish_reason;
+    output_->is_whole = true;
+    const bool is_cut = finished.finish_reason == generate::FinishReason::length ||
+                        (finished.finish_reason == generate::FinishReason::cancelled && !has_enough());
+    if (open_ == Open::call || open_ == Open::custom_call)
+        end_call("incomplete");
+    else
+        close(is_cut ? "incomplete" : "completed");
+}
+
+void OutputWriter::open(Open kind, Json item) {
+    open_ = kind;
+    text_.clear();
+    logprobs_ = Json::array();
+    output_->items.push_back(std::move(item));
+    tell_item("response.output_item.added");
+}
+
+void OutputWriter::close(const char* status) {
+    if (open_ == Open::nothing)
+        return;
+    Json& item = output_->items.back();
+    if (open_ == Open::message)
+        close_message(item);
+    if (open_ == Open::reasoning)
+        close_reasoning(item);
+    item["status"] = status;
+    tell_item("response.output_item.done");
+    open_ = Open::nothing;
+}
+
+void OutputWriter::close_message(Json& item) {
+    Json members = place();
+    members["content_index"] = 0;
+    members["text"] = text_;
+    members["logprobs"] = logprobs_;
+    tell("response.output_text.done", std::move(members));
+    item["content"].push_back(text_part(text_, std::move(logprobs_)));
+    tell_part("response.content_part.done", item["content"].back());
+}
+
+void OutputWriter::close_reasoning(Json& item) {
+    Json members = place();
+    members["content_index"] = 0;
+    members["text"] = text_;
+    tell(form_.wording == Wording::openai ? "response.reasoning_text.done" : "response.reasoning.done",
+         std::move(members));
+    item["content"].push_back(reasoning_part(text_));
+    tell_part("response.content_part.done", item["content"].back());
+    if (form_.tells_summary)
+        tell_summary(item, first_paragraph(text_));
+    if (form_.seal)
+        item["encrypted_content"] = form_.seal(text_);
+}
+
+void OutputWriter::tell_summary(Json& item, const std::string& text) {
+    const auto step = [&](std::string_view type, const char* member, const Json& value) {
+        Json members = place();
+        members["summary_index"] = 0;
+        members[member] = value;
+        tell(type, std::move(members));
+    };
+    const Json whole = {{"type", "summary_text"}, {"text", text}};
+    step("response.reasoning_summary_part.added", "part", {{"type", "summary_text"}, {"text", ""}});
+    step("response.reasoning_summary_text.delta", "delta", text);
+    step("response.reasoning_summary_text.done", "text", text);
+    step("response.reasoning_summary_part.done", "part", whole);
+    item["summary"].push_back(whole);
+}
+
+void OutputWriter::tell(std::string_view type, Json members) {
+    Json event = {{"type", type}};
+    event.update(members);
+    events_.push_back(std::move(event));
+}
+
+void OutputWriter::tell_item(std::string_view type) {
+    tell(type, {{"output_index", output_->items.size() - 1}, {"item", output_->items.back()}});
+}
+
+void OutputWriter::tell_part(std::string_view type, const Json& part) {
+    Json members = place();
+    members["content_index"] = 0;
+    members["part"] = part;
+    tell(type, std::move(members));
+}
+
+/// Of the item that is open.
+Json OutputWriter::place() const {
+    return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
+}
+
+Json OutputWriter::take_logprobs() {
+    if (!form_.tells_logprobs)
+        return Json::array();
+    return openai::logprobs_json(std::exchange(untold_, {}))["content"];
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "server/openai/generation_call.hpp"
+#include "server/responses/custom_input.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace etna::server::responses {
+
+/// Whose words a client wants where two standards differ.
+enum class Wording : uint8_t {
+    openai,
+    open_responses, ///< Open Responses, 2026-04-24
+};
+
+/// How an answer is told.
+struct OutputForm {
+    bool tells_logprobs = false;
+    bool tells_summary = false; ///< the first paragraph of the reasoning
+    bool may_call_several = true;
+    std::optional<uint32_t> calls_max = {}; ///< an answer ends after so many calls
+    std::set<std::string> custom_tools = {};
+    std::vector<std::string> told_stops = {}; ///< see openai::told_stops()
+    Wording wording = Wording::openai;
+    /// Gives what of a reasoning only this server can read; empty: nothing of the kind is told.
+    std::function<std::string(const std::string& reasoning)> seal = {};
+};
+
+/// What an answer has become.
+struct Output {
+    Json items = Json::array();
+    std::string text; ///< of all messages
+    generate::FinishReason finish_reason = generate::FinishReason::cancelled;
+    bool is_whole = false; ///< the end has come
+};
+
+/// Turns what is generated into items and the events that tell of them: each piece is a list of events,
+/// without sequence numbers. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not thread-safe.
+class OutputWriter : public openai::ChoiceWriter {
+public:
+    /// Shares the output with who asks for it at the end.
+    OutputWriter(OutputForm form, std::shared_ptr<Output> output)
+        : form_(std::move(form)), output_(std::move(output)) {}
+
+    std::optional<Json> begin() override { return std::nullopt; }
+    std::optional<Json> take(const generate::Event& event) override;
+    [[nodiscard]] bool has_enough() const override;
+
+private:
+    enum class Open : uint8_t { nothing, message, reasoning, call, custom_call };
+
+    void take_output(const chat::output::Event& event);
+    void take_call(const chat::output::Event& event);
+    void add_text(std::string_view text);
+    void add_reasoning(std::string_view text);
+    void begin_call(const chat::output::Event& event);
+    void end_call(const char* status);
+    void add_arguments(std::string_view text);
+    void finish(const generate::Finished& finished);
+    void open(Open kind, Json item);
+    void close(const char* status = "completed");
+    void close_message(Json& item);
+    void close_reasoning(Json& item);
+    void tell_summary(Json& item, const std::string& text);
+    void tell(std::string_view type, Json members);
+    void tell_item(std::string_view type);
+    void tell_part(std::string_view type, const Json& part);
+    [[nodiscard]] Json place() const;
+    [[nodiscard]] Json take_logprobs();
+
+    OutputForm form_;
+    std::shared_ptr<Output> output_;
+    Json events_ = Json::array();
+    Open open_ = Open::nothing;
+    std::string text_;                         ///< of the item that is open
+    Json logprobs_ = Json::array();            ///< of that text
+    std::vector<generate::TokenDelta> untold_; ///< tokens whose text has not come yet
+    CustomInput input_;                        ///< of a custom call
+    uint32_t calls_done_ = 0;
+};
+
+} // namespace etna::server::responses

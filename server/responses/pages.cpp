@@ -1,0 +1,82 @@
+#include "server/responses/pages.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr uint32_t limit_usual = 20;
+constexpr uint32_t limit_max = 100;
+
+ApiError wrong(std::string_view name, std::string_view problem) {
+    return {.status = 400,
+            .message = fmt::format("`{}` {}", name, problem),
+            .param = std::string(name),
+            .code = "invalid_value"};
+}
+
+} // namespace
+
+std::optional<std::string> query_value(const HttpRequest& request, std::string_view name) {
+    for (const auto& [given, value] : request.query) {
+        if (given == name)
+            return value;
+    }
+    return std::nullopt;
+}
+
+std::variant<memory::PageWish, ApiError> read_page(const HttpRequest& request, memory::Order usual) {
+    memory::PageWish wish = {
+        .after = query_value(request, "after").value_or(""), .limit = limit_usual, .order = usual};
+    if (const auto limit = query_value(request, "limit")) {
+        const auto read = std::from_chars(limit->data(), limit->data() + limit->size(), wish.limit);
+        if (read.ec != std::errc() || read.ptr != limit->data() + limit->size() || wish.limit < 1 ||
+            wish.limit > limit_max)
+            return wrong("limit", fmt::format("must be from 1 to {}", limit_max));
+    }
+    if (const auto order = query_value(request, "order")) {
+        if (*order != "asc" && *order != "desc")
+            return wrong("order", "must be asc or desc");
+        wish.order = *order == "asc" ? memory::Order::ascending : memory::Order::descending;
+    }
+    return wish;
+}
+
+HttpReply list_reply(Json data, bool has_more) {
+    const bool is_empty = data.empty();
+    const Json first = is_empty ? Json() : data.front()["id"];
+    const Json last = is_empty ? Json() : data.back()["id"];
+    return {.body = text_of({{"object", "list"},
+                             {"data", std::move(data)},
+                             {"first_id", first},
+                             {"last_id", last},
+                             {"has_more", has_more}}) +
+                    "\n"};
+}
+
+HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual) {
+    const auto read = read_page(request, usual);
+    if (const auto* error = std::get_if<ApiError>(&read))
+        return reply_of(*error);
+    const auto& wish = std::get<memory::PageWish>(read);
+    if (wish.order == memory::Order::descending)
+        std::reverse(items.begin(), items.end());
+    auto begin = items.begin();
+    if (!wish.after.empty()) {
+        begin = std::find_if(items.begin(), items.end(),
+                             [&](const Json& item) { return item["id"] == wish.after; });
+        if (begin == items.end())
+            return reply_of(wrong("after", "is no item of this list"));
+        ++begin;
+    }
+    Json data = Json::array();
+    for (; begin != items.end() && data.size() < wish.limit; ++begin)
+        data.push_back(*begin);
+    return list_reply(std::move(data), begin != items.end());
+}
+
+} // namespace etna::server::responses

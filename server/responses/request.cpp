@@ -1,0 +1,271 @@
+#include "server/responses/request.hpp"
+
+#include "core/generate/generate.hpp"
+#include "server/responses/items.hpp"
+#include "server/responses/tools.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr std::size_t metadata_pairs_max = 16;
+constexpr std::size_t metadata_name_max = 64;
+constexpr std::size_t metadata_value_max = 512;
+constexpr std::size_t user_max = 64;
+constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
+
+/// Characters, as the API counts.
+std::size_t length_of(std::string_view text) {
+    std::size_t characters = 0;
+    for (const char byte : text)
+        characters += (static_cast<unsigned char>(byte) & 0xC0) != 0x80 ? 1 : 0;
+    return characters;
+}
+
+Json or_null(const std::optional<std::string>& text) {
+    return text ? Json(*text) : Json(nullptr);
+}
+
+/// `text`: the form of the answer.
+void read_text(Fields& fields, Request& request) {
+    Json told = {{"format", {{"type", "text"}}}, {"verbosity", "medium"}};
+    if (const Json* const given = fields.object("text")) {
+        Fields text(*given, "text");
+        constexpr std::array<std::string_view, 3> words = {"low", "medium", "high"};
+        if (const auto verbosity = text.choice("verbosity", {words.begin(), words.end()}))
+            told["verbosity"] = words[*verbosity];
+        if (const Json* const wanted = text.object("format")) {
+            Fields format(*wanted, "text.format");
+            format.require("type");
+            const auto type = format.choice("type", {"text", "json_object", "json_schema"});
+            told["format"] = *wanted;
+            if (type == 1U)
+                request.chat["response_format"] = {{"type", "json_object"}};
+            if (type == 2U) {
+                format.require("name");
+                format.require("schema");
+                Json schema = *wanted;
+                schema.erase("type");
+                request.chat["response_format"] = {{"type", "json_schema"},
+                                                   {"json_schema", std::move(schema)}};
+                told["format"].emplace("strict", false);
+            }
+            if (format.problem())
+                text.adopt(*format.problem());
+        }
+        if (text.problem())
+            fields.adopt(*text.problem());
+    }
+    request.told["text"] = std::move(told);
+}
+
+void read_reasoning(Fields& fields, Request& request) {
+    Json told = {{"effort", nullptr}, {"summary", nullptr}};
+    if (const Json* const given = fields.object("reasoning")) {
+        Fields reasoning(*given, "reasoning");
+        if (const auto effort = reasoning.text("effort")) {
+            request.chat["reasoning_effort"] = *effort;
+            told["effort"] = *effort;
+        }
+        const auto summary = reasoning.text("summary");
+        const auto older = reasoning.text("generate_summary"); // as the API called it before
+        for (const std::string_view name : {"summary", "generate_summary"})
+            reasoning.choice(name, {"auto", "concise", "detailed"});
+        request.tells_summary = summary || older;
+        if (request.tells_summary)
+            told["summary"] = summary ? *summary : *older;
+        reasoning.accept({"context", "mode"});
+        if (reasoning.problem())
+            fields.adopt(*reasoning.problem());
+    }
+    request.told["reasoning"] = std::move(told);
+}
+
+void read_include(Fields& fields, Request& request) {
+    const Json* const given = fields.list("include");
+    constexpr std::array<std::string_view, 6> of_tools = {
+        "file_search_call.results",
+        "web_search_call.results",
+        "web_search_call.action.sources",
+        "message.input_image.image_url",
+        "computer_call_output.output.image_url",
+        "code_interpreter_call.outputs"}; // which nobody runs here
+    for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
+        const Json& name = (*given)[i];
+        if (name == "message.output_text.logprobs")
+            request.included.logprobs = true;
+        else if (name == "reasoning.encrypted_content")
+            request.included.sealed_reasoning = true;
+        else if (!name.is_string() ||
+                 std::find(of_tools.begin(), of_tools.end(), name.get<std::string>()) == of_tools.end())
+            fields.refuse(fmt::format("include[{}]", i), "is nothing that can be included",
+                          "unsupported_value");
+    }
+}
+
+/// Where the conversation stands that the request goes on with.
+void read_past(Fields& fields, Request& request) {
+    request.previous = fields.text("previous_response_id");
+    const Json* const given = fields.any("conversation");
+    if (given != nullptr) {
+        const Json id = given->is_object() ? given->value("id", Json()) : *given;
+        if (id.is_string())
+            request.conversation = id.get<std::string>();
+        else
+            fields.refuse("conversation", R"(must be an id or {"id": ...})", "invalid_type");
+    }
+    if (request.previous && request.conversation)
+        fields.refuse("conversation", "cannot be given together with `previous_response_id`");
+    request.told["previous_response_id"] = or_null(request.previous);
+    request.told["conversation"] =
+        request.conversation ? Json({{"id", *request.conversation}}) : Json(nullptr);
+}
+
+void read_sampling(Fields& fields, Request& request) {
+    for (const std::string_view name : {"temperature", "top_p", "presence_penalty", "frequency_penalty"}) {
+        if (const Json* const given = fields.any(name))
+            request.chat[std::string(name)] = *given; // the chat's reader checks them
+    }
+    const auto most = fields.integer("max_output_tokens", 1, tokens_max);
+    if (most)
+        request.chat["max_completion_tokens"] = *most;
+    request.told["max_output_tokens"] = most ? Json(*most) : Json(nullptr);
+    const auto top = fields.integer("top_logprobs", 0, generate::logprobs_max);
+    request.told["top_logprobs"] = top.value_or(0);
+    if (request.included.logprobs) {
+        request.chat["logprobs"] = true;
+        request.chat["top_logprobs"] = top.value_or(0);
+    }
+    const auto calls = fields.integer("max_tool_calls", 1, tokens_max);
+    request.told["max_tool_calls"] = calls ? Json(*calls) : Json(nullptr);
+    if (calls)
+        request.calls_max = static_cast<uint32_t>(*calls);
+}
+
+/// Who asks, and what is kept of it.
+void read_bookkeeping(Fields& fields, Request& request) {
+    request.told["metadata"] = read_metadata(fields);
+    const auto user = fields.text("user");
+    const auto identifier = fields.text("safety_identifier");
+    const auto cache_key = fields.text("prompt_cache_key");
+    for (const std::string_view name : {"safety_identifier", "prompt_cache_key"}) {
+        if (length_of(fields.text(name).value_or("")) > user_max)
+            fields.refuse(name, fmt::format("has more than {} characters", user_max),
+                          "string_above_max_length");
+    }
+    if (user)
+        request.told["user"] = *user;
+    request.told["safety_identifier"] = or_null(user ? user : identifier);
+    request.told["prompt_cache_key"] = or_null(cache_key);
+    fields.choice("service_tier", {"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"});
+    request.told["service_tier"] = "default";
+    request.stores = fields.flag("store").value_or(true);
+    request.told["store"] = request.stores;
+}
+
+void read_delivery(Fields& fields, Request& request) {
+    request.is_streamed = fields.flag("stream").value_or(false);
+    request.is_background = fields.flag("background").value_or(false);
+    request.told["background"] = request.is_background;
+    if (request.is_background && !request.stores)
+        fields.refuse("background", "needs `store`: the response has to be found again");
+    if (fields.object("stream_options") != nullptr && !request.is_streamed)
+        fields.refuse("stream_options", "is for `stream`: true only");
+    request.drops_oldest = fields.choice("truncation", {"disabled", "auto"}) == 1U;
+    request.told["truncation"] = request.drops_oldest ? "auto" : "disabled";
+    for (const std::string_view name : {"prompt", "context_management", "moderation"}) {
+        if (const Json* const given = fields.any(name); given != nullptr && !given->empty())
+            fields.refuse(name, "is not supported", "unsupported_parameter");
+    }
+    fields.accept({"model", "prompt_cache_retention", "prompt_cache_options"});
+}
+
+struct Renamed {
+    std::string_view chat;
+    std::string_view own;
+};
+
+/// The first that fits counts.
+constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "text.format"},
+                                             {"response_format", "text.format"},
+                                             {"max_completion_tokens", "max_output_tokens"},
+                                             {"reasoning_effort", "reasoning.effort"},
+                                             {"tool_choice.allowed_tools", "tool_choice"},
+                                             {"messages", "input"},
+                                             {"logprobs", "include"}}};
+
+} // namespace
+
+Json read_metadata(Fields& fields) {
+    const Json* const given = fields.object("metadata");
+    if (given == nullptr)
+        return Json::object();
+    if (given->size() > metadata_pairs_max)
+        fields.refuse("metadata",
+                      fmt::format("has {} pairs; at most {} are kept", given->size(), metadata_pairs_max),
+                      "object_above_max_properties");
+    for (const auto& [name, value] : given->items()) {
+        const std::string place = "metadata." + name;
+        if (!value.is_string())
+            fields.refuse(place, "must be a string", "invalid_type");
+        else if (length_of(name) > metadata_name_max ||
+                 length_of(value.get<std::string>()) > metadata_value_max)
+            fields.refuse(place,
+                          fmt::format("is too long: names have at most {} characters, values {}",
+                                      metadata_name_max, metadata_value_max),
+                          "string_above_max_length");
+    }
+    return *given;
+}
+
+std::variant<Request, ApiError> read_request(const Json& body) {
+    Fields fields(body);
+    Request request;
+    fields.require("input");
+    request.input = read_items(fields, "input");
+    request.instructions = fields.text("instructions");
+    request.told["instructions"] = or_null(request.instructions);
+    read_past(fields, request);
+    Tools tools = read_tools(fields);
+    request.chat = std::move(tools.chat);
+    request.told["tools"] = std::move(tools.told);
+    request.told["tool_choice"] = std::move(tools.told_choice);
+    request.told["parallel_tool_calls"] = tools.may_call_several;
+    request.custom_tools = std::move(tools.custom);
+    read_text(fields, request);
+    read_reasoning(fields, request);
+    read_include(fields, request);
+    read_sampling(fields, request);
+    read_bookkeeping(fields, request);
+    read_delivery(fields, request);
+    if (fields.problem())
+        return *fields.problem();
+    for (const std::string& name : fields.unknown())
+        request.chat[name] = body[name];
+    request.chat["stream"] = request.is_streamed;
+    return request;
+}
+
+ApiError in_words_of_responses(ApiError error) {
+    if (!error.param)
+        return error;
+    for (const Renamed& name : renamed) {
+        if (!error.param->starts_with(name.chat))
+            continue;
+        const std::string old = *error.param;
+        error.param = std::string(name.own) + old.substr(name.chat.size());
+        const std::size_t place = error.message.find(old);
+        if (place != std::string::npos)
+            error.message.replace(place, old.size(), *error.param);
+        break;
+    }
+    return error;
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,95 @@
+#include "server/responses/run.hpp"
+
+#include <thread>
+#include <utility>
+
+namespace etna::server::responses {
+
+void Run::set(Json object) {
+    const std::scoped_lock lock(mutex_);
+    object_ = std::move(object);
+}
+
+Json Run::object() const {
+    const std::scoped_lock lock(mutex_);
+    return object_;
+}
+
+void Run::add(std::string frame) {
+    const std::scoped_lock lock(mutex_);
+    frames_.push_back(std::move(frame));
+    changed_.notify_all();
+}
+
+void Run::end() {
+    const std::scoped_lock lock(mutex_);
+    has_ended_ = true;
+    changed_.notify_all();
+}
+
+bool Run::has_ended() const {
+    const std::scoped_lock lock(mutex_);
+    return has_ended_;
+}
+
+void Run::wait_for_end(std::chrono::milliseconds patience) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return has_ended_; });
+}
+
+std::vector<std::string> Run::frames() const {
+    const std::scoped_lock lock(mutex_);
+    return frames_;
+}
+
+std::optional<std::string> Run::wait(std::size_t number, std::chrono::milliseconds patience) const {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, patience, [&] { return number < frames_.size() || has_ended_; });
+    return number < frames_.size() ? std::optional(frames_[number]) : std::nullopt;
+}
+
+Runs::~Runs() {
+    std::unique_lock lock(mutex_);
+    for (const auto& [id, weak] : runs_) {
+        if (const auto run = weak.lock())
+            run->cancel();
+    }
+    ended_.wait(lock, [&] { return threads_ == 0; });
+}
+
+void Runs::show(const std::shared_ptr<Run>& run) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(runs_, [](const auto& entry) { return entry.second.expired(); });
+    runs_[run->id()] = run;
+}
+
+std::shared_ptr<Run> Runs::find(const memory::Owner& owner, const std::string& id) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = runs_.find(id);
+    auto run = found == runs_.end() ? nullptr : found->second.lock();
+    return run != nullptr && run->owner() == owner ? run : nullptr;
+}
+
+bool Runs::spawn(std::function<void()> work) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (threads_ == background_max)
+            return false;
+        ++threads_;
+    }
+    std::thread([this, work = std::move(work)]() mutable {
+        work();
+        work = nullptr; // what it holds may let go of a run, before anybody thinks that nothing is left
+        const std::scoped_lock lock(mutex_);
+        --threads_;
+        ended_.notify_all();
+    }).detach();
+    return true;
+}
+
+bool Runs::wait(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    return ended_.wait_for(lock, patience, [&] { return threads_ == 0; });
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,154 @@
+// GET and DELETE /v1/responses/{id}, POST .../cancel, GET .../input_items.
+#include "server/event_stream.hpp"
+#include "server/responses/endpoints.hpp"
+#include "server/responses/making.hpp"
+#include "server/responses/pages.hpp"
+#include "server/sse.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+ApiError not_found(std::string_view id) {
+    return {.status = 404,
+            .message = fmt::format("there is no response `{}`", id),
+            .param = "response_id",
+            .code = "response_not_found"};
+}
+
+std::variant<memory::Response, ApiError> kept(Service& service, const HttpRequest& request,
+                                              const Call& call) {
+    const std::string& id = call.path_values.front();
+    if (!service.keeping->store)
+        return not_found(id);
+    auto found = service.keeping->store->response(owner_of(service.options.access, request), id);
+    if (!found)
+        return store_failed(found.error());
+    if (!*found)
+        return not_found(id);
+    return std::move(**found);
+}
+
+std::shared_ptr<Run> running(Service& service, const HttpRequest& request, const Call& call) {
+    return service.keeping->runs.find(owner_of(service.options.access, request), call.path_values.front());
+}
+
+HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
+        EventStream stream(writer, keep_alive);
+        send(stream);
+    };
+    return reply;
+}
+
+/// The events of one that is whole, from a number on.
+HttpReply replay(Service& service, const memory::Response& response, std::size_t number) {
+    if (response.events.empty())
+        return reply_of({.status = 400,
+                         .message = "this response was not streamed, so that it has no events",
+                         .param = "stream",
+                         .code = "unsupported_value"});
+    return event_reply(service, [events = response.events, number](EventStream& stream) {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < number && begin < events.size(); ++i)
+            begin = std::min(events.find("\n\n", begin), events.size() - 2) + 2;
+        if (stream.send(std::string_view(events).substr(begin)))
+            stream.send(sse::done);
+    });
+}
+
+HttpReply follow_reply(Service& service, const std::shared_ptr<Run>& run, std::size_t number) {
+    return event_reply(service, [run, number](EventStream& stream) { follow(*run, number, stream); });
+}
+
+} // namespace
+
+void follow(const Run& run, std::size_t number, EventStream& stream) {
+    constexpr std::chrono::milliseconds patience{200};
+    while (true) {
+        if (const auto frame = run.wait(number, patience)) {
+            ++number;
+            if (!stream.send(*frame))
+                return;
+        } else if (run.has_ended()) {
+            break;
+        } else if (stream.is_left()) {
+            return;
+        }
+    }
+    stream.send(sse::done);
+}
+
+HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
+    const bool is_streamed = query_value(request, "stream") == "true";
+    int64_t after = -1;
+    if (const auto given = query_value(request, "starting_after")) {
+        const auto read = std::from_chars(given->data(), given->data() + given->size(), after);
+        if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0)
+            return reply_of({.status = 400,
+                             .message = "`starting_after` must be the number of an event",
+                             .param = "starting_after",
+                             .code = "invalid_value"});
+    }
+    const auto first = static_cast<std::size_t>(after + 1);
+    if (const auto run = running(service, request, call); run != nullptr && !run->has_ended())
+        return is_streamed ? follow_reply(service, run, first)
+                           : HttpReply{.body = text_of(run->object()) + "\n"};
+    const auto found = kept(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    const auto& response = std::get<memory::Response>(found);
+    return is_streamed ? replay(service, response, first) : HttpReply{.body = response.object + "\n"};
+}
+
+HttpReply remove(Service& service, const HttpRequest& request, const Call& call) {
+    const std::string& id = call.path_values.front();
+    if (const auto run = running(service, request, call); run != nullptr && !run->has_ended())
+        return reply_of({.status = 409,
+                         .message = fmt::format("the response `{}` is being made; cancel it first", id),
+                         .code = "response_in_progress"});
+    if (!service.keeping->store)
+        return reply_of(not_found(id));
+    const auto was_there =
+        service.keeping->store->delete_response(owner_of(service.options.access, request), id);
+    if (!was_there)
+        return reply_of(store_failed(was_there.error()));
+    if (!*was_there)
+        return reply_of(not_found(id));
+    return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
+}
+
+HttpReply cancel(Service& service, const HttpRequest& request, const Call& call) {
+    constexpr std::chrono::milliseconds notice_time{5'000};
+    if (const auto run = running(service, request, call)) {
+        if (run->object().value("background", Json()) != true)
+            return reply_of({.status = 400,
+                             .message = "only responses in the background can be cancelled; leave the others",
+                             .code = "not_in_background"});
+        run->cancel();
+        run->wait_for_end(notice_time);
+        return {.body = text_of(run->object()) + "\n"};
+    }
+    const auto found = kept(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    return {.body = std::get<memory::Response>(found).object + "\n"};
+}
+
+HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {
+    const auto found = kept(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    return page_reply(request, Json::parse(std::get<memory::Response>(found).input, nullptr, false),
+                      memory::Order::descending);
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,426 @@
+// The Responses API over a fake model: objects, events, chains, what is kept and what is not.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* responses = "/v1/responses";
+/// Shows what the model is given, and knows reasoning and calls.
+constexpr const char* turns =
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}"
+    "</end>{% endfor %}<assistant>{# <tool_call> <think></think> #}";
+
+std::string asked(const std::string& input, const std::string& more = "") {
+    return R"({"input": ")" + input + R"(", "max_output_tokens": 60, "temperature": 0)" + more + "}";
+}
+
+Json made(FakeService& service, const std::string& body) {
+    const FakeAnswer answer = service.post(responses, body);
+    CAPTURE(answer.body);
+    REQUIRE(answer.status == 200);
+    return Json::parse(answer.body);
+}
+
+Json refused(const FakeAnswer& answer, int status = 400) {
+    CAPTURE(answer.body);
+    CHECK(answer.status == status);
+    return Json::parse(answer.body).value("error", Json::object());
+}
+
+/// The events of a stream, whose `event:` lines have to say their types.
+std::vector<Json> events_of(const std::string& stream) {
+    std::vector<Json> events;
+    for (std::size_t at = stream.find("event: "); at != std::string::npos;
+         at = stream.find("event: ", at + 1)) {
+        const std::string type = stream.substr(at + 7, stream.find('\n', at) - at - 7);
+        const std::size_t data = stream.find("data: ", at) + 6;
+        events.push_back(Json::parse(stream.substr(data, stream.find('\n', data) - data)));
+        CHECK(events.back()["type"] == type);
+    }
+    return events;
+}
+
+std::vector<std::string> types_of(const std::vector<Json>& events) {
+    std::vector<std::string> types;
+    for (const Json& event : events) {
+        if (types.empty() || types.back() != event["type"])
+            types.push_back(event["type"]);
+    }
+    return types;
+}
+
+/// How much the model would be given: what stands in its prompt shows in its length.
+std::size_t input_tokens(FakeService& service, const std::string& body) {
+    const FakeAnswer answer = service.post("/v1/responses/input_tokens", body);
+    CAPTURE(answer.body);
+    REQUIRE(answer.status == 200);
+    const Json json = Json::parse(answer.body);
+    CHECK(json["object"] == "response.input_tokens");
+    return json["input_tokens"].get<std::size_t>();
+}
+
+} // namespace
+
+TEST_CASE("a response has the members that clients look for") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const Json response = made(service, asked("Hello", R"(, "metadata": {"a": "b"}, "user": "me")"));
+    CHECK(response["object"] == "response");
+    CHECK(response["id"].get<std::string>().starts_with("resp_"));
+    CHECK(response["status"] == "completed");
+    CHECK(response["created_at"].is_number_integer());
+    CHECK(response["completed_at"].is_number_integer());
+    CHECK(response["error"].is_null());
+    CHECK(response["output_text"] == "a dog");
+    REQUIRE(response["output"].size() == 1);
+    const Json& message = response["output"][0];
+    CHECK(
+        (message["type"] == "message" && message["role"] == "assistant" && message["status"] == "completed"));
+    CHECK(message["content"][0]["type"] == "output_text");
+    CHECK(message["content"][0]["text"] == "a dog");
+    CHECK(message["content"][0]["annotations"].is_array());
+    CHECK(response["metadata"]["a"] == "b");
+    CHECK(response["safety_identifier"] == "me");
+    for (const char* name : {"temperature", "top_p", "presence_penalty", "frequency_penalty", "top_logprobs"})
+        CHECK(response[name].is_number());
+    for (const char* name : {"instructions", "previous_response_id", "conversation", "incomplete_details",
+                             "max_tool_calls", "prompt_cache_key"})
+        CHECK((response.contains(name) && response[name].is_null()));
+    CHECK(response["text"]["verbosity"] == "medium");
+    CHECK((response["truncation"] == "disabled" && response["store"] == true &&
+           response["background"] == false));
+    const Json& usage = response["usage"];
+    CHECK(usage["input_tokens"].get<int>() + usage["output_tokens"].get<int>() == usage["total_tokens"]);
+    CHECK(usage["output_tokens_details"]["reasoning_tokens"] == 0);
+}
+
+TEST_CASE("a stream tells every step in order, and can be replayed to the byte") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const std::string stream = service.post(responses, asked("Hello", R"(, "stream": true)")).body;
+    const auto events = events_of(stream);
+    CHECK(types_of(events) ==
+          std::vector<std::string>{"response.created", "response.in_progress", "response.output_item.added",
+                                   "response.content_part.added", "response.output_text.delta",
+                                   "response.output_text.done", "response.content_part.done",
+                                   "response.output_item.done", "response.completed"});
+    std::string text;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        CHECK(events[i]["sequence_number"] == i);
+        if (events[i]["type"] == "response.output_text.delta")
+            text += events[i]["delta"].get<std::string>();
+    }
+    CHECK(text == "a dog");
+    const Json last = events.back()["response"];
+    CHECK(last["output_text"] == text);
+    const std::string id = last["id"];
+    const std::string path = std::string(responses) + "/" + id;
+    CHECK(Json::parse(service.get(path).body) == last);
+    CHECK(service.get(path + "?stream=true").body == stream);
+    for (const std::size_t after : {0, 3, 5}) {
+        const std::string rest =
+            service.get(path + "?stream=true&starting_after=" + std::to_string(after)).body;
+        CHECK(stream.ends_with(rest));
+        CHECK(events_of(rest).front()["sequence_number"] == after + 1);
+    }
+    CHECK(refused(service.get(path + "?stream=true&starting_after=x"))["param"] == "starting_after");
+}
+
+TEST_CASE("a response goes on from another, which may be deleted then") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const Json first = made(service, asked("One", R"(, "instructions": "Be brief.")"));
+    const std::string previous = R"(, "previous_response_id": ")" + first["id"].get<std::string>() + "\"";
+    const std::size_t alone = input_tokens(service, asked("Two"));
+    const std::size_t chained = input_tokens(service, asked("Two", previous));
+    CHECK(chained > alone);
+    // Instructions are not inherited: what is added is the first turn alone.
+    const std::string spelled =
+        R"({"input": [{"role": "user", "content": "One"}, {"role": "assistant", "content": "a dog"},
+            {"role": "user", "content": "Two"}]})";
+    CHECK(chained == input_tokens(service, spelled));
+    const Json second = made(service, asked("Two", previous));
+    CHECK(second["previous_response_id"] == first["id"]);
+    CHECK(second["usage"]["input_tokens_details"]["cached_tokens"].get<int>() >= 0);
+    const std::string path = std::string(responses) + "/" + first["id"].get<std::string>();
+    CHECK(Json::parse(service.remove(path).body)["deleted"] == true);
+    CHECK(service.get(path).status == 404);
+    CHECK(service.remove(path).status == 404);
+    CHECK(refused(service.post(responses, asked("Two", previous)))["code"] == "previous_response_not_found");
+    const std::string onward = R"(, "previous_response_id": ")" + second["id"].get<std::string>() + "\"";
+    CHECK(input_tokens(service, asked("Three", onward)) > chained);
+}
+
+TEST_CASE("what is not to be stored is not") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const Json response = made(service, asked("Hello", R"(, "store": false)"));
+    CHECK(response["store"] == false);
+    CHECK(service.get(std::string(responses) + "/" + response["id"].get<std::string>()).status == 404);
+    FakeService forgetful({.chat_template = turns, .says = "a dog", .store = std::nullopt});
+    const Json told = made(forgetful, asked("Hello"));
+    CHECK(told["store"] == false);
+    CHECK(forgetful.get(std::string(responses) + "/" + told["id"].get<std::string>()).status == 404);
+    CHECK(refused(forgetful.post(responses, asked("x", R"(, "previous_response_id": "resp_1")")))["param"] ==
+          "previous_response_id");
+}
+
+TEST_CASE("the items of a request are listed in parts") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const Json response = made(service, R"({"max_output_tokens": 9, "input": [
+        {"role": "user", "content": "1"}, {"role": "assistant", "content": "2"},
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "3"}]}]})");
+    const std::string path =
+        std::string(responses) + "/" + response["id"].get<std::string>() + "/input_items";
+    const auto texts = [&](const std::string& query) {
+        const Json list = Json::parse(service.get(path + query).body);
+        std::string all;
+        for (const Json& item : list["data"])
+            all += item["content"][0]["text"].get<std::string>();
+        return all + (list["has_more"] == true ? "+" : "");
+    };
+    CHECK(texts("") == "321");
+    CHECK(texts("?order=asc") == "123");
+    CHECK(texts("?order=asc&limit=2") == "12+");
+    const Json list = Json::parse(service.get(path + "?order=asc&limit=1").body);
+    CHECK(list["object"] == "list");
+    CHECK(list["first_id"] == list["last_id"]);
+    CHECK(texts("?order=asc&after=" + list["last_id"].get<std::string>()) == "23");
+    CHECK(refused(service.get(path + "?limit=0"))["param"] == "limit");
+    CHECK(refused(service.get(path + "?order=up"))["param"] == "order");
+    CHECK(refused(service.get(path + "?after=nowhere"))["param"] == "after");
+}
+
+TEST_CASE("calls are items, and their results go on") {
+    const std::string tools = R"(, "tools": [{"type": "function", "name": "look", "parameters":
+        {"type": "object", "properties": {"at": {"type": "string"}}}}])";
+    FakeService service(
+        {.chat_template = turns,
+         .says = "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"it\"}}\n</tool_call>"});
+    const Json response = made(service, asked("Look!", tools));
+    REQUIRE(response["output"].size() == 1);
+    const Json& call = response["output"][0];
+    CHECK((call["type"] == "function_call" && call["name"] == "look" && call["status"] == "completed"));
+    CHECK(Json::parse(call["arguments"].get<std::string>())["at"] == "it");
+    CHECK(response["output_text"] == "");
+    const auto events =
+        events_of(service.post(responses, asked("Look!", tools + R"(, "stream": true)")).body);
+    std::string arguments;
+    for (const Json& event : events) {
+        if (event["type"] == "response.function_call_arguments.delta")
+            arguments += event["delta"].get<std::string>();
+        if (event["type"] == "response.function_call_arguments.done")
+            CHECK(event["arguments"] == arguments);
+    }
+    CHECK(Json::parse(arguments)["at"] == "it");
+    const std::string result =
+        R"({"input": [{"type": "function_call_output", "call_id": ")" + call["call_id"].get<std::string>() +
+        R"(", "output": "nothing"}], "max_output_tokens": 60, "previous_response_id": ")" +
+        response["id"].get<std::string>() + "\"" + tools + "}";
+    CHECK(made(service, result)["status"] == "completed");
+}
+
+TEST_CASE("custom tools take text") {
+    FakeService service({.chat_template = turns,
+                         .says = "<tool_call>\n{\"name\": \"patch\", \"arguments\": {\"input\": "
+                                 "\"a\\n\\\"b\\\" \\u00e9\"}}\n</tool_call>"});
+    const std::string tools = R"(, "tools": [{"type": "custom", "name": "patch"}])";
+    const auto events = events_of(service.post(responses, asked("Go", tools + R"(, "stream": true)")).body);
+    std::string input;
+    for (const Json& event : events) {
+        if (event["type"] == "response.custom_tool_call_input.delta")
+            input += event["delta"].get<std::string>();
+    }
+    CHECK(input == "a\n\"b\" \u00e9");
+    const Json& call = events.back()["response"]["output"][0];
+    CHECK((call["type"] == "custom_tool_call" && call["name"] == "patch" && call["input"] == input));
+}
+
+TEST_CASE("reasoning is an item of its own, with a summary when it is asked for") {
+    FakeService service({.chat_template = turns, .says = "<think>one\n\ntwo</think>so"});
+    const Json plain = made(service, asked("Well?"));
+    REQUIRE(plain["output"].size() == 2);
+    CHECK(plain["output"][0]["type"] == "reasoning");
+    CHECK(plain["output"][0]["content"][0]["text"] == "one\n\ntwo");
+    CHECK(plain["output"][0]["summary"].empty());
+    CHECK(plain["output"][1]["content"][0]["text"] == "so");
+    CHECK(plain["usage"]["output_tokens_details"]["reasoning_tokens"] > 0);
+    const Json summed = made(service, asked("Well?", R"(, "reasoning": {"summary": "auto"})"));
+    CHECK(summed["output"][0]["summary"][0]["text"] == "one");
+    const Json sealed = made(service, asked("Well?", R"(, "include": ["reasoning.encrypted_content"])"));
+    const std::string secret = sealed["output"][0]["encrypted_content"];
+    CHECK(secret.find("one") == std::string::npos);
+    const auto with = [](const std::string& reasoning) {
+        return R"({"max_output_tokens": 60, "input": [{"role": "user", "content": "x"}, )" + reasoning +
+               R"(, {"role": "assistant", "content": "so"}, {"role": "user", "content": "y"}]})";
+    };
+    const auto item = [](const std::string& text) {
+        return R"({"type": "reasoning", "summary": [], "encrypted_content": ")" + text + "\"}";
+    };
+    CHECK(made(service, with(item(secret)))["status"] == "completed");
+    CHECK(refused(service.post(responses, with(item(secret.substr(1) + "A"))))["param"] == "input[1]");
+}
+
+TEST_CASE("a response in the background is found at once, and whole later") {
+    FakeService service({.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 3ms; },
+                         .chat_template = turns,
+                         .says = "a dog and a cat and a dog"});
+    const Json queued = made(service, asked("Hello", R"(, "background": true)"));
+    CHECK(queued["status"] == "queued");
+    const std::string path = std::string(responses) + "/" + queued["id"].get<std::string>();
+    std::string status;
+    for (int i = 0; i < 1000 && status != "completed"; ++i) {
+        status = Json::parse(service.get(path).body)["status"];
+        CHECK((status == "queued" || status == "in_progress" || status == "completed"));
+        std::this_thread::sleep_for(5ms);
+    }
+    CHECK(status == "completed");
+    CHECK(Json::parse(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
+    const std::string stream =
+        service.post(responses, asked("Hello", R"(, "background": true, "stream": true)")).body;
+    const auto events = events_of(stream);
+    CHECK(events[1]["type"] == "response.queued");
+    CHECK(events.back()["type"] == "response.completed");
+    CHECK(refused(service.post(responses, asked("x", R"(, "background": true, "store": false)")))["param"] ==
+          "background");
+}
+
+TEST_CASE("a response in the background can be cancelled") {
+    FakeService service(
+        {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 20ms; }, .chat_template = turns});
+    const Json queued =
+        made(service, R"({"input": "x", "background": true, "max_output_tokens": 400, "ignore_eos": true})");
+    const std::string path = std::string(responses) + "/" + queued["id"].get<std::string>();
+    const FakeAnswer cancelled = service.post(path + "/cancel", "");
+    CAPTURE(cancelled.body);
+    CHECK(Json::parse(cancelled.body)["status"] == "cancelled");
+    CHECK(Json::parse(service.get(path).body)["status"] == "cancelled");
+    CHECK(service.post(std::string(responses) + "/nowhere/cancel", "").status == 404);
+}
+
+TEST_CASE("a cut answer is incomplete, and says why") {
+    FakeService service({.chat_template = turns, .says = "a dog and a cat"});
+    const Json response = made(service, R"({"input": "x", "max_output_tokens": 2})");
+    CHECK(response["status"] == "incomplete");
+    CHECK(response["incomplete_details"]["reason"] == "max_output_tokens");
+    CHECK(response["output"].back()["status"] == "incomplete");
+}
+
+TEST_CASE("what has no room is left out where truncation may do that") {
+    FakeService service({.chat_template = turns, .says = "a dog"}); // 512 tokens of context
+    std::string items;
+    for (int i = 0; i < 60; ++i)
+        items += R"({"role": "user", "content": "Once upon a time there was a dog."},)";
+    const std::string body = R"({"input": [)" + items + R"({"role": "user", "content": "End."}])";
+    const Json error = refused(service.post(responses, body + "}"));
+    CHECK(error["code"] == "context_length_exceeded");
+    CHECK(error["param"] == "input");
+    const Json response = made(service, body + R"(, "truncation": "auto", "max_output_tokens": 8})");
+    CHECK(response["truncation"] == "auto");
+    CHECK(response["etna"]["dropped_items"] > 0);
+}
+
+TEST_CASE("one key cannot see what another has stored") {
+    server::ServiceOptions options;
+    options.access.api_keys = {"one", "two"};
+    FakeService service({.service = options, .chat_template = turns, .says = "a dog"});
+    const auto ask = [&](const std::string& method, const std::string& path, const std::string& key,
+                         const std::string& body = "") {
+        return service.ask({.method = method,
+                            .path = path,
+                            .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}},
+                            .body = body});
+    };
+    const std::string id = Json::parse(ask("POST", responses, "one", asked("Hello")).body)["id"];
+    const std::string path = std::string(responses) + "/" + id;
+    CHECK(ask("GET", path, "one").status == 200);
+    CHECK(ask("GET", path, "two").status == 404);
+    CHECK(ask("DELETE", path, "two").status == 404);
+    CHECK(ask("POST", responses, "two", asked("x", R"(, "previous_response_id": ")" + id + "\"")).status ==
+          400);
+}
+
+TEST_CASE("a conversation holds what responses and hands add to it") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const std::string root = "/v1/conversations";
+    const Json begun = Json::parse(
+        service.post(root, R"({"metadata": {"a": "b"}, "items": [{"role": "user", "content": "One"}]})")
+            .body);
+    CHECK((begun["object"] == "conversation" && begun["metadata"]["a"] == "b" && begun["created_at"] > 0));
+    const std::string path = root + "/" + begun["id"].get<std::string>();
+    const std::string within = R"(, "conversation": ")" + begun["id"].get<std::string>() + "\"";
+    const Json response = made(service, asked("Two", within));
+    CHECK(response["conversation"]["id"] == begun["id"]);
+    const Json items = Json::parse(service.get(path + "/items?order=asc").body)["data"];
+    REQUIRE(items.size() == 3);
+    CHECK(items[0]["content"][0]["text"] == "One");
+    CHECK(items[1]["content"][0]["text"] == "Two");
+    CHECK(items[2] == response["output"][0]);
+    const std::string item = path + "/items/" + items[0]["id"].get<std::string>();
+    CHECK(Json::parse(service.get(item).body) == items[0]);
+    const std::size_t before = input_tokens(service, asked("Three", within));
+    CHECK(Json::parse(service.remove(item).body)["id"] == begun["id"]);
+    CHECK(service.get(item).status == 404);
+    CHECK(input_tokens(service, asked("Three", within)) < before);
+    const Json added = Json::parse(
+        service.post(path + "/items", R"({"items": [{"role": "user", "content": "Four"}]})").body);
+    CHECK(added["data"][0]["content"][0]["text"] == "Four");
+    CHECK(Json::parse(service.post(path, R"({"metadata": {"c": "d"}})").body)["metadata"] ==
+          Json({{"c", "d"}}));
+    CHECK(Json::parse(service.get(path).body)["metadata"] == Json({{"c", "d"}}));
+    CHECK(Json::parse(service.remove(path).body)["object"] == "conversation.deleted");
+    CHECK(service.get(path).status == 404);
+    CHECK(service.get(path + "/items").status == 404);
+    CHECK(refused(service.post(responses, asked("x", within)), 404)["code"] == "conversation_not_found");
+    CHECK(refused(service.post(root, R"({"items": 5})"))["param"] == "items");
+    CHECK(refused(service.post(path + "/items", "{}"))["param"] == "items");
+}
+
+TEST_CASE("mistakes in requests are named") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const std::vector<std::pair<std::string, std::string>> wrong = {
+        {R"({})", "input"},
+        {R"({"input": 5})", "input"},
+        {R"({"input": [5]})", "input[0]"},
+        {R"({"input": [{"role": "judge", "content": "x"}]})", "input[0].role"},
+        {R"({"input": [{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}]})",
+         "input[0].content[0]"},
+        {R"({"input": [{"type": "web_search_call"}]})", "input[0].type"},
+        {R"({"input": [{"type": "function_call", "name": "f", "arguments": "{}"}]})", "input[0].call_id"},
+        {R"({"input": [{"type": "compaction", "encrypted_content": "AAAA"}]})", "input[0]"},
+        {R"({"input": "x", "max_output_tokens": 0})", "max_output_tokens"},
+        {R"({"input": "x", "temperature": 3})", "temperature"},
+        {R"({"input": "x", "top_logprobs": 21})", "top_logprobs"},
+        {R"({"input": "x", "tools": [{"type": "web_search"}]})", "tools[0].type"},
+        {R"({"input": "x", "tools": [{"type": "function"}]})", "tools[0].name"},
+        {R"({"input": "x", "tools": [{"type": "custom", "name": "n", "format":
+            {"type": "grammar", "syntax": "lark", "definition": "start: \"a\""}}]})",
+         "tools[0].format.syntax"},
+        {R"({"input": "x", "tool_choice": "required"})", "tool_choice"},
+        {R"({"input": "x", "tool_choice": {"type": "mcp"}})", "tool_choice"},
+        {R"({"input": "x", "text": {"format": {"type": "json_schema", "name": "n"}}})", "text.format.schema"},
+        {R"({"input": "x", "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "dict"}}}})",
+         "text.format.schema"},
+        {R"({"input": "x", "metadata": {"a": 5}})", "metadata.a"},
+        {R"({"input": "x", "conversation": 5})", "conversation"},
+        {R"({"input": "x", "conversation": "c", "previous_response_id": "r"})", "conversation"},
+        {R"({"input": "x", "include": ["everything"]})", "include[0]"},
+        {R"({"input": "x", "stream_options": {}})", "stream_options"},
+        {R"({"input": "x", "truncation": "some"})", "truncation"},
+        {R"({"input": "x", "model": "nobody"})", "model"}};
+    for (const auto& [body, param] : wrong) {
+        const FakeAnswer answer = service.post(responses, body);
+        CAPTURE(body, answer.body);
+        CHECK(answer.status >= 400);
+        CHECK(answer.status < 500);
+        CHECK(Json::parse(answer.body)["error"].value("param", "none") == param);
+    }
+}
