@@ -59,7 +59,7 @@ std::vector<ByteSet> Language::byte_sets(Expression regular) const {
         open.pop_back();
         if (node.kind == Kind::bytes)
             sets.push_back(node.set);
-        if (node.kind == Kind::automaton) {
+        if (node.kind == Kind::automaton || node.kind == Kind::within) {
             const Automaton& automaton = automata_[node.index];
             sets.resize(sets.size() + automaton.class_count);
             ByteSet* const of_class = &sets[sets.size() - automaton.class_count];

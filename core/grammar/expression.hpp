@@ -27,6 +27,7 @@ enum class Kind : uint8_t {
     repeat,       ///< the child, `least` to `most` times
     unit,         ///< the child, kept together at the head of sequences (see Masks)
     automaton,    ///< what is accepted from `state` of an automaton
+    within,       ///< what of the child an automaton accepts from `state` on
     rule,         ///< what the rule is defined as: the way to recursion
 };
 
@@ -34,11 +35,11 @@ enum class Kind : uint8_t {
 struct Node {
     Kind kind = Kind::no_string;
     ByteSet set = {};                      ///< bytes
-    std::vector<Expression> children = {}; ///< sequence, either, repeat, unit
+    std::vector<Expression> children = {}; ///< sequence, either, repeat, unit, within
     uint32_t least = 0;                    ///< repeat
     uint32_t most = 0;                     ///< repeat; `unbounded` for no limit
-    uint32_t index = 0;                    ///< automaton, rule
-    uint32_t state = 0;                    ///< automaton
+    uint32_t index = 0;                    ///< automaton, within, rule
+    uint32_t state = 0;                    ///< automaton, within
 
     bool operator==(const Node&) const = default;
 };

@@ -158,11 +158,15 @@ Expression Language::unit(Expression content) {
 Expression Language::accepted(const Automaton& automaton) {
     if (automaton.state_count() == 0)
         return nothing;
+    return add({.kind = Kind::automaton, .index = number_of(automaton), .state = 0});
+}
+
+uint32_t Language::number_of(const Automaton& automaton) {
     const auto same = std::find(automata_.begin(), automata_.end(), automaton);
-    const auto index = static_cast<uint32_t>(same - automata_.begin());
+    const auto number = static_cast<uint32_t>(same - automata_.begin());
     if (same == automata_.end())
         automata_.push_back(automaton);
-    return add({.kind = Kind::automaton, .index = index, .state = 0});
+    return number;
 }
 
 Expression Language::rule(std::string name) {
@@ -202,6 +206,8 @@ Language::Nullable Language::nullable_of(const Node& node) const {
         return nullable_[node.children[0]];
     case Kind::automaton:
         return automata_[node.index].accepts[node.state] ? Nullable::yes : Nullable::no;
+    case Kind::within:
+        return automata_[node.index].accepts[node.state] ? nullable_[node.children[0]] : Nullable::no;
     case Kind::rule:
         if (const auto& definition = rules_[node.index].definition)
             return nullable_[*definition];

@@ -3,8 +3,10 @@
 #include "core/base/result.hpp"
 #include "core/grammar/automaton.hpp"
 #include "core/grammar/expression.hpp"
+#include "core/grammar/paths.hpp"
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +52,10 @@ public:
     Expression unit(Expression content);
     /// What an automaton accepts, from its first state on.
     Expression accepted(const Automaton& automaton);
+    /// The strings of `content`, which may have rules in it, that the automaton accepts as well. To be
+    /// sealed. Precondition: no accepted() and no within() is a part of `content`. Errors: unsupported (the
+    /// automaton has more than Paths::states_max states).
+    Result<Expression> within(Expression content, const Automaton& automaton);
 
     /// A rule, to be defined before seal(): no text fits one that is not. `name` is for errors.
     Expression rule(std::string name);
@@ -110,12 +116,27 @@ private:
 
     Expression derive(Expression from, uint8_t byte);
     Expression derive_sequence(Expression from, uint8_t byte);
+    uint32_t number_of(const Automaton& automaton);
     [[nodiscard]] std::vector<ByteSet> byte_sets(Expression regular) const;
     void find_nullable();
     [[nodiscard]] std::vector<bool> productive() const;
     [[nodiscard]] std::vector<Expression> beginnings(Expression expression) const;
     [[nodiscard]] const Rule* left_recursive() const;
     Expression without_unproductive(Expression root, const std::vector<bool>& productive);
+
+    // within.cpp
+    /// Where expressions lead in an automaton.
+    struct PathsOf {
+        Paths::States accepting = {};
+        std::unordered_map<Expression, Paths> known = {};
+    };
+
+    Expression derive_within(const Node& node, uint8_t byte);
+    [[nodiscard]] bool leads_to_end(const Paths& paths, uint32_t automaton, uint32_t state) const;
+    [[nodiscard]] Paths paths_by_parts(Expression expression, uint32_t automaton) const;
+    const Paths& paths(Expression expression, uint32_t automaton);
+    [[nodiscard]] std::vector<Expression> without_paths(Expression expression, uint32_t automaton) const;
+    void find_paths(Expression expression, uint32_t automaton);
 
     std::size_t bytes_max_;
     std::size_t bytes_ = 0; ///< about what the members below take
@@ -124,7 +145,8 @@ private:
     std::vector<Transitions> transitions_;
     std::unordered_multimap<std::size_t, Expression> by_hash_;
     std::vector<Automaton> automata_;
-    std::vector<Rule> rules_; ///< by Node::index
+    std::map<uint32_t, PathsOf> paths_; ///< by the number of an automaton
+    std::vector<Rule> rules_;           ///< by Node::index
     std::size_t sealed_rules_ = 0;
     Expression sealed_nodes_ = 0; ///< all before it are known to be nullable or not, and to be productive
     uint32_t depth_ = 0;          ///< of derive() in itself

@@ -44,17 +44,19 @@ CodePoints any_case(const CodePoints& set) {
 
 class Parser {
 public:
-    Parser(Language& language, std::string_view text)
-        : language_(&language), source_(text, R"(a rule looks like this: start: "yes" | "no" /[0-9]+/)"),
-          rules_(language), ignored_(language.rule("(ignored)")) {}
+    Parser(Language& language, std::string_view text, const Alphabet& alphabet)
+        : language_(&language), alphabet_(&alphabet),
+          source_(text, R"(a rule looks like this: start: "yes" | "no" /[0-9]+/)"), rules_(language),
+          ignored_(language.rule("(ignored)")) {}
 
+    /// Not sealed.
     Result<Expression> parse() {
         ETNA_CHECK(source_.check());
         for (skip_blank(Lines::may_end); !source_.is_at_end(); skip_blank(Lines::may_end))
             ETNA_CHECK(source_.sees("%") ? directive() : definition());
         language_->define(ignored_, language_->repeat(language_->either(ignorable_), 0));
         ETNA_TRY(const Expression start, rules_.define_all("start", source_));
-        return language_->seal(language_->sequence(ignored_, start));
+        return language_->sequence(ignored_, start);
     }
 
 private:
@@ -169,13 +171,9 @@ private:
             skip_blank(Lines::stop);
             ETNA_TRY(own, name());
         }
-        ETNA_TRY(const Expression expression, regex(*language_, *pattern, plain(), Place::whole));
+        ETNA_TRY(const Expression expression, regex(*language_, *pattern, *alphabet_, Place::whole));
         rules_.begin_definition();
         return rules_.end_definition(own, expression, source_, begin);
-    }
-
-    [[nodiscard]] Alphabet plain() const {
-        return [language = language_](const CodePoints& set) { return utf8(*language, set); };
     }
 
     Result<Expression> alternatives(Lines lines) {
@@ -284,13 +282,13 @@ private:
             ETNA_TRY(const std::u32string last, quoted());
             if (text.size() != 1 || last.size() != 1 || text[0] > last[0])
                 return wrong("a range goes from one character to a later one");
-            return utf8(*language_, CodePoints{{text[0], last[0]}});
+            return (*alphabet_)(CodePoints{{text[0], last[0]}});
         }
         const bool is_any_case = source_.take("i");
         std::vector<Expression> letters;
         for (const char32_t letter : text) {
             const CodePoints set{{letter, letter}};
-            letters.push_back(utf8(*language_, is_any_case ? any_case(set) : set));
+            letters.push_back((*alphabet_)(is_any_case ? any_case(set) : set));
         }
         return language_->sequence(letters);
     }
@@ -324,8 +322,8 @@ private:
         if (is_any_case &&
             (pattern.find("[^") != std::string::npos || pattern.find("\\W") != std::string::npos))
             return unsupported("the flag i beside a set of what is left out is not supported");
-        const Alphabet alphabet = [language = language_, is_any_case](const CodePoints& set) {
-            return utf8(*language, is_any_case ? any_case(set) : set);
+        const Alphabet alphabet = [this, is_any_case](const CodePoints& set) {
+            return (*alphabet_)(is_any_case ? any_case(set) : set);
         };
         auto found = regex(*language_, pattern, alphabet, Place::whole);
         if (!found) {
@@ -337,6 +335,7 @@ private:
     }
 
     Language* language_;
+    const Alphabet* alphabet_;
     GrammarSource source_;
     GrammarRules rules_;
     Expression ignored_;
@@ -348,7 +347,13 @@ private:
 } // namespace
 
 Result<Expression> lark(Language& language, std::string_view text) {
-    return Parser(language, text).parse();
+    const Alphabet plain = [&](const CodePoints& set) { return utf8(language, set); };
+    ETNA_TRY(const Expression start, lark_rules(language, text, plain));
+    return language.seal(start);
+}
+
+Result<Expression> lark_rules(Language& language, std::string_view text, const Alphabet& alphabet) {
+    return Parser(language, text, alphabet).parse();
 }
 
 bool looks_like_lark(std::string_view text) {

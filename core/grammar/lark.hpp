@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/grammar/language.hpp"
+#include "core/grammar/regex.hpp"
 
 #include <string_view>
 
@@ -22,6 +23,10 @@ namespace etna::grammar {
 /// %declare, other imports, flags of regular expressions other than i and u; a rule that begins with itself,
 /// by name; too large).
 Result<Expression> lark(Language& language, std::string_view text);
+
+/// The same with characters written by `alphabet`, and with its rules not sealed, so that it can be a part of
+/// something else. Errors: those of lark(), but for what seal() finds.
+Result<Expression> lark_rules(Language& language, std::string_view text, const Alphabet& alphabet);
 
 /// Whether a text that is a grammar is rather Lark's than GBNF.
 bool looks_like_lark(std::string_view text);

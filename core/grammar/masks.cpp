@@ -74,6 +74,7 @@ void Masks::add(Expression state, TokenMask& mask) {
         add(language_->sequence(language_->definition(first), rest), mask);
         break;
     case Kind::unit:
+    case Kind::within:
     case Kind::automaton: {
         const Head& known = head(first);
         mask |= known.inside;

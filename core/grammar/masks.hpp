@@ -59,11 +59,12 @@ private:
 /// Which tokens fit what is left of a language. A token fits where all its bytes do and some text may follow.
 ///
 /// A walk over the whole vocabulary takes a while, so that its result is kept wherever it can be used again.
-/// The head of a sequence that is a `unit` or an automaton, such as the rest of a string, is walked by
-/// itself: tokens that stay within it are known once and for all, and only those that reach beyond its end
-/// are looked at each time with what follows it. Where any plain text leads back to the same state, whole
-/// subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the same to
-/// all of them, so that the rest of a string of at most 1000 characters is no new head with each character.
+/// The head of a sequence that is a `unit`, an automaton or within one, such as the rest of a string, is
+/// walked by itself: tokens that stay within it are known once and for all, and only those that reach beyond
+/// its end are looked at each time with what follows it. Where any plain text leads back to the same state,
+/// whole subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the
+/// same to all of them, so that the rest of a string of at most 1000 characters is no new head with each
+/// character.
 ///
 /// Not thread-safe; changes the language. Borrows both.
 class Masks {

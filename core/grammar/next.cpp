@@ -96,6 +96,8 @@ Expression Language::derive(Expression from, uint8_t byte) {
             return nothing;
         return add({.kind = Kind::automaton, .index = node.index, .state = target});
     }
+    case Kind::within:
+        return derive_within(node, byte);
     case Kind::rule:
         return next(*rules_[node.index].definition, byte);
     }

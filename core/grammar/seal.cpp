@@ -39,6 +39,8 @@ std::vector<bool> Language::productive() const {
             return node.least == 0 || is_productive(node.children[0]);
         case Kind::unit:
             return is_productive(node.children[0]);
+        case Kind::within:
+            return leads_to_end(paths_.at(node.index).known.at(node.children[0]), node.index, node.state);
         case Kind::rule:
             return is_productive(*rules_[node.index].definition);
         case Kind::empty_string:
@@ -131,6 +133,9 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
             images[i] = either(children);
         } else if (node.kind == Kind::unit) {
             images[i] = unit(children[0]);
+        } else if (node.kind == Kind::within) {
+            images[i] =
+                add({.kind = Kind::within, .children = children, .index = node.index, .state = node.state});
         } else {
             images[i] = repeat(children[0], node.least, node.most);
         }
@@ -146,7 +151,11 @@ Result<Expression> Language::seal(Expression root) {
         rules_[rule].definition = rules_[rule].definition.value_or(nothing);
     find_nullable();
     const Rule* const endless = left_recursive();
-    if (endless == nullptr)
+    for (Expression e = sealed_nodes_; e < nodes_.size() && endless == nullptr && !is_full_; ++e) {
+        if (nodes_[e].kind == Kind::within)
+            find_paths(nodes_[e].children[0], nodes_[e].index);
+    }
+    if (endless == nullptr && !is_full_)
         root = without_unproductive(root, productive());
     sealed_rules_ = rules_.size();
     sealed_nodes_ = static_cast<Expression>(nodes_.size());

@@ -48,6 +48,9 @@ constexpr std::string_view tools = R"([
                    "free": {}, "nothing": {"type": ["null", "string"]}},
     "required": ["any", "digit"], "additionalProperties": {"type": "boolean"},
     "$defs": {"one": {"type": "string", "maxLength": 5}}}}},
+  {"type": "function", "function": {"name": "edit", "strict": true, "parameters": {"type": "object",
+    "properties": {"input": {"type": "string", "x-etna-lark": "start: (tag | TEXT)~0..12\ntag: \"<\" (tag | /[\\/a-z|\"]/~0..9) \">\"\nTEXT: /[^<>]/ | \"\\n\""}},
+    "required": ["input"], "additionalProperties": false}}},
   {"type": "function", "function": {"name": "now", "strict": true}}
 ])";
 
@@ -201,7 +204,7 @@ TEST_CASE("demanded calls are read as calls of offered functions with arguments 
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
             grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
-            for (const std::string_view name : {"", "mixed", "search-docs_2", "get_weather", "now"}) {
+            for (const std::string_view name : {"", "mixed", "search-docs_2", "get_weather", "edit", "now"}) {
                 for (uint32_t round = 0; round < rounds; ++round) {
                     const auto grammar = grammar_of({.syntax = syntax,
                                                      .tools = tools,

@@ -1,5 +1,7 @@
 #include "tests/generate/schema_check.hpp"
 
+#include "core/grammar/lark.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <regex>
@@ -27,6 +29,12 @@ std::string misfit_of_text(const Json& schema, const std::string& text) {
     if (schema.contains("pattern") &&
         !std::regex_search(text, std::regex(schema["pattern"].get<std::string>())))
         return "pattern";
+    if (schema.contains("x-etna-lark")) {
+        grammar::Language language;
+        const auto start = grammar::lark(language, schema["x-etna-lark"].get<std::string>());
+        if (!start || !language.is_nullable(language.next(*start, text)))
+            return "x-etna-lark";
+    }
     return {};
 }
 

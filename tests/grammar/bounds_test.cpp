@@ -93,6 +93,34 @@ Result<Expression> schema(Language& language, std::string_view text) {
     return json_schema(language, text, {});
 }
 
+std::string quoted(std::string_view text) {
+    std::string all = "\"";
+    for (const char byte : text)
+        all += byte == '"' ? "\\\"" : byte == '\n' ? "\\n" : std::string(1, byte);
+    return all + "\"";
+}
+
+/// A member that is kept to a grammar, as JSON or between marks.
+Result<Expression> member_of_grammar(Language& language, std::string_view grammar, const Writing& writing) {
+    return json_schema(language,
+                       R"({"properties": {"a": {"type": "string", "x-etna-lark": )" + quoted(grammar) +
+                           R"(}}, "required": ["a"], "additionalProperties": false})",
+                       {.writing = writing});
+}
+
+Result<Expression> lark_in_json(Language& language, std::string_view grammar) {
+    return member_of_grammar(language, grammar, {});
+}
+
+Result<Expression> lark_between_marks(Language& language, std::string_view grammar) {
+    return member_of_grammar(
+        language, grammar,
+        {.form = Form::tagged,
+         .not_in_strings = {"</parameter>", "</function>", "<parameter="},
+         .member = {{"<parameter=", TaggedSlot::name}, {">", TaggedSlot::value}, {"</parameter>"}},
+         .read_as = {{"a", json_string}}});
+}
+
 std::string many(int count, const std::function<std::string(int)>& one) {
     std::string all;
     for (int i = 0; i < count; ++i)
@@ -188,4 +216,35 @@ TEST_CASE("grammars made to take for ever are followed or refused within the sam
     check_bounds(lark, "start: A~900\nA: B~900\nB: C~900\nC: \"a\"~900", is_language, long_text);
     check_bounds(gbnf, "root ::= " + nested("(", "\"a\"", ")", 100'000), invalid);
     check_bounds(gbnf, "root ::= root \"a\" | \"a\"", unsupported);
+}
+
+TEST_CASE("grammars in strings keep within the same bounds") {
+    const std::string long_text(500, 'a');
+    const std::string counted = "start: A~900\nA: B~900\nB: C~900\nC: \"a\"~900";
+    const std::string ambiguous = "start: x*\nx: \"a\"* | \"a\" x? \"a\"*\n%ignore /a+/";
+    std::string rules = "start: r0\n";
+    for (int i = 0; i < 2000; ++i)
+        rules += fmt::format("r{}: \"a\" r{} | \"<\" r{}? \">\"\n", i, (i + 1) % 2000, (i * 7 + 1) % 2000);
+    const std::string raw = "<parameter=a>";
+    for (const std::string& grammar : {counted, ambiguous, rules}) {
+        check_bounds(lark_in_json, grammar, is_language, "{\"a\": \"" + long_text);
+        check_bounds(lark_between_marks, grammar, is_language, raw + long_text);
+    }
+    check_bounds(lark_between_marks, "start: " + nested("(", "/.+/", ")~0..3000", 100), is_language,
+                 raw + nested("</p", "arameter", "", 100));
+    check_bounds(lark_in_json, "start: start \"a\" | \"a\"", unsupported);
+    check_bounds(lark_in_json, "start: " + nested("(", "\"a\"", ")", 100'000), invalid);
+    check_bounds(schema,
+                 R"({"type": "string", "minLength": 100, "maxLength": 200, "x-etna-lark": "start: /.*/"})",
+                 unsupported);
+    check_bounds(schema,
+                 R"({"properties": {)" +
+                     many(1000,
+                          [](int i) {
+                              return fmt::format(
+                                  R"("name{}": {{"x-etna-lark": "start: \"(\" start? \")\" | \"{}\""}})", i,
+                                  i);
+                          }) +
+                     "}}",
+                 is_language);
 }

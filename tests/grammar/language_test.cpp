@@ -1,5 +1,6 @@
 // Languages against a recogniser that tries everything, over random descriptions and all short texts.
 
+#include "core/grammar/automaton.hpp"
 #include "core/grammar/language.hpp"
 #include "tests/grammar/description.hpp"
 #include "tests/support/catch.hpp"
@@ -71,6 +72,38 @@ TEST_CASE("whoever follows a sealed language can always come to an end") {
                 REQUIRE(can_end(language, left, 24));
         }
     }
+}
+
+TEST_CASE("what an automaton accepts of a language can be followed to an end") {
+    std::mt19937 random(17);
+    const auto texts = test::all_texts(6);
+    std::size_t accepted = 0;
+    std::size_t cut = 0;
+    for (int round = 0; round < 300; ++round) {
+        const test::Descriptions rules = test::random_rules(random, 1 + random() % 3);
+        const test::Description regular = test::random_regular(random, 3);
+        Language language;
+        auto automaton = language.automaton(test::built(language, regular));
+        const bool is_left_out = round % 2 == 0; // what is left accepts more
+        if (is_left_out)
+            automaton = complement(*automaton);
+        REQUIRE(automaton.has_value());
+        const auto both = language.within(test::built(language, rules), *automaton);
+        REQUIRE(both.has_value());
+        const auto root = language.seal(language.sequence(language.literal("a"), *both));
+        for (const std::string& text : texts) {
+            const bool fits = test::fits(rules, text);
+            const bool is_expected = fits && test::fits({regular}, text) != is_left_out;
+            accepted += is_expected ? 1 : 0;
+            cut += fits && !is_expected ? 1 : 0;
+            const Expression left = root ? language.next(*root, "a" + text) : nothing;
+            CAPTURE(round, text);
+            REQUIRE(language.is_nullable(left) == is_expected);
+            REQUIRE((left == nothing || can_end(language, left, 12)));
+        }
+    }
+    CHECK(accepted > 1000);
+    CHECK(cut > 1000);
 }
 
 TEST_CASE("a rule that begins with itself is named") {

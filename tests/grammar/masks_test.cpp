@@ -1,5 +1,6 @@
 // Masks against asking for each token by itself, over random languages and vocabularies.
 
+#include "core/grammar/automaton.hpp"
 #include "core/grammar/json_text.hpp"
 #include "core/grammar/masks.hpp"
 #include "core/grammar/schema/json_schema.hpp"
@@ -96,6 +97,27 @@ TEST_CASE("masks allow what fits token by token") {
         }
     }
     CHECK(states > 300);
+}
+
+TEST_CASE("masks of what an automaton accepts allow what fits token by token") {
+    std::mt19937 random(19);
+    int states = 0;
+    for (int round = 0; round < 60; ++round) {
+        const test::Descriptions rules = test::random_rules(random, 1 + random() % 3);
+        const Vocabulary vocabulary(random_vocabulary(random, 10));
+        Language language;
+        Masks masks(language, vocabulary);
+        const auto left_out = language.automaton(test::built(language, test::random_regular(random, 3)));
+        const auto within = language.within(test::built(language, rules), complement(*left_out).value());
+        const auto root = language.seal(language.sequence(*within, language.literal("abc")));
+        for (const std::string& text : test::all_texts(3)) {
+            const Expression state = root ? language.next(*root, text) : nothing;
+            CAPTURE(round, text);
+            check_against_each_token(language, masks, vocabulary, state);
+            states += state == nothing ? 0 : 1;
+        }
+    }
+    CHECK(states > 100);
 }
 
 TEST_CASE("masks of bounded strings agree at each length, and share their heads") {

@@ -71,9 +71,10 @@ struct NumberConstraints {
 };
 
 struct StringConstraints {
-    /// A string matches a pattern somewhere, or has a format; or not.
+    /// A string matches a pattern somewhere, has a format, or is a text of a grammar in Lark's notation; or
+    /// not.
     struct Text {
-        enum class Kind : uint8_t { pattern, name_pattern, format };
+        enum class Kind : uint8_t { pattern, name_pattern, format, lark };
 
         Kind kind = Kind::pattern;
         std::string text = {};

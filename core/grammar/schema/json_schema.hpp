@@ -10,6 +10,10 @@
 
 namespace etna::grammar {
 
+/// The keyword whose value is a grammar in Lark's notation (see lark()): a string has to be one of its texts.
+/// It cannot be negated, nor stand beside another one, and other keywords may say little of the same string.
+constexpr std::string_view lark_keyword = "x-etna-lark";
+
 /// What the root of a schema may be.
 enum class Root : uint8_t { any, object };
 
@@ -29,7 +33,7 @@ struct JsonSchemaOptions {
 ///
 /// JSON Schema draft 2020-12 and draft-07, but for what depends on the way through the schema (`$dynamicRef`,
 /// `unevaluated...` beside other schemas), on comparing values (`uniqueItems`), or on other documents. Also
-/// `nullable`, as OpenAPI 3.0 has it. Words that JSON Schema does not know say nothing.
+/// `nullable`, as OpenAPI 3.0 has it, and lark_keyword. Words that JSON Schema does not know say nothing.
 ///
 /// Errors: invalid_argument (no JSON, no schema, no text fits), unsupported (a keyword that cannot be
 /// enforced, by its JSON pointer; too large). Not thread-safe, as Language.

@@ -53,9 +53,12 @@ SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document,
 
 /// A text that must not have a mark in it, but has to keep to anything else, has none of what begins one.
 Expression SchemaStrings::character(const CodePoints& set) const {
-    const CodePoints allowed = set.without(excluded_);
-    return form_.escapes == StringForm::Escapes::json ? json_character(*language_, allowed)
-                                                      : utf8(*language_, allowed);
+    return any_character(set.without(excluded_));
+}
+
+Expression SchemaStrings::any_character(const CodePoints& set) const {
+    return form_.escapes == StringForm::Escapes::json ? json_character(*language_, set)
+                                                      : utf8(*language_, set);
 }
 
 std::optional<std::string> SchemaStrings::written(const std::string& text) const {
@@ -75,6 +78,8 @@ Expression SchemaStrings::quoted(Expression content) {
 }
 
 Result<Expression> SchemaStrings::quoted(const StringConstraints& constraints) {
+    if (const Text* const grammar = grammar_of(constraints))
+        return of_grammar(constraints, *grammar);
     ETNA_TRY(const Expression inside, content(constraints));
     return quoted(inside);
 }
@@ -100,16 +105,20 @@ Result<Expression> SchemaStrings::content(const StringConstraints& constraints) 
 Result<Expression> SchemaStrings::any_text() {
     if (form_.without.empty() && !form_.among)
         return of_length({});
-    const Expression any = form_.escapes == StringForm::Escapes::json
-                               ? json_character(*language_, CodePoints::all())
-                               : utf8(*language_, CodePoints::all());
+    ETNA_TRY(const Automaton all, any_automaton());
+    return language_->accepted(all);
+}
+
+/// Of what may stand in strings at all.
+Result<Automaton> SchemaStrings::any_automaton() {
+    const Expression any = any_character(CodePoints::all());
     ETNA_TRY(Automaton all, language_->automaton(language_->repeat(any, 0)));
     ETNA_TRY(const Automaton free, without(form_.without));
     ETNA_TRY(all, intersection(all, free));
     if (form_.among) {
         ETNA_TRY(all, intersection(all, *form_.among));
     }
-    return language_->accepted(all);
+    return all;
 }
 
 Expression SchemaStrings::of_length(const CountRange& length) {
@@ -117,6 +126,11 @@ Expression SchemaStrings::of_length(const CountRange& length) {
 }
 
 Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints) {
+    if (const Text* const grammar = grammar_of(constraints)) {
+        if (is_lenient_)
+            return automaton(without_grammars(constraints));
+        return not_joined(*grammar, "propertyNames");
+    }
     if (constraints.values) {
         ETNA_TRY(const Expression values, one_of(constraints));
         return language_->automaton(values);

@@ -32,10 +32,11 @@ class SchemaStrings {
 public:
     SchemaStrings(Language& language, const SchemaDocument& document, bool is_lenient, StringForm form);
 
-    /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern or format that
-    /// cannot be enforced; too large), invalid_argument (no regular expression).
+    /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern, format or
+    /// grammar that cannot be enforced; two grammars, or one beside much else; too large), invalid_argument
+    /// (no regular expression, no grammar).
     Result<Expression> quoted(const StringConstraints& constraints);
-    /// The same, without quotes. Errors: the same.
+    /// The same, without quotes. Errors: the same, and unsupported (any grammar: not all are automata).
     Result<Automaton> automaton(const StringConstraints& constraints);
     /// What matches a pattern or has a format, without quotes; null where that is not enforced. It lives as
     /// long as this. Errors: as automaton().
@@ -63,7 +64,15 @@ private:
     Result<bool> fits(const std::string& value, const StringConstraints& constraints);
 
     [[nodiscard]] Expression character(const CodePoints& set) const;
+    [[nodiscard]] Expression any_character(const CodePoints& set) const;
     Result<Expression> any_text();
+    Result<Automaton> any_automaton();
+
+    // lark_strings.cpp: strings that are texts of a grammar
+    Result<Expression> of_grammar(const StringConstraints& constraints, const Text& grammar);
+    Result<Expression> one_grammar(const StringConstraints& constraints, const Text& grammar);
+    Result<Expression> grammar_texts(const Text& grammar);
+    [[nodiscard]] Error not_joined(const Text& grammar, std::string_view other) const;
 
     Language* language_;
     const SchemaDocument* document_;
@@ -72,7 +81,13 @@ private:
     CodePoints excluded_;  ///< what begins a text that may not stand in a string
     Expression character_; ///< any one but those
     std::map<std::pair<Text::Kind, std::string>, std::optional<Automaton>> automata_;
+    std::map<std::string, Expression> grammars_;
 };
+
+/// The grammar that strings are kept to; null where there is none.
+const StringConstraints::Text* grammar_of(const StringConstraints& constraints);
+/// What is said beside grammars.
+StringConstraints without_grammars(const StringConstraints& constraints);
 
 /// Whether an automaton accepts a text.
 bool accepts(const Automaton& automaton, std::string_view text);

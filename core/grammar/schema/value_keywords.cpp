@@ -1,3 +1,4 @@
+#include "core/grammar/schema/json_schema.hpp"
 #include "core/grammar/schema/keywords_private.hpp"
 
 #include <array>
@@ -7,7 +8,7 @@
 #include <fmt/format.h>
 
 /// Keywords of types, constants, numbers and strings. Source: JSON Schema draft 2020-12 validation, 6.1 to
-/// 6.3 and 7.
+/// 6.3 and 7; lark_keyword is our own.
 namespace etna::grammar {
 namespace {
 
@@ -164,7 +165,7 @@ Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind)
 } // namespace
 
 std::span<const KnownKeyword> value_keywords() {
-    static constexpr std::array<KnownKeyword, 16> keywords = {{
+    static constexpr std::array<KnownKeyword, 17> keywords = {{
         {"type", type},
         {"const", one_constant},
         {"enum", enumeration},
@@ -181,6 +182,7 @@ std::span<const KnownKeyword> value_keywords() {
         {"maxProperties", [](const Keyword& k) { return counted(k, json_object, false, of_members); }},
         {"pattern", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::pattern); }},
         {"format", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::format); }},
+        {lark_keyword, [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::lark); }},
     }};
     return keywords;
 }

@@ -1,0 +1,101 @@
+#include "core/grammar/lark.hpp"
+#include "core/grammar/schema/json_schema.hpp"
+#include "core/grammar/schema/strings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+/// Strings that are texts of a grammar: it may hold itself, so that it is no automaton as patterns are.
+namespace etna::grammar {
+namespace {
+
+using Text = StringConstraints::Text;
+
+bool is_grammar(const Text& text) {
+    return text.kind == Text::Kind::lark;
+}
+
+/// A keyword that says something of the strings; empty where nothing is said.
+std::string_view keyword_of(const StringConstraints& constraints) {
+    if (constraints.values)
+        return "enum";
+    if (!constraints.excluded.empty())
+        return "not";
+    if (constraints.length.least > 0)
+        return "minLength";
+    if (constraints.length.most != unbounded)
+        return "maxLength";
+    if (constraints.texts.empty())
+        return {};
+    const Text& text = constraints.texts.front();
+    if (text.is_negated)
+        return "not";
+    return text.kind == Text::Kind::format ? "format" : "pattern";
+}
+
+} // namespace
+
+const Text* grammar_of(const StringConstraints& constraints) {
+    const auto found = std::find_if(constraints.texts.begin(), constraints.texts.end(), is_grammar);
+    return found == constraints.texts.end() ? nullptr : &*found;
+}
+
+StringConstraints without_grammars(const StringConstraints& constraints) {
+    StringConstraints others = constraints;
+    std::erase_if(others.texts, is_grammar);
+    return others;
+}
+
+Error SchemaStrings::not_joined(const Text& grammar, std::string_view other) const {
+    return document_->error(ErrorKind::unsupported, *grammar.schema, lark_keyword,
+                            fmt::format("a grammar cannot be enforced together with `{}`", other),
+                            "say all of it in the grammar");
+}
+
+Result<Expression> SchemaStrings::of_grammar(const StringConstraints& constraints, const Text& grammar) {
+    const StringConstraints others = without_grammars(constraints);
+    auto texts = one_grammar(constraints, grammar);
+    if (!texts && texts.error().kind == ErrorKind::unsupported && is_lenient_)
+        return quoted(others);
+    ETNA_TRY(const Expression content, std::move(texts));
+    // No unit: a text that may hold itself is no head that comes again. Its flat rules are units already.
+    return language_->sequence(std::array{form_.open, content, form_.close});
+}
+
+/// The texts of one grammar that keep to all else that is said.
+Result<Expression> SchemaStrings::one_grammar(const StringConstraints& constraints, const Text& grammar) {
+    const StringConstraints others = without_grammars(constraints);
+    if (grammar.is_negated)
+        return not_joined(grammar, "not");
+    if (others.texts.size() + 1 < constraints.texts.size())
+        return not_joined(grammar, lark_keyword);
+    ETNA_TRY(const Expression texts, grammar_texts(grammar));
+    const std::string_view keyword = keyword_of(others);
+    if (keyword.empty() && form_.without.empty() && !form_.among)
+        return texts;
+    ETNA_TRY(const Automaton allowed, keyword.empty() ? any_automaton() : automaton(others));
+    auto both = language_->within(texts, allowed);
+    return both || keyword.empty() ? both : not_joined(grammar, keyword);
+}
+
+Result<Expression> SchemaStrings::grammar_texts(const Text& grammar) {
+    const auto known = grammars_.find(grammar.text);
+    if (known != grammars_.end())
+        return known->second;
+    const Alphabet alphabet = [this](const CodePoints& set) { return any_character(set); };
+    Language alone; // as its rules cannot be sealed among others that are not defined yet
+    auto made = lark(alone, grammar.text);
+    if (made)
+        made = lark_rules(*language_, grammar.text, alphabet);
+    if (!made) {
+        const Error& error = made.error();
+        return document_->error(error.kind, *grammar.schema, lark_keyword, error.message, error.hint);
+    }
+    grammars_.emplace(grammar.text, *made);
+    return *made;
+}
+
+} // namespace etna::grammar

@@ -1,0 +1,155 @@
+#include "core/grammar/language.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+/// Texts of an expression that an automaton accepts as well. Sources: Bar-Hillel, Perles, Shamir, On formal
+/// properties of simple phrase structure grammars (1961), for what is left being empty or not.
+namespace etna::grammar {
+
+Result<Expression> Language::within(Expression content, const Automaton& automaton) {
+    if (automaton.state_count() > Paths::states_max) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("what a grammar's texts are kept to needs {} states, more than {}",
+                                 automaton.state_count(), Paths::states_max),
+                     "shorten its bounds"};
+    }
+    if (automaton.state_count() == 0 || content == nothing)
+        return nothing;
+    const uint32_t index = number_of(automaton);
+    PathsOf& paths = paths_[index];
+    for (uint32_t state = 0; state < automaton.state_count(); ++state)
+        paths.accepting.set(state, automaton.accepts[state]);
+    return add({.kind = Kind::within, .children = {content}, .index = index, .state = 0});
+}
+
+Expression Language::derive_within(const Node& node, uint8_t byte) {
+    const uint32_t target = automata_[node.index].next(node.state, byte);
+    if (target == Automaton::dead)
+        return nothing;
+    const Expression after = next(node.children[0], byte);
+    if (after == nothing || !leads_to_end(paths(after, node.index), node.index, target))
+        return nothing;
+    if (after == empty)
+        return empty;
+    return add({.kind = Kind::within, .children = {after}, .index = node.index, .state = target});
+}
+
+bool Language::leads_to_end(const Paths& paths, uint32_t automaton, uint32_t state) const {
+    return (paths.from(state) & paths_.at(automaton).accepting).any();
+}
+
+/// By the paths of its parts, which are known.
+Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const {
+    const Node& node = nodes_[expression];
+    const auto& known = paths_.at(automaton).known;
+    const std::size_t states = automata_[automaton].state_count();
+    switch (node.kind) {
+    case Kind::empty_string:
+        return Paths::staying(states);
+    case Kind::bytes:
+        return Paths::of_bytes(automata_[automaton], node.set);
+    case Kind::sequence:
+        return known.at(node.children[0]).then(known.at(node.children[1]));
+    case Kind::either: {
+        Paths all = Paths::none(states);
+        for (const Expression one : node.children)
+            all.add(known.at(one));
+        return all;
+    }
+    case Kind::repeat:
+        return known.at(node.children[0]).repeated(node.least, node.most);
+    case Kind::unit:
+        return known.at(node.children[0]);
+    case Kind::rule:
+        return known.at(*rules_[node.index].definition);
+    case Kind::automaton:
+    case Kind::within:
+        assert(false); // see within()
+        break;
+    case Kind::no_string:
+        break;
+    }
+    return Paths::none(states);
+}
+
+/// Whatever next() makes is made of parts whose paths are known.
+const Paths& Language::paths(Expression expression, uint32_t automaton) {
+    auto& known = paths_.at(automaton).known;
+    std::vector<Expression> open = {expression};
+    while (!open.empty()) {
+        const Expression e = open.back();
+        const std::size_t before = open.size();
+        if (!known.contains(e)) {
+            for (const Expression part : nodes_[e].children) {
+                if (!known.contains(part))
+                    open.push_back(part);
+            }
+        }
+        if (open.size() > before)
+            continue;
+        open.pop_back();
+        if (!known.contains(e))
+            bytes_ += known.emplace(e, paths_by_parts(e, automaton)).first->second.bytes();
+    }
+    return known.at(expression);
+}
+
+/// What an expression is made of, through rules, as far as its paths are not known; parts before wholes, but
+/// for rules.
+std::vector<Expression> Language::without_paths(Expression expression, uint32_t automaton) const {
+    const auto& known = paths_.at(automaton).known;
+    std::vector<Expression> all;
+    std::unordered_set<Expression> seen;
+    const auto meet = [&](Expression e) {
+        if (!known.contains(e) && seen.insert(e).second)
+            all.push_back(e);
+    };
+    meet(expression);
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        const Node& node = nodes_[all[at]];
+        std::for_each(node.children.begin(), node.children.end(), meet);
+        if (node.kind == Kind::rule)
+            meet(*rules_[node.index].definition);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+/// The least solution, as a rule's paths may be a part of themselves. What is made of parts that have not
+/// changed is not looked at again.
+void Language::find_paths(Expression expression, uint32_t automaton) {
+    const std::vector<Expression> all = without_paths(expression, automaton);
+    auto& known = paths_.at(automaton).known;
+    const std::size_t states = automata_[automaton].state_count();
+    for (const Expression e : all)
+        bytes_ += known.emplace(e, Paths::none(states)).first->second.bytes();
+    if (bytes_ > bytes_max_) {
+        is_full_ = true;
+        return;
+    }
+    std::unordered_set<Expression> changed(all.begin(), all.end());
+    for (bool is_first = true; !changed.empty(); is_first = false) {
+        std::unordered_set<Expression> changed_now;
+        const auto has_changed = [&](Expression e) { return changed.contains(e) || changed_now.contains(e); };
+        for (const Expression e : all) {
+            const Node& node = nodes_[e];
+            const bool is_new = is_first ||
+                                std::any_of(node.children.begin(), node.children.end(), has_changed) ||
+                                (node.kind == Kind::rule && has_changed(*rules_[node.index].definition));
+            if (!is_new)
+                continue;
+            Paths found = paths_by_parts(e, automaton);
+            if (Paths& before = known.at(e); found != before) {
+                before = std::move(found);
+                changed_now.insert(e);
+            }
+        }
+        changed = std::move(changed_now);
+    }
+}
+
+} // namespace etna::grammar
