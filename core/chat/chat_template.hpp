@@ -38,6 +38,8 @@ struct TemplateHabits {
     bool writes_system = false; ///< a system message before the first user's appears in the prompt
     bool writes_tools = false;  ///< tools that are offered do
     bool can_think = false;     ///< `enable_thinking` or `thinking` changes the prompt
+    /// The prompt of a conversation that says nothing of it is the one that has thinking switched off.
+    bool is_thoughtless_unasked = false;
     std::string
         reasoning_key; ///< how it names an assistant's reasoning: "reasoning_content", "thinking", ...
 };

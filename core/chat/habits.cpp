@@ -113,13 +113,16 @@ ArgumentsForm arguments_form(const ChatTemplate& chat_template, ContentForm form
     return ArgumentsForm::none;
 }
 
-bool can_think(const ChatTemplate& chat_template, ContentForm form) {
+void learn_thinking(const ChatTemplate& chat_template, TemplateHabits& habits) {
+    Json request = conversation(list_of(user(habits.content)));
+    const std::string unasked = prompt_of(chat_template, request);
     const auto prompt = [&](bool thinks) {
-        Json request = conversation(list_of(user(form)));
         request["chat_template_kwargs"] = {{"enable_thinking", thinks}, {"thinking", thinks}};
         return prompt_of(chat_template, request);
     };
-    return prompt(true) != prompt(false);
+    const std::string off = prompt(false);
+    habits.can_think = prompt(true) != off;
+    habits.is_thoughtless_unasked = habits.can_think && unasked == off;
 }
 
 std::string reasoning_key(const std::string& text) {
@@ -138,7 +141,7 @@ TemplateHabits habits_of(const ChatTemplate& chat_template) {
     habits.arguments = arguments_form(chat_template, habits.content);
     habits.writes_system = writes_system(chat_template, habits.content);
     habits.writes_tools = writes_tools(chat_template, habits.content);
-    habits.can_think = can_think(chat_template, habits.content);
+    learn_thinking(chat_template, habits);
     habits.reasoning_key = reasoning_key(chat_template.text());
     return habits;
 }

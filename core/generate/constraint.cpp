@@ -98,7 +98,7 @@ std::optional<grammar::Reasoning> reasoning_before(const Request& request, const
     const auto expected = std::find_if(all.begin(), all.end(), [](const ReasoningMarks& marks) {
         return marks.expected && !marks.open.empty() && !marks.close.empty();
     });
-    const bool is_off = conversation->thinking == chat::Thinking::off || expected == all.end() ||
+    const bool is_off = !prompt.may_think || expected == all.end() ||
                         trimmed(prompt.text).ends_with(trimmed(expected->close));
     return is_off ? std::nullopt : std::optional(between(*expected, false));
 }

@@ -96,6 +96,9 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
     prompt.syntax = &output.syntax;
+    prompt.may_think = conversation.thinking == chat::Thinking::on ||
+                       (conversation.thinking == chat::Thinking::as_template_says &&
+                        !format->chat_template.habits().is_thoughtless_unasked);
     prompt.marks = conversation.tools.empty() ? output.marks_without_calls : output.marks;
     prompt.tools = conversation.tools;
     return prompt;

@@ -20,8 +20,10 @@ struct Prompt {
     text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer goes on with the text
     std::vector<std::string> notes;                            ///< see Adapted
     const chat::output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: it is text
-    std::span<const TokenId> marks;               ///< of the model: control tokens that `syntax` has to see
-    std::string tools;                            ///< that were offered, as JSON
+    bool may_think =
+        true; ///< false: thinking is switched off, or the template does so unless it is asked for
+    std::span<const TokenId> marks; ///< of the model: control tokens that `syntax` has to see
+    std::string tools;              ///< that were offered, as JSON
     /// The end of `text` that is the beginning of the answer: see chat::AdaptedPrompt.
     std::size_t begun_bytes = 0;
 };

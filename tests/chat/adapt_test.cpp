@@ -176,6 +176,11 @@ TEST_CASE("a template's switch for thinking is found and used") {
     const ChatTemplate chat_template = made(switchable);
     CHECK(chat_template.habits().can_think);
     CHECK_FALSE(made(plain).habits().can_think);
+    CHECK_FALSE(chat_template.habits().is_thoughtless_unasked);
+    CHECK_FALSE(made(plain).habits().is_thoughtless_unasked);
+    constexpr std::string_view asked = "{% if enable_thinking is defined and enable_thinking %}(think)"
+                                       "{% endif %}{{ messages[0].content }}";
+    CHECK((made(asked).habits().can_think && made(asked).habits().is_thoughtless_unasked));
     const auto prompt = [&](Thinking thinking) {
         const Conversation conversation = {.messages = {{.role = Role::user, .content = "A"}},
                                            .thinking = thinking};
