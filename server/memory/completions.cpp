@@ -74,6 +74,18 @@ Status read_labels(const Reading& reading, int64_t number, Completion& completio
     }
 }
 
+Result<Completion> read_completion(const Reading& reading, int64_t number, const Owner& owner,
+                                   const std::string& id) {
+    ETNA_TRY(Statement row, reading.database().prepare(
+                                "SELECT object, messages FROM completions WHERE number = ?", {number}));
+    ETNA_TRY(const bool is_there, row.step());
+    if (!is_there)
+        return reading.database().damaged(lost);
+    Completion completion = {.id = id, .owner = owner, .object = row.bytes(0), .messages = row.bytes(1)};
+    ETNA_CHECK(read_labels(reading, number, completion));
+    return completion;
+}
+
 Result<bool> has_labels(const Reading& reading, const Owner& owner, int64_t number,
                         std::span<const Label> labels) {
     for (const Label& label : labels) {
@@ -126,14 +138,23 @@ Result<std::optional<Completion>> Store::completion(const Owner& owner, const st
     ETNA_TRY(const auto number, find_entry(reading, {Kind::completion, owner, id}));
     if (!number)
         return std::optional<Completion>();
-    ETNA_TRY(Statement row, reading.database().prepare(
-                                "SELECT object, messages FROM completions WHERE number = ?", {*number}));
-    ETNA_TRY(const bool is_there, row.step());
-    if (!is_there)
-        return reading.database().damaged(lost);
-    Completion completion = {.id = id, .owner = owner, .object = row.bytes(0), .messages = row.bytes(1)};
-    ETNA_CHECK(read_labels(reading, *number, completion));
+    ETNA_TRY(Completion completion, read_completion(reading, *number, owner, id));
     return std::optional(std::move(completion));
+}
+
+Result<bool> Store::change_completion(const Owner& owner, const std::string& id,
+                                      const std::function<void(Completion&)>& edit) {
+    ETNA_TRY(Change change, Change::begin(*content_));
+    ETNA_TRY(const auto number, find_entry(change, {Kind::completion, owner, id}));
+    if (!number)
+        return false;
+    ETNA_TRY(Completion completion, read_completion(change, *number, owner, id));
+    edit(completion);
+    ETNA_TRY(const int64_t same,
+             place_entry(change, {Kind::completion, owner, id}, bytes_of_texts(completion)));
+    ETNA_CHECK(write_completion(change, same, completion));
+    ETNA_CHECK(change.commit({.entries = {same}}));
+    return true;
 }
 
 Result<bool> Store::delete_completion(const Owner& owner, const std::string& id) {

@@ -100,6 +100,19 @@ Result<std::optional<Item>> Store::item(const Owner& owner, const std::string& i
     return is_there ? std::optional(Item{.id = item, .body = row.bytes(0)}) : std::nullopt;
 }
 
+Result<std::optional<Item>> Store::item(const Owner& owner, const std::string& item) {
+    const Reading reading(*content_);
+    if (!reading.keeps(Kind::conversation))
+        return std::optional<Item>();
+    ETNA_TRY(Statement row, reading.database().prepare(
+                                "SELECT body FROM items CROSS JOIN entries ON entries.number = conversation "
+                                "WHERE items.id = ? AND owner = ? AND touched_us >= ? "
+                                "ORDER BY items.number DESC LIMIT 1",
+                                {item, owner, reading.oldest_us(Kind::conversation)}));
+    ETNA_TRY(const bool is_there, row.step());
+    return is_there ? std::optional(Item{.id = item, .body = row.bytes(0)}) : std::nullopt;
+}
+
 Result<bool> Store::delete_item(const Owner& owner, const std::string& id, const std::string& item) {
     ETNA_TRY(Change change, Change::begin(*content_));
     ETNA_TRY(const auto number, find_conversation(change, owner, id));

@@ -122,6 +122,13 @@ Result<Store> Store::open(StoreOptions options, std::vector<std::string>& warnin
     return Store(std::move(content));
 }
 
+Store::Keeps Store::keeps() const {
+    const StoreOptions& options = content_->options;
+    return {.responses = options.responses.entries_max > 0,
+            .conversations = options.conversations.entries_max > 0,
+            .completions = options.completions.entries_max > 0};
+}
+
 Store::Store(std::unique_ptr<Content> content) : content_(std::move(content)) {}
 Store::Store(Store&&) noexcept = default;
 Store& Store::operator=(Store&&) noexcept = default;

@@ -32,7 +32,9 @@ Result<Response> read_response(const Reading& reading, int64_t number, const Own
 Result<int64_t> write_response(const Change& change, const Response& response,
                                std::optional<int64_t> parent) {
     Database& database = change.database();
-    const int64_t bytes = bytes_of(response.object) + bytes_of(response.input) + bytes_of(response.events);
+    int64_t bytes = bytes_of(response.object) + bytes_of(response.input) + bytes_of(response.events);
+    for (const std::string& id : response.turn_ids)
+        bytes += bytes_of(id);
     ETNA_TRY(const int64_t number, place_entry(change, {Kind::response, response.owner, response.id}, bytes));
     ETNA_TRY(const auto replaced,
              database.number("DELETE FROM responses WHERE number = ? RETURNING node", {number}));
@@ -41,6 +43,10 @@ Result<int64_t> write_response(const Change& change, const Response& response,
         "INSERT INTO responses (number, node, is_pending, object, input, events) "
         "VALUES (?, ?, ?, ?, ?, ?)",
         {number, node, int64_t{response.is_pending}, response.object, response.input, response.events}));
+    for (const std::string& id : response.turn_ids) {
+        ETNA_CHECK(database.run("INSERT INTO turn_items (id, response) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                                {id, number}));
+    }
     if (replaced)
         ETNA_CHECK(release_turns(database, change.pins(), *replaced));
     return number;
@@ -111,6 +117,21 @@ Result<std::optional<History>> Store::history(const Owner& owner, const std::str
     auto state = std::make_unique<History::State>(content_->pins, node);
     state->turns = std::move(turns);
     return std::optional(History(std::move(state)));
+}
+
+Result<std::optional<std::string>> Store::turn_of_item(const Owner& owner, const std::string& id) {
+    const Reading reading(*content_);
+    if (!reading.keeps(Kind::response))
+        return std::optional<std::string>();
+    ETNA_TRY(Statement row,
+             reading.database().prepare(
+                 "SELECT turn FROM turn_items CROSS JOIN entries ON entries.number = response "
+                 "CROSS JOIN responses ON responses.number = response "
+                 "CROSS JOIN nodes ON nodes.number = node "
+                 "WHERE turn_items.id = ? AND owner = ? AND touched_us >= ? ORDER BY response DESC LIMIT 1",
+                 {id, owner, reading.oldest_us(Kind::response)}));
+    ETNA_TRY(const bool is_there, row.step());
+    return is_there ? std::optional(row.bytes(0)) : std::nullopt;
 }
 
 Result<std::vector<Response>> Store::pending() {

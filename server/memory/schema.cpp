@@ -44,6 +44,13 @@ CREATE TABLE responses (
     input BLOB NOT NULL,
     events BLOB NOT NULL
 ) STRICT;
+-- Items that a response's turn has, by their ids.
+CREATE TABLE turn_items (
+    id BLOB NOT NULL,
+    response INTEGER NOT NULL REFERENCES responses ON DELETE CASCADE,
+    PRIMARY KEY (id, response)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX turn_items_by_response ON turn_items (response);
 CREATE INDEX responses_by_node ON responses (node);
 CREATE INDEX pending_responses ON responses (number) WHERE is_pending;
 
@@ -60,6 +67,7 @@ CREATE TABLE items (
     UNIQUE (conversation, id)
 ) STRICT;
 CREATE INDEX items_in_order ON items (conversation);
+CREATE INDEX items_by_id ON items (id);
 
 CREATE TABLE completions (
     number INTEGER PRIMARY KEY REFERENCES entries ON DELETE CASCADE,

@@ -65,6 +65,8 @@ struct Response {
     std::string input;       ///< the items of this request alone
     std::string turn;        ///< what it adds to the history of those that go on from it
     std::string events = {}; ///< the frames of its stream; empty where there was none
+    std::vector<std::string> turn_ids =
+        {};                  ///< of the items that its turn has: turn_of_item() finds it by each
     bool is_pending = false; ///< still being made: nothing goes on from it
 };
 
@@ -128,6 +130,8 @@ public:
     Result<bool> delete_response(const Owner& owner, const std::string& id);
     /// Turns up to and with this response; empty where there is none, or it is pending.
     Result<std::optional<History>> history(const Owner& owner, const std::string& id);
+    /// Response::turn of the newest response that says its turn has an item of this id.
+    Result<std::optional<std::string>> turn_of_item(const Owner& owner, const std::string& id);
     /// All owners', the oldest first: at the start, those that an earlier process left.
     Result<std::vector<Response>> pending();
 
@@ -143,15 +147,28 @@ public:
     /// All of them, the oldest first.
     Result<std::optional<std::vector<Item>>> items(const Owner& owner, const std::string& id);
     Result<std::optional<Item>> item(const Owner& owner, const std::string& id, const std::string& item);
+    /// The newest of that id, in whichever conversation.
+    Result<std::optional<Item>> item(const Owner& owner, const std::string& item);
     Result<bool> delete_item(const Owner& owner, const std::string& id, const std::string& item);
 
     /// Adds, or replaces in its place and of its age.
     Status put(const Completion& completion);
     Result<std::optional<Completion>> completion(const Owner& owner, const std::string& id);
     Result<bool> delete_completion(const Owner& owner, const std::string& id);
+    /// Lets `edit` change it, and nothing else meanwhile; not its id and owner. Whether it was there.
+    Result<bool> change_completion(const Owner& owner, const std::string& id,
+                                   const std::function<void(Completion&)>& edit);
     /// Objects, by id. Empty where there is no completion `after`.
     Result<std::optional<Page>> completions(const Owner& owner, const CompletionFilter& filter,
                                             const PageWish& wish);
+
+    /// Of which kinds anything is kept.
+    struct Keeps {
+        bool responses = false;
+        bool conversations = false;
+        bool completions = false;
+    };
+    [[nodiscard]] Keeps keeps() const;
 
     /// For figures.
     struct Size {

@@ -86,3 +86,21 @@ TEST_CASE("completions are listed by page, in both orders, also where some leave
     CHECK(listed(store, {}, {.after = "f", .limit = 2, .order = Order::descending}) == "c b");
     CHECK(listed(store, {}, {.limit = 0}) == "...");
 }
+
+TEST_CASE("a completion is changed as a whole, and one that is gone does not come back") {
+    Store store = open_store(wide_options());
+    Completion completion = completion_of("c");
+    completion.metadata = {{"a", "b"}};
+    done(store.put(completion));
+    CHECK(taken(store.change_completion("ann", "c", [](Completion& one) {
+        one.metadata = {{"a", "c"}};
+        one.object = "changed";
+    })));
+    CHECK(taken(store.completion("ann", "c"))->object == "changed");
+    CHECK(taken(store.completions("ann", {.metadata = {{"a", "b"}}}, {}))->items.empty());
+    CHECK(taken(store.completions("ann", {.metadata = {{"a", "c"}}}, {}))->items.size() == 1);
+    CHECK(taken(store.delete_completion("ann", "c")));
+    CHECK_FALSE(taken(store.change_completion("ann", "c", [](Completion& one) { one.object = "back"; })));
+    CHECK_FALSE(taken(store.change_completion("bob", "c", [](Completion&) {})));
+    CHECK_FALSE(taken(store.completion("ann", "c")));
+}

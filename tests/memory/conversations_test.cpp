@@ -38,6 +38,25 @@ TEST_CASE("a conversation keeps its items in the order in which they came") {
     CHECK(ids_of(store, "c") == "i0 z a i1");
 }
 
+TEST_CASE("an item is found without its conversation, the newest of an id, and only by its owner") {
+    int64_t now_us = 0;
+    StoreOptions options = wide_options();
+    options.conversations.age_max = std::chrono::seconds(10);
+    options.now_us = [&] { return now_us; };
+    Store store = open_store(options);
+    done(store.create({.id = "old", .owner = "ann"}, {{"a", "first"}, {"b", "second"}}));
+    done(store.create({.id = "new", .owner = "ann"}, {{"a", "third"}}));
+    done(store.create({.id = "his", .owner = "bob"}, {{"c", "fourth"}}));
+    CHECK(taken(store.item("ann", "a"))->body == "third");
+    CHECK(taken(store.item("ann", "b"))->body == "second");
+    CHECK_FALSE(taken(store.item("ann", "c")));
+    CHECK_FALSE(taken(store.item("ann", "d")));
+    CHECK(taken(store.delete_conversation("ann", "new")));
+    CHECK(taken(store.item("ann", "a"))->body == "first");
+    now_us = 11'000'000;
+    CHECK_FALSE(taken(store.item("ann", "a")));
+}
+
 TEST_CASE("items are listed by page, in both orders, also where some leave between pages") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann"}, items_of(7)));

@@ -145,6 +145,29 @@ TEST_CASE("a pending response has no history, and one that replaces it leaves no
     CHECK(bytes(store) == 0);
 }
 
+TEST_CASE("a turn is found by the ids of its items, by its owner, as long as its response is there") {
+    Store store = open_store(wide_options());
+    const auto response = [](std::string id, std::string turn, std::vector<std::string> ids) {
+        return Response{.id = std::move(id),
+                        .owner = "ann",
+                        .object = "{}",
+                        .input = "[]",
+                        .turn = std::move(turn),
+                        .turn_ids = std::move(ids)};
+    };
+    done(store.put(response("r1", "first", {"a", "b", "a"})));
+    done(store.put(response("r2", "second", {"b", "c"})));
+    CHECK(taken(store.turn_of_item("ann", "a")) == "first");
+    CHECK(taken(store.turn_of_item("ann", "b")) == "second");
+    CHECK_FALSE(taken(store.turn_of_item("bob", "a")));
+    CHECK_FALSE(taken(store.turn_of_item("ann", "d")));
+    done(store.put(response("r1", "changed", {"d"})));
+    CHECK_FALSE(taken(store.turn_of_item("ann", "a")));
+    CHECK(taken(store.turn_of_item("ann", "d")) == "changed");
+    CHECK(taken(store.delete_response("ann", "r2")));
+    CHECK_FALSE(taken(store.turn_of_item("ann", "b")));
+}
+
 TEST_CASE("what went on from a response that is replaced keeps its history") {
     Store store = open_store(wide_options());
     put_chain(store, 3);
