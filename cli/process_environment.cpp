@@ -126,6 +126,8 @@ Variables variables() {
 Environment process_environment() {
     open_standard_streams();
     (void)std::signal(SIGPIPE, SIG_IGN);
+    (void)std::signal(SIGXFSZ,
+                      SIG_IGN); // a file that may not grow is a full disk: the write fails, and says so
     Environment environment;
     environment.input_is_terminal = ::isatty(STDIN_FILENO) == 1;
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;

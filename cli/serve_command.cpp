@@ -56,7 +56,7 @@ Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
     const std::vector<server::Route> routes = server::all_routes(options);
     for (const std::string& path : {options.chat_path, options.completions_path}) {
         const auto uses = std::count_if(routes.begin(), routes.end(), [&](const server::Route& route) {
-            return server::match(route.path, path).has_value();
+            return route.method == "POST" && server::match(route.path, path).has_value();
         });
         if (uses > 1) {
             return Error{

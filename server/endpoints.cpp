@@ -2,6 +2,7 @@
 
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/openai/stored_chats.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/route_document.hpp"
 
@@ -51,16 +52,29 @@ void add_everywhere(std::vector<Route>& routes, const std::string& figure,
 }
 
 void add_responses(std::vector<Route>& routes) {
-    add_everywhere(routes, "responses",
-                   {{"POST", "/responses", "makes a response", responses::create},
-                    {"POST", "/responses/input_tokens", "counts the tokens that a response would read",
-                     responses::count_input},
-                    {"POST", "/responses/{id}/cancel", "ends a response that is made in the background",
-                     responses::cancel},
-                    {"GET", "/responses/{id}/input_items", "lists the items of a response's request",
-                     responses::list_input},
-                    {"GET", "/responses/{id}", "gives a response again, or its events", responses::show},
-                    {"DELETE", "/responses/{id}", "forgets a response", responses::remove}});
+    add_everywhere(
+        routes, "responses",
+        {{"POST", "/responses", "makes a response", responses::create},
+         {"POST", "/responses/input_tokens", "counts the tokens that a response would read",
+          responses::count_input},
+         {"POST", "/responses/compact", "makes a conversation into one short item", responses::compact},
+         {"POST", "/responses/{id}/cancel", "ends a response that is made in the background",
+          responses::cancel},
+         {"GET", "/responses/{id}/input_items", "lists the items of a response's request",
+          responses::list_input},
+         {"GET", "/responses/{id}", "gives a response again, or its events", responses::show},
+         {"DELETE", "/responses/{id}", "forgets a response", responses::remove}});
+}
+
+void add_stored_chats(std::vector<Route>& routes) {
+    add_everywhere(
+        routes, "stored_chats",
+        {{"GET", "/chat/completions", "lists the chats that were stored", openai::list_chats},
+         {"GET", "/chat/completions/{id}/messages", "lists the messages of a stored chat's request",
+          openai::list_chat_messages},
+         {"GET", "/chat/completions/{id}", "gives a stored chat again", openai::show_chat},
+         {"POST", "/chat/completions/{id}", "changes a stored chat's metadata", openai::change_chat},
+         {"DELETE", "/chat/completions/{id}", "forgets a stored chat", openai::remove_chat}});
 }
 
 void add_conversations(std::vector<Route>& routes) {
@@ -117,6 +131,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         else if (route.endpoint == openai::completions)
             route.figure = "completions";
     }
+    add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
     return routes;

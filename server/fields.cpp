@@ -21,6 +21,14 @@ std::string range_text(double low, double high, Bound at_low, Bound at_high) {
 
 } // namespace
 
+std::size_t characters_in(std::string_view text) {
+    constexpr unsigned char kind_of_byte = 0xC0;
+    constexpr unsigned char goes_on = 0x80;
+    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
+        return (static_cast<unsigned char>(byte) & kind_of_byte) != goes_on;
+    }));
+}
+
 const Json* Fields::take(std::string_view name) {
     known_.emplace(name);
     if (problem_)

@@ -14,6 +14,9 @@ namespace etna::server {
 /// Whether the end of a range belongs to it.
 enum class Bound : uint8_t { included, excluded };
 
+/// Characters that begin in these bytes, which are UTF-8: as the API counts lengths.
+std::size_t characters_in(std::string_view text);
+
 /// Reads the members of a request's object, by type and range. The first mistake is kept, and everything
 /// after it reads as absent: a reader asks for all members in a row, and for problem() at the end. A member
 /// that is null is absent. Borrows the object. Not thread-safe.

@@ -1,6 +1,7 @@
 #include "server/router.hpp"
 
 #include "server/ids.hpp"
+#include "server/responses/dialect.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -83,7 +84,7 @@ HttpReply Router::answer(const HttpRequest& request) const {
     Call call = {.request_id = request_id_of(request), .path_values = {}};
     const Entry entry(*service_, request, call.request_id);
     std::string figure; // of the route; a path that is none is a client's text, and no label
-    HttpReply reply = route(request, call, figure);
+    HttpReply reply = responses::in_wording(responses::wording_of(request), route(request, call, figure));
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
         service_->metrics.refuse(figure, reply.status);

@@ -62,21 +62,21 @@ Result<memory::Store> open_store(const KeepingOptions& options, std::vector<std:
 }
 
 /// The key beside the store. One that cannot be used is done without: what was sealed with it stays closed.
-Result<responses::Seal> open_seal(const std::filesystem::path& store, std::vector<std::string>& warnings) {
+Result<Seal> open_seal(const std::filesystem::path& store, std::vector<std::string>& warnings) {
     if (store.empty())
-        return responses::Seal::temporary();
-    auto seal = responses::Seal::open(store.string() + ".key");
+        return Seal::temporary();
+    auto seal = Seal::open(store.string() + ".key");
     if (seal)
         return seal;
     warnings.push_back(seal.error().message + ": what is sealed can be opened until the server ends");
-    return responses::Seal::temporary();
+    return Seal::temporary();
 }
 
-Result<std::unique_ptr<responses::Keeping>> open_keeping(const KeepingOptions& options,
-                                                         std::vector<std::string>& warnings) {
+Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options,
+                                              std::vector<std::string>& warnings) {
     if (!options.keeps) {
-        ETNA_TRY(auto seal, responses::Seal::temporary());
-        return std::make_unique<responses::Keeping>(std::nullopt, std::move(seal));
+        ETNA_TRY(auto seal, Seal::temporary());
+        return std::make_unique<Keeping>(std::nullopt, std::move(seal));
     }
     ETNA_TRY(auto store, open_store(options, warnings));
     ETNA_TRY(const auto pending, store.pending());
@@ -85,7 +85,7 @@ Result<std::unique_ptr<responses::Keeping>> open_keeping(const KeepingOptions& o
             warnings.push_back(settled.error().message);
     }
     ETNA_TRY(auto seal, open_seal(options.store.file, warnings));
-    return std::make_unique<responses::Keeping>(std::move(store), std::move(seal));
+    return std::make_unique<Keeping>(std::move(store), std::move(seal));
 }
 
 } // namespace

@@ -2,7 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "server/connection.hpp"
-#include "server/responses/keeping.hpp"
+#include "server/keeping.hpp"
 #include "server/router.hpp"
 
 #include <chrono>
@@ -39,7 +39,7 @@ enum class ServerEnd : uint8_t {
 class Server {
 public:
     /// Opens what is kept, and binds the address; nothing is answered before run(). `models` is borrowed.
-    /// Errors: those of memory::Store::open(), responses::Seal::open() and Listener::open().
+    /// Errors: those of memory::Store::open(), Seal::open() and Listener::open().
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 
@@ -58,7 +58,7 @@ private:
     Metrics metrics_;
     Service service_;
     Router router_;
-    std::unique_ptr<responses::Keeping> keeping_; ///< ends before what its threads use
+    std::unique_ptr<Keeping> keeping_; ///< ends before what its threads use
     std::unique_ptr<Listener> listener_;
 };
 

@@ -3,6 +3,8 @@
 #include "server/event_stream.hpp"
 #include "server/openai/annotations.hpp"
 #include "server/openai/answering.hpp"
+#include "server/openai/stored_chats.hpp"
+#include "server/openai/whole_answer.hpp"
 #include "server/sse.hpp"
 
 #include <chrono>
@@ -34,15 +36,30 @@ Json chunk_of(const Answering& answering, const Json& piece) {
 /// Everything after the headers of a stream that has begun.
 void send_answer(Answering& answering, EventStream& stream) {
     const Delivery& delivery = answering.call.delivery;
+    std::optional<WholeAnswer> kept;
+    if (answering.call.kept)
+        kept.emplace(answering);
     tell_prompts(answering, [&](std::string_view name, const Json& value) {
         stream.send(annotation_frame(name, value));
     });
     const Status status = answering.run(
-        [&](const Json& piece) { return stream.send(sse::data(text_of(chunk_of(answering, piece)))); },
+        [&](const Json& piece) {
+            if (kept)
+                kept->add(piece);
+            return stream.send(sse::data(text_of(chunk_of(answering, piece))));
+        },
         [&] { return stream.is_left(); });
     if (!status) {
         stream.send(failure_frame(answering.failed(status.error())));
         return;
+    }
+    if (kept &&
+        !stream.is_left()) { // before its end is told: nobody hears of a whole answer that is not kept
+        if (const auto error = keep_chat(answering, kept->json())) {
+            answering.in_flight->set_status(error->status);
+            stream.send(failure_frame(*error));
+            return;
+        }
     }
     if (delivery.includes_usage) {
         Json last = to_json(answering.head);
@@ -82,22 +99,18 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
 }
 
 HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
-    std::vector<std::unique_ptr<WholeChoice>> choices;
-    for (uint32_t choice = 0; choice < answering.generation->choices(); ++choice)
-        choices.push_back(answering.call.whole());
-    const Status status = answering.run(
-        [&](const Json& piece) { return choices[piece["index"].get<std::size_t>()]->add(piece), true; },
-        [&] { return request.is_client_gone(); });
+    WholeAnswer whole(answering);
+    const Status status = answering.run([&](const Json& piece) { return whole.add(piece), true; },
+                                        [&] { return request.is_client_gone(); });
     if (!status)
         return reply_of(answering.failed(status.error()));
-    Json json = to_json(answering.head);
-    for (const auto& choice : choices)
-        json["choices"].push_back(choice->result());
-    if (answering.call.rearrange != nullptr)
-        answering.call.rearrange(json);
-    json["usage"] = answering.usage->json();
-    if (Json annotations = annotations_of(answering); !annotations.is_null())
-        json["nvext"] = std::move(annotations);
+    const Json json = whole.json();
+    const auto unkept =
+        answering.call.kept && !request.is_client_gone() ? keep_chat(answering, json) : std::nullopt;
+    if (unkept) {
+        answering.in_flight->set_status(unkept->status);
+        return reply_of(*unkept);
+    }
     if (request.is_client_gone()) {
         answering.service->metrics.client_left(answering.model_name);
         answering.in_flight->set_status(client_left_status);

@@ -1,6 +1,7 @@
 #include "server/openai/answering.hpp"
 
 #include "server/ids.hpp"
+#include "server/keeping.hpp"
 #include "server/openai/format_fields.hpp"
 
 #include <ctime>
@@ -47,6 +48,7 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
     answering->is_strict = is_strict(request);
     if (!service.options.access.api_keys.empty()) // cached prompts are shared by those who have the same key
         answering->cache_salt = std::hash<std::string_view>()(given_key(request));
+    answering->owner = owner_of(service.options.access, request);
     answering->in_flight = std::make_unique<InFlight>(
         service.metrics, RequestLabels{.model = answering->model_name,
                                        .endpoint = std::string(kind.endpoint),
@@ -62,7 +64,8 @@ std::optional<ApiError> Answering::read() {
                                     .limits = service->options.limits,
                                     .tokenizer = &model->tokenizer(),
                                     .context_tokens = model->context_tokens(),
-                                    .can_fill_gaps = model->infill_tokens().has_value()});
+                                    .can_fill_gaps = model->infill_tokens().has_value(),
+                                    .can_keep = service->keeping->keeps().completions});
     if (auto* error = std::get_if<ApiError>(&result))
         return std::move(*error);
     call = std::get<GenerationCall>(std::move(result));
@@ -167,6 +170,8 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
     service->metrics.add(model_name, usage->tokens());
     if (status && service->is_aborting && was_cut)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};
+    if (status && was_cut && is_late() && usage->tokens().completion == 0)
+        return Error{ErrorKind::cancelled, "the answer did not begin in time"};
     return status;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/memory/store.hpp"
 #include "server/openai/answer_head.hpp"
 #include "server/openai/generation_call.hpp"
 #include "server/router.hpp"
@@ -31,6 +32,7 @@ struct Answering {
     Dialect dialect = Dialect::openai;
     bool is_strict = false;  ///< unknown members are refused
     uint64_t cache_salt = 0; ///< of the client's key
+    memory::Owner owner;     ///< of what is kept
     GenerationCall call;
     AnswerHead head;
     std::optional<generate::Generation> generation;

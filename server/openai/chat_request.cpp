@@ -1,5 +1,6 @@
 #include "server/openai/chat_request.hpp"
 
+#include "server/metadata.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/format_fields.hpp"
 #include "server/openai/message_fields.hpp"
@@ -39,9 +40,16 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
             fields.choice("reasoning_effort", {"none", "minimal", "low", "medium", "high", "xhigh", "max"})) {
         constexpr std::array<std::string_view, 7> names = {"none", "minimal", "low", "medium",
                                                            "high", "xhigh",   "max"};
+        constexpr std::size_t low = 2; // below, a model that thinks by itself may, and no other is asked to
         if (*effort == 0)
             conversation.thinking = chat::Thinking::off;
+        else if (*effort >= low)
+            conversation.thinking = chat::Thinking::on;
         kwargs.emplace("reasoning_effort", names[*effort]);
+    }
+    for (const std::string_view name : {"enable_thinking", "thinking"}) { // who says it so means it so
+        if (const Json wish = kwargs.value(std::string(name), Json()); wish.is_boolean())
+            conversation.thinking = wish == true ? chat::Thinking::on : chat::Thinking::off;
     }
     if (!kwargs.empty())
         arguments["chat_template_kwargs"] = std::move(kwargs);
@@ -130,6 +138,21 @@ void read_logprobs(Fields& fields, generate::Request& request) {
         request.logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
+/// Empty where the chat is not to be kept, or cannot be.
+std::optional<ChatToKeep> read_keeping(Fields& fields, const Json& body, bool can_keep) {
+    constexpr std::array<std::string_view, 8> told = {
+        "tools", "tool_choice",      "response_format",   "temperature",
+        "top_p", "presence_penalty", "frequency_penalty", "user"};
+    if (!fields.flag("store").value_or(false) || !can_keep)
+        return std::nullopt;
+    ChatToKeep kept = {.messages = body.value("messages", Json()),
+                       .metadata = read_metadata(fields),
+                       .asked = Json::object()};
+    for (const std::string_view name : told)
+        kept.asked[std::string(name)] = body.value(std::string(name), Json());
+    return kept;
+}
+
 } // namespace
 
 std::variant<GenerationCall, ApiError> read_chat(const Json& body, const RequestContext& context) {
@@ -151,7 +174,8 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     read_conversation(fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one,
                       request);
     read_prediction(fields, request);
-    note_without_effect(fields);
+    call.kept = read_keeping(fields, body, context.can_keep);
+    note_without_effect(fields, call.kept.has_value());
     fields.accept({"model"});
     if (fields.problem())
         return *fields.problem();

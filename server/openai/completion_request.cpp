@@ -137,7 +137,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         fields.refuse("prompt", fmt::format("asks for {} answers with `n`; at most {} are given at once",
                                             prompts.size() * request.choices, context.limits.answers_max));
     fields.accept({"model"});
-    note_without_effect(fields);
+    note_without_effect(fields, /*is_kept=*/false);
     if (fields.problem())
         return *fields.problem();
     read_ignored(fields, call.delivery);

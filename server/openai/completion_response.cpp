@@ -1,6 +1,7 @@
 #include "server/openai/completion_response.hpp"
 
 #include "core/base/utf8.hpp"
+#include "server/fields.hpp"
 
 #include <algorithm>
 #include <span>
@@ -19,13 +20,6 @@ std::string token_text(const std::string& bytes) {
     for (const char byte : bytes)
         text += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     return text;
-}
-
-/// Characters that begin in these bytes.
-std::size_t characters_in(std::string_view bytes) {
-    return static_cast<std::size_t>(std::count_if(bytes.begin(), bytes.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
-    }));
 }
 
 /// The `count` likeliest tokens by their text, and the one that was chosen.

@@ -44,8 +44,12 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
 
 } // namespace
 
-void note_without_effect(Fields& fields) {
-    fields.note({"store", "user", "metadata", "safety_identifier", "prompt_cache_key", "service_tier"});
+void note_without_effect(Fields& fields, bool is_kept) {
+    if (is_kept)
+        fields.accept({"store", "user", "metadata"}); // all are told with what is kept
+    else
+        fields.note({"store", "user", "metadata"});
+    fields.note({"safety_identifier", "prompt_cache_key", "service_tier"});
 }
 
 void read_ignored(const Fields& fields, Delivery& delivery) {

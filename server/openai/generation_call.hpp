@@ -27,8 +27,8 @@ struct Delivery {
     std::vector<std::string> noted;   ///< members of the API that have no effect here
 };
 
-/// Notes what of OpenAI's API changes nothing here.
-void note_without_effect(Fields& fields);
+/// Notes what of OpenAI's API changes nothing here. `is_kept`: what asks for the answer to be kept does.
+void note_without_effect(Fields& fields, bool is_kept);
 
 /// The members without effect, after all have been read.
 void read_ignored(const Fields& fields, Delivery& delivery);
@@ -73,6 +73,13 @@ public:
     [[nodiscard]] virtual Json result() const = 0;
 };
 
+/// A chat that is to be found again (`store`).
+struct ChatToKeep {
+    Json messages; ///< of the request
+    Json metadata;
+    Json asked; ///< members of the request that are told with the answer; null where they are absent
+};
+
 /// A request of the API, read: what is to be generated, and how it is told.
 struct GenerationCall {
     std::vector<generate::Request> requests; ///< one for each prompt
@@ -81,6 +88,7 @@ struct GenerationCall {
     std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice, std::span<const TokenId> prompt)> writer;
     std::function<std::unique_ptr<WholeChoice>()> whole;
     void (*rearrange)(Json& answer) = nullptr; ///< changes a finished answer, or a chunk; null: as it is
+    std::optional<ChatToKeep> kept = {};       ///< empty: nothing is kept of it
 };
 
 /// What an endpoint knows before it reads a body.
@@ -90,6 +98,7 @@ struct RequestContext {
     const text::Tokenizer* tokenizer = nullptr; ///< borrowed, the model's
     uint32_t context_tokens = 0;                ///< the model's
     bool can_fill_gaps = false;                 ///< the model can
+    bool can_keep = false;                      ///< the server keeps what it is asked to
 };
 
 /// An endpoint that generates: how its bodies are read, and what its answers are called.

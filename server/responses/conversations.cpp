@@ -1,9 +1,10 @@
 // /v1/conversations: items that are added to by responses and by hand. Source: OpenAI API 2.3.0,
 // /conversations.
 #include "server/ids.hpp"
+#include "server/metadata.hpp"
+#include "server/pages.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
-#include "server/responses/pages.hpp"
 #include "server/responses/past.hpp"
 #include "server/service.hpp"
 
@@ -32,10 +33,8 @@ struct Shelf {
 };
 
 std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request, const Call& call) {
-    if (!service.keeping->store)
-        return ApiError{.status = 400,
-                        .message = "conversations need a server that keeps them, and this one keeps nothing",
-                        .code = "unsupported_operation"};
+    if (!service.keeping->keeps().conversations)
+        return nothing_is_kept("conversations");
     return Shelf{.store = &*service.keeping->store,
                  .owner = owner_of(service.options.access, request),
                  .id = call.path_values.empty() ? std::string() : call.path_values.front()};
@@ -63,6 +62,13 @@ HttpReply conversation_reply(const Shelf& shelf) {
     return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", shelf.id));
 }
 
+/// Items that the conversation has already, or that are more than may be kept, are the request's mistake.
+ApiError not_added(const Error& error) {
+    if (error.kind != ErrorKind::invalid_argument)
+        return store_failed(error);
+    return {.status = 400, .message = error.message, .param = "items", .code = "invalid_value"};
+}
+
 /// What a request brings: items with ids of their own, and metadata.
 struct Brought {
     std::vector<memory::Item> items;
@@ -70,7 +76,24 @@ struct Brought {
     Json metadata;
 };
 
-std::variant<Brought, ApiError> read_brought(const HttpRequest& request, bool needs_items) {
+/// The items as they are kept: those that are referred to instead of the references, and no sealed ones that
+/// will not open.
+std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const memory::Owner& owner) {
+    const Json given = read_items(fields, "items");
+    if (fields.problem())
+        return *fields.problem();
+    auto items = with_references(keeping, owner, given, "items");
+    if (std::holds_alternative<ApiError>(items))
+        return items;
+    const auto opened = unsealed(keeping, owner, std::get<Json>(items), "items");
+    if (const auto* error = std::get_if<ApiError>(&opened))
+        return *error;
+    return items;
+}
+
+/// `required`: the member that has to be there; empty: none.
+std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shelf, const HttpRequest& request,
+                                             std::string_view required) {
     const auto body =
         request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
@@ -78,17 +101,18 @@ std::variant<Brought, ApiError> read_brought(const HttpRequest& request, bool ne
     Fields fields(std::get<Json>(body));
     Brought brought;
     brought.metadata = read_metadata(fields);
-    if (needs_items)
-        fields.require("items");
+    if (!required.empty())
+        fields.require(required);
     const Json* const given = fields.list("items");
     if (given != nullptr && given->size() > items_at_once_max)
         fields.refuse(
             "items",
             fmt::format("has {} items; at most {} are taken at once", given->size(), items_at_once_max),
             "array_above_max_length");
-    brought.told = read_items(fields, "items");
-    if (fields.problem())
-        return *fields.problem();
+    auto items = read_whole_items(fields, keeping, shelf.owner);
+    if (const auto* error = std::get_if<ApiError>(&items))
+        return *error;
+    brought.told = std::get<Json>(std::move(items));
     for (const Json& item : brought.told)
         brought.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
     return brought;
@@ -100,7 +124,7 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto brought = read_brought(request, /*needs_items=*/false);
+    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, {});
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& [items, told, metadata] = std::get<Brought>(brought);
@@ -108,7 +132,7 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     own.id = new_id("conv_");
     const Status made =
         own.store->create({.id = own.id, .owner = own.owner, .metadata = text_of(metadata)}, items);
-    return made ? conversation_reply(own) : reply_of(store_failed(made.error()));
+    return made ? conversation_reply(own) : reply_of(not_added(made.error()));
 }
 
 HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call) {
@@ -122,7 +146,7 @@ HttpReply change_conversation(Service& service, const HttpRequest& request, cons
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto brought = read_brought(request, /*needs_items=*/false);
+    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, "metadata");
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
@@ -150,7 +174,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    auto brought = read_brought(request, /*needs_items=*/true);
+    auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, "items");
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
@@ -158,7 +182,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
     const auto added =
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
-        return reply_of(store_failed(added.error()));
+        return reply_of(not_added(added.error()));
     return *added ? list_reply(std::move(given.told), /*has_more=*/false)
                   : reply_of(not_found("conversation", own.id));
 }
@@ -174,12 +198,12 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     const auto page = own.store->items(own.owner, own.id, std::get<memory::PageWish>(wish));
     if (!page)
         return reply_of(store_failed(page.error()));
-    if (!*page)
-        return reply_of(not_found("conversation", own.id));
-    Json data = Json::array();
-    for (const memory::Item& item : (*page)->items)
-        data.push_back(json_of(item.body));
-    return list_reply(std::move(data), (*page)->has_more);
+    if (*page)
+        return list_reply(**page);
+    const auto there = own.store->conversation(own.owner, own.id);
+    if (!there)
+        return reply_of(store_failed(there.error()));
+    return reply_of(*there ? no_such_place() : not_found("conversation", own.id));
 }
 
 HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {

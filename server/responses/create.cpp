@@ -4,6 +4,7 @@
 #include "server/responses/making.hpp"
 #include "server/sse.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace etna::server::responses {
@@ -16,6 +17,7 @@ HttpReply whole_reply(Making& making, const HttpRequest& request) {
     if (making.failure())
         return reply_of(*making.failure());
     HttpReply reply = {.body = text_of(making.object()) + "\n"};
+    tell_ignored(making.answering().call.delivery, reply);
     reply.final_status = [status = making.answering().in_flight->status()] { return status; };
     return reply;
 }
@@ -24,6 +26,7 @@ HttpReply stream_reply(const std::shared_ptr<Making>& making) {
     HttpReply reply;
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    tell_ignored(making->answering().call.delivery, reply);
     making->answering().in_flight->set_status(client_left_status); // if nobody is there to write to
     reply.stream = [making](HttpWriter& writer) {
         EventStream stream(writer, making->answering().service->options.keep_alive);
@@ -38,6 +41,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
     if (const auto error = making->keep_pending())
         return reply_of(*error);
     const Json object = making->object();
+    const openai::Delivery delivery = making->answering().call.delivery; // which the thread takes over
     const bool is_begun = service.keeping->runs.spawn([making, &service] {
         making->make([](std::string_view) { return true; },
                      [&service] { return service.is_aborting.load(); });
@@ -49,13 +53,16 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
             return reply_of(store_failed(gone.error()));
         return reply_of({.status = 429,
                          .message = "too many responses are made in the background already",
-                         .type = "rate_limit_error",
+                         .type = "rate_limit_exceeded",
                          .code = "too_many_background_responses",
                          .retry_after_s = 1});
     }
-    if (!making->request().is_streamed)
-        return {.body = text_of(object) + "\n"};
     HttpReply reply;
+    tell_ignored(delivery, reply);
+    if (!making->request().is_streamed) {
+        reply.body = text_of(object) + "\n";
+        return reply;
+    }
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     reply.stream = [run = making->run(), &service](HttpWriter& writer) {
@@ -72,23 +79,35 @@ HttpReply made_reply(const std::shared_ptr<Making>& making, Service& service, co
     if (asked.stores)
         service.keeping->runs.show(making->run());
     const bool may_wait = asked.is_streamed || asked.is_background;
-    const auto patience_ends =
-        Clock::now() + (asked.is_background ? background_patience : service.options.keep_alive);
-    const auto error =
-        making->begin([&] { return request.is_client_gone() || (may_wait && Clock::now() > patience_ends); });
-    const bool is_late = error && may_wait && making->answering().model == nullptr && !service.is_aborting &&
-                         !request.is_client_gone() && Clock::now() > patience_ends;
-    if (error && !is_late)
-        return reply_of(*error);
+    const auto stream_patience = std::min(service.options.keep_alive, service.options.reassuring_interval);
+    const auto patience_ends = Clock::now() + (asked.is_background ? background_patience : stream_patience);
+    const auto unloaded = making->acquire(
+        [&] { return request.is_client_gone() || (may_wait && Clock::now() > patience_ends); });
+    const bool is_late = unloaded && may_wait && !service.is_aborting && !request.is_client_gone() &&
+                         Clock::now() > patience_ends;
+    if (unloaded && !is_late)
+        return reply_of(*unloaded);
+    if (!unloaded) {
+        if (const auto refused = making->begin(request.is_client_gone))
+            return reply_of(*refused);
+    }
     if (asked.is_background)
         return background_reply(making, service);
     return asked.is_streamed ? stream_reply(making) : whole_reply(*making, request);
 }
 
+std::variant<std::shared_ptr<Making>, ApiError> prepare(Service& service, const HttpRequest& request,
+                                                        const Call& call) {
+    const auto body = parse_body(request);
+    if (const auto* error = std::get_if<ApiError>(&body))
+        return *error;
+    return Making::prepare(service, request, call, std::get<Json>(body));
+}
+
 } // namespace
 
 HttpReply create(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = Making::prepare(service, request, call);
+    auto prepared = prepare(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return reply_of(*error);
     HttpReply reply = made_reply(std::get<std::shared_ptr<Making>>(prepared), service, request);
@@ -97,7 +116,7 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
 }
 
 HttpReply count_input(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = Making::prepare(service, request, call);
+    auto prepared = prepare(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return reply_of(*error);
     const auto count = std::get<std::shared_ptr<Making>>(prepared)->count(request.is_client_gone);

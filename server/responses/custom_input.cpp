@@ -66,6 +66,8 @@ void CustomInput::read(char byte, std::string& text) {
             state_ = State::text;
         break;
     case State::text:
+        if (byte != '\\')
+            end_surrogate(text);
         if (byte == '\\')
             state_ = State::escape;
         else if (byte == '"')
@@ -76,8 +78,10 @@ void CustomInput::read(char byte, std::string& text) {
     case State::escape:
         state_ = byte == 'u' ? State::code : State::text;
         seen_.clear();
-        if (byte != 'u')
+        if (byte != 'u') {
+            end_surrogate(text);
             text += unescaped(byte);
+        }
         break;
     case State::code: {
         constexpr std::size_t digits = 4;
@@ -95,17 +99,25 @@ void CustomInput::end_code(std::string& text) {
     constexpr int hexadecimal = 16;
     state_ = State::text;
     const auto code = static_cast<unsigned>(std::strtoul(seen_.c_str(), nullptr, hexadecimal));
-    if (code >= first_high && code < first_low) {
-        surrogate_ = code;
-    } else if (code >= first_low && code < behind_low) {
-        if (surrogate_ == 0)
-            text += replacement_character;
-        else
-            append_utf8(text, first_supplementary + ((surrogate_ - first_high) << 10U) + (code - first_low));
+    const bool is_low = code >= first_low && code < behind_low;
+    if (is_low && surrogate_ != 0) {
+        append_utf8(text, first_supplementary + ((surrogate_ - first_high) << 10U) + (code - first_low));
         surrogate_ = 0;
-    } else {
-        append_utf8(text, code);
+        return;
     }
+    end_surrogate(text);
+    if (code >= first_high && code < first_low)
+        surrogate_ = code;
+    else if (is_low)
+        text += replacement_character;
+    else
+        append_utf8(text, code);
+}
+
+/// A first half that no second one has followed is no character.
+void CustomInput::end_surrogate(std::string& text) {
+    if (std::exchange(surrogate_, 0) != 0)
+        text += replacement_character;
 }
 
 } // namespace etna::server::responses

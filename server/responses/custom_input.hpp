@@ -18,6 +18,7 @@ private:
 
     void read(char byte, std::string& text);
     void end_code(std::string& text);
+    void end_surrogate(std::string& text);
 
     State state_ = State::before;
     std::string seen_;       ///< before the text, or the digits of an escape

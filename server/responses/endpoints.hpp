@@ -22,6 +22,9 @@ HttpReply list_input(Service& service, const HttpRequest& request, const Call& c
 /// How many tokens a request would give the model.
 HttpReply count_input(Service& service, const HttpRequest& request, const Call& call);
 
+/// Makes a conversation into one sealed item that the same server can go on from.
+HttpReply compact(Service& service, const HttpRequest& request, const Call& call);
+
 /// Conversations, and their items.
 HttpReply create_conversation(Service& service, const HttpRequest& request, const Call& call);
 HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call);

@@ -83,9 +83,21 @@ void check_output(Fields& item) {
     text_parts(item, "output", "input_text");
 }
 
+/// Parts that have a text each, and are of that type where they say one.
+void check_texts(Fields& item, std::string_view name, std::string_view type) {
+    const Json* const parts = item.list(name);
+    for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
+        const Json& part = (*parts)[i];
+        const Json told = part.is_object() ? part.value("type", Json(type)) : Json();
+        if ((told != type && told != "text") || !part.contains("text") || !part["text"].is_string())
+            return item.refuse(fmt::format("{}[{}]", name, i),
+                               fmt::format("must be a `{}` with a string `text`", type), "invalid_type");
+    }
+}
+
 void check_reasoning(Fields& item) {
-    item.list("summary");
-    item.list("content");
+    check_texts(item, "summary", "summary_text");
+    check_texts(item, "content", "reasoning_text");
     item.text("encrypted_content");
 }
 
@@ -129,7 +141,7 @@ Json completed(Fields& fields, const Json& given, const Kind& kind) {
     Json item = {{"type", kind.type}};
     item["id"] = given.value("id", Json()).is_string() ? given["id"] : Json(new_id(kind.id_prefix));
     for (const auto& [name, value] : given.items()) {
-        if (name != "type" && name != "id")
+        if (name != "type" && name != "id" && !value.is_null())
             item[name] = value;
     }
     if (kind.type == "item_reference" || kind.type == "compaction")
@@ -150,10 +162,9 @@ std::string joined_text(const Json& content) {
     if (content.is_string())
         return content.get<std::string>();
     std::string text;
-    for (const Json& part : content.is_array() ? content : Json::array()) {
-        const Json& said = part.contains("refusal") ? part["refusal"] : part.value("text", Json(""));
-        text += said.is_string() ? said.get<std::string>() : "";
-    }
+    for (const Json& part : content.is_array() ? content : Json::array())
+        text += part.at(part.value("type", Json()) == "refusal" ? "refusal" : "text")
+                    .get_ref<const std::string&>();
     return text;
 }
 
@@ -248,6 +259,7 @@ Json read_items(Fields& fields, std::string_view name) {
                 "unsupported_value");
         } else {
             kind->check(item);
+            item.text("status");
             items.push_back(completed(item, one, *kind));
         }
         if (item.problem()) {
@@ -256,6 +268,11 @@ Json read_items(Fields& fields, std::string_view name) {
         }
     }
     return items;
+}
+
+void rename(Json& item) {
+    const Kind* const kind = kind_named(item["type"].get_ref<const std::string&>());
+    item["id"] = new_id(kind == nullptr ? "item_" : kind->id_prefix);
 }
 
 Json messages_of(const Json& items) {

@@ -14,6 +14,9 @@ namespace etna::server::responses {
 /// in `fields`, with the item's place.
 Json read_items(Fields& fields, std::string_view name);
 
+/// Gives an item another id.
+void rename(Json& item);
+
 /// The items as messages of a chat completion. Calls of the assistant's stand in one message with the text
 /// before them, and reasoning goes to the message that it led to; whether a template shows it is the
 /// template's matter. Items that refer to others, and those that are sealed, have to be replaced by what they

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace etna::server::responses {
 
@@ -23,23 +24,36 @@ public:
     /// Where frames go; false when nobody wants more.
     using Sink = std::function<bool(std::string_view frame)>;
 
-    /// Reads the request, and loads what it goes on from. Errors: those of reading, of load_past() and of the
-    /// model's name.
+    /// Reads the body of a request, and loads what it goes on from. Errors: those of reading, of load_past()
+    /// and of the model's name.
     static std::variant<std::shared_ptr<Making>, ApiError>
-    prepare(Service& service, const HttpRequest& request, const Call& call);
+    prepare(Service& service, const HttpRequest& request, const Call& call, const Json& body);
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<Run>& run() const { return run_; }
     [[nodiscard]] openai::Answering& answering() { return *answering_; }
     [[nodiscard]] Json object() const;
+    /// All that the model is given beside the instructions.
+    [[nodiscard]] const Json& items() const { return items_; }
 
-    /// Takes the model, and queues the answer. `is_unwanted` is asked while it waits. Errors: those of
-    /// Answering::acquire() and begin(), in the words of this API.
+    /// Takes the model. `is_unwanted` is asked while it waits, here and below. Errors: those of
+    /// Answering::acquire().
+    std::optional<ApiError> acquire(const std::function<bool()>& is_unwanted);
+
+    /// Takes the model if that has not been done, and queues the answer. Errors: those of acquire() and
+    /// Answering::begin(), in the words of this API.
     std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
     [[nodiscard]] bool has_begun() const { return has_begun_; }
+    /// Whether somebody may ask for its events.
+    [[nodiscard]] bool can_be_followed() const { return request_.is_streamed && request_.stores; }
 
     /// How many tokens its prompt has, without an answer. Errors: as begin().
     std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_unwanted);
+
+    /// Drops the oldest items until so many tokens are left for the answer, or one of `part` of the context
+    /// if that is less. To be called before begin(). Errors: those of count().
+    std::optional<ApiError> leave_room(uint32_t tokens, uint32_t part,
+                                       const std::function<bool()>& is_unwanted);
 
     /// Keeps it as one that is being made, so that it is found again after the process has died. Error: 500.
     std::optional<ApiError> keep_pending();
@@ -56,12 +70,15 @@ private:
 
     std::variant<openai::GenerationCall, ApiError> read(const Json& body,
                                                         const openai::RequestContext& context);
-    std::optional<ApiError> acquire(const std::function<bool()>& is_unwanted);
+    void answer(const std::function<bool()>& is_unwanted);
     bool drop_oldest();
+    [[nodiscard]] Json left_items() const;
     void compose();
     void settle(const Status& status);
+    void lose(const Error& error);
     void fail(const ApiError& error);
-    Status keep(std::string_view last_frame);
+    std::vector<std::string> last_frames();
+    Status keep(const std::vector<std::string>& last);
     void tell_end();
     void tell_state(std::string_view type);
     std::string frame_of(Json event);
@@ -82,6 +99,7 @@ private:
     std::shared_ptr<Output> output_ = std::make_shared<Output>();
     std::optional<ApiError> failure_;
     bool has_begun_ = false;
+    bool is_left_ = false; ///< its client had gone before its end
     Sink send_;
     bool is_heard_ = true;
     int64_t next_number_ = 0;

@@ -89,8 +89,7 @@ void OutputWriter::add_text(std::string_view text) {
                              {"id", new_id("msg_")},
                              {"role", "assistant"},
                              {"status", "in_progress"},
-                             {"content", Json::array()},
-                             {"phase", nullptr}});
+                             {"content", Json::array()}});
         tell_part("response.content_part.added", text_part("", Json::array()));
     }
     Json logprobs = take_logprobs();
@@ -144,6 +143,7 @@ void OutputWriter::add_arguments(std::string_view text) {
     const std::string delta = is_custom ? input_.push(text) : std::string(text);
     if (delta.empty())
         return;
+    custom_ += delta;
     Json members = place();
     members["delta"] = delta;
     tell(is_custom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
@@ -154,7 +154,7 @@ void OutputWriter::end_call(const char* status) {
     Json& item = output_->items.back();
     Json members = place();
     if (open_ == Open::custom_call) {
-        item["input"] = custom_input(text_).value_or("");
+        item["input"] = custom_;
         members["input"] = item["input"];
         tell("response.custom_tool_call_input.done", std::move(members));
     } else {
@@ -170,9 +170,8 @@ void OutputWriter::end_call(const char* status) {
 void OutputWriter::finish(const generate::Finished& finished) {
     add_text(openai::told_stop(form_.told_stops, finished));
     output_->finish_reason = finished.finish_reason;
-    output_->is_whole = true;
-    const bool is_cut = finished.finish_reason == generate::FinishReason::length ||
-                        (finished.finish_reason == generate::FinishReason::cancelled && !has_enough());
+    output_->was_left = finished.finish_reason == generate::FinishReason::cancelled && !has_enough();
+    const bool is_cut = finished.finish_reason == generate::FinishReason::length || output_->was_left;
     if (open_ == Open::call || open_ == Open::custom_call)
         end_call("incomplete");
     else
@@ -182,6 +181,7 @@ void OutputWriter::finish(const generate::Finished& finished) {
 void OutputWriter::open(Open kind, Json item) {
     open_ = kind;
     text_.clear();
+    custom_.clear();
     logprobs_ = Json::array();
     output_->items.push_back(std::move(item));
     tell_item("response.output_item.added");

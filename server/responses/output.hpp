@@ -2,6 +2,7 @@
 
 #include "server/openai/generation_call.hpp"
 #include "server/responses/custom_input.hpp"
+#include "server/responses/dialect.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -12,12 +13,6 @@
 #include <vector>
 
 namespace etna::server::responses {
-
-/// Whose words a client wants where two standards differ.
-enum class Wording : uint8_t {
-    openai,
-    open_responses, ///< Open Responses, 2026-04-24
-};
 
 /// How an answer is told.
 struct OutputForm {
@@ -37,7 +32,7 @@ struct Output {
     Json items = Json::array();
     std::string text; ///< of all messages
     generate::FinishReason finish_reason = generate::FinishReason::cancelled;
-    bool is_whole = false; ///< the end has come
+    bool was_left = false; ///< it was ended from outside, before it was long enough for anybody
 };
 
 /// Turns what is generated into items and the events that tell of them: each piece is a list of events,
@@ -79,6 +74,7 @@ private:
     Json events_ = Json::array();
     Open open_ = Open::nothing;
     std::string text_;                         ///< of the item that is open
+    std::string custom_;                       ///< what of a custom call has been told
     Json logprobs_ = Json::array();            ///< of that text
     std::vector<generate::TokenDelta> untold_; ///< tokens whose text has not come yet
     CustomInput input_;                        ///< of a custom call

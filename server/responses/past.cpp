@@ -8,7 +8,7 @@
 namespace etna::server::responses {
 namespace {
 
-ApiError nothing_is_kept(std::string_view member) {
+ApiError cannot_go_on(std::string_view member) {
     return {.status = 400,
             .message =
                 fmt::format("`{}` needs a server that keeps responses, and this one keeps nothing", member),
@@ -18,8 +18,16 @@ ApiError nothing_is_kept(std::string_view member) {
 
 /// Lists as the store keeps them, one after the other.
 void append(Json& items, const std::string& list) {
-    for (Json& item : Json::parse(list, nullptr, /*allow_exceptions=*/false))
+    Json parsed = Json::parse(list, nullptr, /*allow_exceptions=*/false);
+    for (Json& item : parsed.is_array() ? parsed : Json::array())
         items.push_back(std::move(item));
+}
+
+ApiError interrupted_past(const std::string& id) {
+    return {.status = 400,
+            .message = fmt::format("the response `{}` was interrupted, and nothing goes on from it", id),
+            .param = "previous_response_id",
+            .code = "previous_response_interrupted"};
 }
 
 std::variant<Past, ApiError> load_response(Keeping& keeping, const memory::Owner& owner,
@@ -28,7 +36,10 @@ std::variant<Past, ApiError> load_response(Keeping& keeping, const memory::Owner
     if (!history)
         return store_failed(history.error());
     if (!*history) {
-        const bool is_running = keeping.runs.find(owner, id) != nullptr;
+        const auto run = keeping.runs.find(owner, id);
+        if (run != nullptr && run->is_lost())
+            return interrupted_past(id);
+        const bool is_running = run != nullptr && !run->has_ended();
         return ApiError{.status = 400,
                         .message = is_running ? fmt::format("the response `{}` is not finished yet", id)
                                               : fmt::format("there is no response `{}` to go on from", id),
@@ -36,8 +47,11 @@ std::variant<Past, ApiError> load_response(Keeping& keeping, const memory::Owner
                         .code = is_running ? "previous_response_not_ready" : "previous_response_not_found"};
     }
     Past past;
-    for (const std::string& turn : (*history)->turns())
+    for (const std::string& turn : (*history)->turns()) {
+        if (turn.empty())
+            return interrupted_past(id);
         append(past.items, turn);
+    }
     past.history = std::move(**history);
     return past;
 }
@@ -58,6 +72,17 @@ std::variant<Past, ApiError> load_conversation(memory::Store& store, const memor
     return past;
 }
 
+/// The item of that id, of a response's turn or a conversation; null where there is none.
+Result<Json> item_of(memory::Store& store, const memory::Owner& owner, const std::string& id) {
+    ETNA_TRY(const auto turn, store.turn_of_item(owner, id));
+    for (const Json& item : turn ? Json::parse(*turn, nullptr, /*allow_exceptions=*/false) : Json::array()) {
+        if (item["id"] == id)
+            return item;
+    }
+    ETNA_TRY(const auto item, store.item(owner, id));
+    return item ? Json::parse(item->body, nullptr, /*allow_exceptions=*/false) : Json();
+}
+
 ApiError wrong_item(const std::string& name, std::size_t index, std::string_view problem) {
     const std::string place = fmt::format("{}[{}]", name, index);
     return {.status = 400,
@@ -68,48 +93,69 @@ ApiError wrong_item(const std::string& name, std::size_t index, std::string_view
 
 } // namespace
 
-memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
-    return access.api_keys.empty() ? memory::Owner() : fingerprint(given_key(request));
-}
-
-ApiError store_failed(const Error& error) {
-    return {.status = error.kind == ErrorKind::invalid_argument ? 400 : 500,
-            .message = "what the server keeps cannot be used: " + error.message,
-            .type = error.kind == ErrorKind::invalid_argument ? "invalid_request_error" : "server_error",
-            .code = "store_failed"};
-}
-
 std::variant<Past, ApiError> load_past(Keeping& keeping, const memory::Owner& owner, const Request& request) {
     if (!request.previous && !request.conversation)
         return Past();
-    if (!keeping.store)
-        return nothing_is_kept(request.previous ? "previous_response_id" : "conversation");
+    if (!(request.previous ? keeping.keeps().responses : keeping.keeps().conversations))
+        return cannot_go_on(request.previous ? "previous_response_id" : "conversation");
     return request.previous ? load_response(keeping, owner, *request.previous)
                             : load_conversation(*keeping.store, owner, *request.conversation);
 }
 
-std::variant<Json, ApiError> resolved(const Keeping& keeping, const Json& items, const std::string& name) {
+std::variant<Json, ApiError> with_references(Keeping& keeping, const memory::Owner& owner, const Json& items,
+                                             const std::string& name) {
+    Json whole = Json::array();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (items[i]["type"] != "item_reference") {
+            whole.push_back(items[i]);
+            continue;
+        }
+        if (!keeping.store)
+            return wrong_item(name, i,
+                              "refers to an item, and this server keeps nothing: send the item itself");
+        auto found = item_of(*keeping.store, owner, items[i]["id"].get_ref<const std::string&>());
+        if (!found)
+            return store_failed(found.error());
+        if (found->is_null())
+            return ApiError{.status = 404,
+                            .message =
+                                fmt::format("Item with id '{}' not found: it was not stored, or is gone",
+                                            items[i]["id"].get<std::string>()),
+                            .param = name,
+                            .code = "item_not_found"};
+        whole.push_back(std::move(*found));
+    }
+    return whole;
+}
+
+std::string purpose_of(std::string_view purpose, const memory::Owner& owner) {
+    return fmt::format("{} {}", purpose, owner);
+}
+
+std::variant<Json, ApiError> unsealed(const Keeping& keeping, const memory::Owner& owner, const Json& items,
+                                      const std::string& name) {
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json item = items[i];
         const Json& type = item["type"];
-        if (type == "compaction") {
-            const auto opened =
-                keeping.seal.unseal(item["encrypted_content"].get<std::string>(), sealed_items);
-            if (!opened)
-                return wrong_item(name, i, opened.error().message);
+        const Json sealed = item.value("encrypted_content", Json());
+        const bool is_compaction = type == "compaction";
+        const bool is_closed =
+            type == "reasoning" && sealed.is_string() && item.value("content", Json::array()).empty();
+        if (!is_compaction && !is_closed) {
+            whole.push_back(std::move(item));
+            continue;
+        }
+        const auto opened =
+            keeping.seal.unseal(sealed.get_ref<const std::string&>(),
+                                purpose_of(is_compaction ? sealed_items : sealed_reasoning, owner));
+        if (!opened)
+            return wrong_item(name, i, opened.error().message);
+        if (is_compaction) {
             append(whole, *opened);
             continue;
         }
-        const Json sealed = type == "reasoning" ? item.value("encrypted_content", Json()) : Json();
-        if (sealed.is_string() && item.value("content", Json::array()).empty()) {
-            const auto opened = keeping.seal.unseal(sealed.get<std::string>(), sealed_reasoning);
-            if (!opened)
-                return wrong_item(name, i, opened.error().message);
-            item["content"] = Json::array({{{"type", "reasoning_text"}, {"text", *opened}}});
-        }
-        if (type == "item_reference")
-            return wrong_item(name, i, "refers to an item: send the item itself, or go on from its response");
+        item["content"] = Json::array({{{"type", "reasoning_text"}, {"text", *opened}}});
         whole.push_back(std::move(item));
     }
     return whole;

@@ -1,6 +1,7 @@
 #include "server/responses/request.hpp"
 
 #include "core/generate/generate.hpp"
+#include "server/metadata.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/tools.hpp"
 
@@ -14,19 +15,8 @@
 namespace etna::server::responses {
 namespace {
 
-constexpr std::size_t metadata_pairs_max = 16;
-constexpr std::size_t metadata_name_max = 64;
-constexpr std::size_t metadata_value_max = 512;
 constexpr std::size_t user_max = 64;
 constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
-
-/// Characters, as the API counts.
-std::size_t length_of(std::string_view text) {
-    std::size_t characters = 0;
-    for (const char byte : text)
-        characters += (static_cast<unsigned char>(byte) & 0xC0) != 0x80 ? 1 : 0;
-    return characters;
-}
 
 Json or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
@@ -49,12 +39,15 @@ void read_text(Fields& fields, Request& request) {
                 request.chat["response_format"] = {{"type", "json_object"}};
             if (type == 2U) {
                 format.require("name");
+                format.text("name");
+                format.flag("strict");
                 format.require("schema");
                 Json schema = *wanted;
                 schema.erase("type");
                 request.chat["response_format"] = {{"type", "json_schema"},
                                                    {"json_schema", std::move(schema)}};
-                told["format"].emplace("strict", false);
+                if (told["format"].value("strict", Json()).is_null())
+                    told["format"]["strict"] = false;
             }
             if (format.problem())
                 text.adopt(*format.problem());
@@ -155,7 +148,7 @@ void read_bookkeeping(Fields& fields, Request& request) {
     const auto identifier = fields.text("safety_identifier");
     const auto cache_key = fields.text("prompt_cache_key");
     for (const std::string_view name : {"safety_identifier", "prompt_cache_key"}) {
-        if (length_of(fields.text(name).value_or("")) > user_max)
+        if (characters_in(fields.text(name).value_or("")) > user_max)
             fields.refuse(name, fmt::format("has more than {} characters", user_max),
                           "string_above_max_length");
     }
@@ -202,32 +195,11 @@ constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "te
 
 } // namespace
 
-Json read_metadata(Fields& fields) {
-    const Json* const given = fields.object("metadata");
-    if (given == nullptr)
-        return Json::object();
-    if (given->size() > metadata_pairs_max)
-        fields.refuse("metadata",
-                      fmt::format("has {} pairs; at most {} are kept", given->size(), metadata_pairs_max),
-                      "object_above_max_properties");
-    for (const auto& [name, value] : given->items()) {
-        const std::string place = "metadata." + name;
-        if (!value.is_string())
-            fields.refuse(place, "must be a string", "invalid_type");
-        else if (length_of(name) > metadata_name_max ||
-                 length_of(value.get<std::string>()) > metadata_value_max)
-            fields.refuse(place,
-                          fmt::format("is too long: names have at most {} characters, values {}",
-                                      metadata_name_max, metadata_value_max),
-                          "string_above_max_length");
-    }
-    return *given;
-}
-
 std::variant<Request, ApiError> read_request(const Json& body) {
     Fields fields(body);
     Request request;
-    fields.require("input");
+    if (fields.any("previous_response_id") == nullptr && fields.any("conversation") == nullptr)
+        fields.require("input");
     request.input = read_items(fields, "input");
     request.instructions = fields.text("instructions");
     request.told["instructions"] = or_null(request.instructions);
@@ -248,13 +220,20 @@ std::variant<Request, ApiError> read_request(const Json& body) {
         return *fields.problem();
     for (const std::string& name : fields.unknown())
         request.chat[name] = body[name];
+    const Json choices = request.chat.value("n", Json());
+    if (!choices.is_null() && choices != 1)
+        return ApiError{.status = 400,
+                        .message = "`n` must be 1: a response is one answer",
+                        .param = "n",
+                        .code = "unsupported_value"};
     request.chat["stream"] = request.is_streamed;
     return request;
 }
 
-ApiError in_words_of_responses(ApiError error) {
+ApiError in_words_of_responses(ApiError error, const Request& request) {
     if (!error.param)
         return error;
+    tell_of_tool(error, request.told["tools"]);
     for (const Renamed& name : renamed) {
         if (!error.param->starts_with(name.chat))
             continue;

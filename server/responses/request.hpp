@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 namespace etna::server::responses {
 
@@ -38,17 +37,12 @@ struct Request {
     /// The same as a chat completion, without its messages; with the members that nobody knows here, which
     /// may be etna's or vLLM's.
     Json chat = Json::object();
-    std::vector<std::string> noted = {}; ///< members without effect
 };
 
 /// Errors: 400, with the member. Source: OpenAI API 2.3.0, CreateResponse.
 std::variant<Request, ApiError> read_request(const Json& body);
 
-/// What went wrong with the chat completion that a request became, by the names of the request's members.
-ApiError in_words_of_responses(ApiError error);
-
-/// `metadata`: at most 16 texts of 512 characters under names of 64. Mistakes are left in `fields`. The
-/// object, empty where there is none.
-Json read_metadata(Fields& fields);
+/// What went wrong with the chat completion that `request` became, by the names of the request's members.
+ApiError in_words_of_responses(ApiError error, const Request& request);
 
 } // namespace etna::server::responses

@@ -1,5 +1,7 @@
 #include "server/responses/run.hpp"
 
+#include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -63,6 +65,19 @@ void Runs::show(const std::shared_ptr<Run>& run) {
     runs_[run->id()] = run;
 }
 
+void Runs::hold(std::shared_ptr<Run> run) {
+    const std::scoped_lock lock(mutex_);
+    lost_.push_back(std::move(run));
+    if (lost_.size() > lost_max)
+        lost_.pop_front();
+}
+
+void Runs::forget(const Run& run) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(lost_, [&](const auto& held) { return held.get() == &run; });
+    runs_.erase(run.id());
+}
+
 std::shared_ptr<Run> Runs::find(const memory::Owner& owner, const std::string& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = runs_.find(id);
@@ -77,13 +92,24 @@ bool Runs::spawn(std::function<void()> work) {
             return false;
         ++threads_;
     }
-    std::thread([this, work = std::move(work)]() mutable {
-        work();
-        work = nullptr; // what it holds may let go of a run, before anybody thinks that nothing is left
+    const auto end = [this] {
         const std::scoped_lock lock(mutex_);
         --threads_;
         ended_.notify_all();
-    }).detach();
+    };
+    try {
+        std::thread([end, work = std::move(work)]() mutable {
+            try {
+                work();
+            } catch (const std::exception&) { // it has told what it could: see Making::make()
+            }
+            work = nullptr; // what it holds may let go of a run, before anybody thinks that nothing is left
+            end();
+        }).detach();
+    } catch (const std::system_error&) {
+        end();
+        return false;
+    }
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,10 +22,13 @@ namespace etna::server::responses {
 /// and whether somebody wants it ended. Thread-safe.
 class Run {
 public:
-    Run(std::string id, memory::Owner owner) : id_(std::move(id)), owner_(std::move(owner)) {}
+    Run(std::string id, memory::Owner owner, bool is_streamed)
+        : id_(std::move(id)), owner_(std::move(owner)), is_streamed_(is_streamed) {}
 
     [[nodiscard]] const std::string& id() const { return id_; }
     [[nodiscard]] const memory::Owner& owner() const { return owner_; }
+    /// Whether it has events.
+    [[nodiscard]] bool is_streamed() const { return is_streamed_; }
 
     void set(Json object);
     [[nodiscard]] Json object() const;
@@ -45,10 +49,16 @@ public:
     void cancel() { is_cancelled_ = true; }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
 
+    /// Says that the store does not have what it has become, so that it is told from here.
+    void set_lost() { is_lost_ = true; }
+    [[nodiscard]] bool is_lost() const { return is_lost_; }
+
 private:
     const std::string id_;
     const memory::Owner owner_;
+    const bool is_streamed_;
     std::atomic<bool> is_cancelled_{false};
+    std::atomic<bool> is_lost_{false};
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     Json object_;
@@ -60,6 +70,7 @@ private:
 class Runs {
 public:
     static constexpr std::size_t background_max = 256; ///< at a time
+    static constexpr std::size_t lost_max = 256;       ///< the newest are remembered
 
     Runs() = default;
     Runs(const Runs&) = delete;
@@ -70,10 +81,16 @@ public:
     /// Lets others find it, as long as somebody holds it.
     void show(const std::shared_ptr<Run>& run);
 
+    /// Holds one that nobody else has any more: see Run::set_lost().
+    void hold(std::shared_ptr<Run> run);
+    /// Lets go of one that was held.
+    void forget(const Run& run);
+
     /// Null where it is not there, or somebody else's.
     [[nodiscard]] std::shared_ptr<Run> find(const memory::Owner& owner, const std::string& id);
 
-    /// Does the work on a thread of its own. False where there are too many already.
+    /// Does the work on a thread of its own. False where there are too many already, or no thread is to be
+    /// had. An exception ends the work, and nothing else.
     bool spawn(std::function<void()> work);
 
     /// Waits until no work is left. False where the time is over before.
@@ -83,6 +100,7 @@ private:
     std::mutex mutex_;
     std::condition_variable ended_;
     std::map<std::string, std::weak_ptr<Run>, std::less<>> runs_;
+    std::deque<std::shared_ptr<Run>> lost_;
     std::size_t threads_ = 0;
 };
 

@@ -1,8 +1,8 @@
 // GET and DELETE /v1/responses/{id}, POST .../cancel, GET .../input_items.
 #include "server/event_stream.hpp"
+#include "server/pages.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
-#include "server/responses/pages.hpp"
 #include "server/sse.hpp"
 
 #include <algorithm>
@@ -49,13 +49,25 @@ HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) 
     return reply;
 }
 
+HttpReply no_events() {
+    return reply_of({.status = 400,
+                     .message =
+                         "this response has no events: it was not streamed, or was interrupted before they "
+                         "were kept",
+                     .param = "stream",
+                     .code = "unsupported_value"});
+}
+
+HttpReply not_in_background() {
+    return reply_of({.status = 400,
+                     .message = "only responses in the background can be cancelled; leave the others",
+                     .code = "not_in_background"});
+}
+
 /// The events of one that is whole, from a number on.
 HttpReply replay(Service& service, const memory::Response& response, std::size_t number) {
     if (response.events.empty())
-        return reply_of({.status = 400,
-                         .message = "this response was not streamed, so that it has no events",
-                         .param = "stream",
-                         .code = "unsupported_value"});
+        return no_events();
     return event_reply(service, [events = response.events, number](EventStream& stream) {
         std::size_t begin = 0;
         for (std::size_t i = 0; i < number && begin < events.size(); ++i)
@@ -66,6 +78,8 @@ HttpReply replay(Service& service, const memory::Response& response, std::size_t
 }
 
 HttpReply follow_reply(Service& service, const std::shared_ptr<Run>& run, std::size_t number) {
+    if (!run->is_streamed())
+        return no_events();
     return event_reply(service, [run, number](EventStream& stream) { follow(*run, number, stream); });
 }
 
@@ -98,8 +112,9 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
                              .param = "starting_after",
                              .code = "invalid_value"});
     }
-    const auto first = static_cast<std::size_t>(after + 1);
-    if (const auto run = running(service, request, call); run != nullptr && !run->has_ended())
+    const auto first = static_cast<std::size_t>(after) + 1; // 0 where there was none
+    const auto run = running(service, request, call);
+    if (run != nullptr && (!run->has_ended() || run->is_lost()))
         return is_streamed ? follow_reply(service, run, first)
                            : HttpReply{.body = text_of(run->object()) + "\n"};
     const auto found = kept(service, request, call);
@@ -111,7 +126,8 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
 
 HttpReply remove(Service& service, const HttpRequest& request, const Call& call) {
     const std::string& id = call.path_values.front();
-    if (const auto run = running(service, request, call); run != nullptr && !run->has_ended())
+    const auto run = running(service, request, call);
+    if (run != nullptr && !run->has_ended())
         return reply_of({.status = 409,
                          .message = fmt::format("the response `{}` is being made; cancel it first", id),
                          .code = "response_in_progress"});
@@ -121,7 +137,10 @@ HttpReply remove(Service& service, const HttpRequest& request, const Call& call)
         service.keeping->store->delete_response(owner_of(service.options.access, request), id);
     if (!was_there)
         return reply_of(store_failed(was_there.error()));
-    if (!*was_there)
+    const bool was_lost = run != nullptr && run->is_lost();
+    if (was_lost)
+        service.keeping->runs.forget(*run);
+    if (!*was_there && !was_lost)
         return reply_of(not_found(id));
     return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
 }
@@ -130,9 +149,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     constexpr std::chrono::milliseconds notice_time{5'000};
     if (const auto run = running(service, request, call)) {
         if (run->object().value("background", Json()) != true)
-            return reply_of({.status = 400,
-                             .message = "only responses in the background can be cancelled; leave the others",
-                             .code = "not_in_background"});
+            return not_in_background();
         run->cancel();
         run->wait_for_end(notice_time);
         return {.body = text_of(run->object()) + "\n"};
@@ -140,7 +157,10 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return {.body = std::get<memory::Response>(found).object + "\n"};
+    const std::string& object = std::get<memory::Response>(found).object;
+    const Json response = Json::parse(object, nullptr, /*allow_exceptions=*/false);
+    return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
+                                                        : not_in_background();
 }
 
 HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {

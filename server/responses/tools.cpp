@@ -1,5 +1,11 @@
 #include "server/responses/tools.hpp"
 
+#include "core/grammar/schema/json_schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,11 +26,11 @@ Json input_schema(Fields& tool) {
         format.require("definition");
         const auto syntax = format.choice("syntax", {"lark", "regex"});
         const auto definition = format.text("definition");
-        if (syntax == 0U)
-            format.refuse("syntax", "cannot be lark here yet: what cannot be enforced is refused",
-                          "unsupported_value");
-        if (definition)
-            input["pattern"] = "^(?:" + *definition + ")$";
+        const bool is_lark = syntax == 0U;
+        if (definition) {
+            input[is_lark ? std::string(grammar::lark_keyword) : "pattern"] =
+                is_lark ? *definition : "^(?:" + *definition + ")$";
+        }
     }
     if (format.problem())
         tool.adopt(*format.problem());
@@ -86,17 +92,18 @@ void read_list(Fields& fields, Tools& tools) {
         const auto type = tool.text("type");
         if (type == "function" || type == "custom")
             tool.require("name");
-        if (type == "function")
+        if (type == "function") {
             read_function(tool, tools);
-        else if (type == "custom")
+        } else if (type == "custom") {
             read_custom(tool, (*given)[i], tools);
-        else if (type)
+        } else if (type) {
             tool.refuse(
                 "type",
                 fmt::format("is `{}`: nothing here runs such tools; offer functions and custom tools, "
                             "and run them yourself",
                             *type),
                 "unsupported_value");
+        }
         if (tool.problem())
             fields.adopt(*tool.problem());
     }
@@ -114,9 +121,9 @@ Json named_tool(const Json& given) {
 
 void read_allowed(Fields& fields, const Json& given, Tools& tools) {
     Fields allowed(given, "tool_choice");
-    allowed.require("mode");
     allowed.require("tools");
-    const auto mode = allowed.choice("mode", {"auto", "required"});
+    constexpr std::array<std::string_view, 3> modes = {"auto", "required", "none"};
+    const std::string_view mode = modes.at(allowed.choice("mode", {modes.begin(), modes.end()}).value_or(0));
     const Json* const list = allowed.list("tools");
     Json names = Json::array();
     for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
@@ -126,9 +133,13 @@ void read_allowed(Fields& fields, const Json& given, Tools& tools) {
     }
     if (allowed.problem())
         return fields.adopt(*allowed.problem());
-    tools.chat["tool_choice"] = {
-        {"type", "allowed_tools"},
-        {"allowed_tools", {{"mode", mode == 1U ? "required" : "auto"}, {"tools", std::move(names)}}}};
+    tools.told_choice["mode"] = mode;
+    if (mode == "none") {
+        tools.chat["tool_choice"] = mode;
+        return;
+    }
+    tools.chat["tool_choice"] = {{"type", "allowed_tools"},
+                                 {"allowed_tools", {{"mode", mode}, {"tools", std::move(names)}}}};
 }
 
 void read_choice(Fields& fields, Tools& tools) {
@@ -144,14 +155,41 @@ void read_choice(Fields& fields, Tools& tools) {
     if (given->is_object() && given->value("type", Json()) == "allowed_tools")
         return read_allowed(fields, *given, tools);
     tools.chat["tool_choice"] = named_tool(*given);
-    if (tools.chat["tool_choice"].is_null())
+    if (tools.chat["tool_choice"].is_null()) {
         fields.refuse(
             "tool_choice",
             R"(must be "none", "auto", "required", {"type": "function" or "custom", "name": ...} or )"
             R"({"type": "allowed_tools", "mode": ..., "tools": [...]})");
+    }
+}
+
+/// Where a custom tool's grammar stands in the schema that it became; empty where the text names no place.
+std::string_view grammar_place(std::string_view text) {
+    constexpr std::string_view input = ": #/properties/input/";
+    if (!text.starts_with(input))
+        return {};
+    return text.substr(0, std::min(text.find(": ", input.size()), text.size()));
 }
 
 } // namespace
+
+void tell_of_tool(ApiError& error, const Json& told) {
+    constexpr std::string_view open = "tools[";
+    constexpr std::string_view close = "].function.parameters";
+    const std::string made = error.param.value_or("");
+    if (!made.starts_with(open) || !made.ends_with(close))
+        return;
+    std::size_t index = 0;
+    std::from_chars(made.data() + open.size(), made.data() + made.size(), index);
+    const bool is_custom = index < told.size() && told[index].value("type", "") == "custom";
+    error.param = fmt::format("{}{}].{}", open, index, is_custom ? "format.definition" : "parameters");
+    if (!error.message.starts_with(made))
+        return;
+    std::string_view rest = std::string_view(error.message).substr(made.size());
+    if (is_custom)
+        rest.remove_prefix(grammar_place(rest).size());
+    error.message = *error.param + std::string(rest);
+}
 
 Tools read_tools(Fields& fields) {
     Tools tools;

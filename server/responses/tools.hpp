@@ -22,4 +22,8 @@ struct Tools {
 /// Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
 Tools read_tools(Fields& fields);
 
+/// What is wrong with the parameters of a function, told as a mistake in the tool that it was made of: one of
+/// `told`, see Tools. Other errors stay as they are.
+void tell_of_tool(ApiError& error, const Json& told);
+
 } // namespace etna::server::responses

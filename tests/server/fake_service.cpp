@@ -49,9 +49,9 @@ FakeService::FakeService(Options options)
         REQUIRE(opened.has_value());
         store = std::move(*opened);
     }
-    auto seal = server::responses::Seal::temporary();
+    auto seal = server::Seal::temporary();
     REQUIRE(seal.has_value());
-    keeping_ = std::make_unique<server::responses::Keeping>(std::move(store), std::move(*seal));
+    keeping_ = std::make_unique<server::Keeping>(std::move(store), std::move(*seal));
     service_.keeping = keeping_.get();
     service_.state = server::ServiceState::ready;
 }

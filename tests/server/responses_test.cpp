@@ -1,77 +1,16 @@
 // The Responses API over a fake model: objects, events, chains, what is kept and what is not.
-#include "tests/server/fake_service.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/server/fake_responses.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
 using namespace etna;
-using server::Json;
-using test::FakeAnswer;
-using test::FakeService;
+using namespace etna::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-constexpr const char* responses = "/v1/responses";
-/// Shows what the model is given, and knows reasoning and calls.
-constexpr const char* turns =
-    "{% for m in messages %}<{{ m.role }}>{{ m.content }}"
-    "{% for c in m.tool_calls or [] %}[{{ c.function.name }} {{ c.function.arguments | tojson }}]{% endfor %}"
-    "</end>{% endfor %}<assistant>{# <tool_call> <think></think> #}";
-
-std::string asked(const std::string& input, const std::string& more = "") {
-    return R"({"input": ")" + input + R"(", "max_output_tokens": 60, "temperature": 0)" + more + "}";
-}
-
-Json made(FakeService& service, const std::string& body) {
-    const FakeAnswer answer = service.post(responses, body);
-    CAPTURE(answer.body);
-    REQUIRE(answer.status == 200);
-    return Json::parse(answer.body);
-}
-
-Json refused(const FakeAnswer& answer, int status = 400) {
-    CAPTURE(answer.body);
-    CHECK(answer.status == status);
-    return Json::parse(answer.body).value("error", Json::object());
-}
-
-/// The events of a stream, whose `event:` lines have to say their types.
-std::vector<Json> events_of(const std::string& stream) {
-    std::vector<Json> events;
-    for (std::size_t at = stream.find("event: "); at != std::string::npos;
-         at = stream.find("event: ", at + 1)) {
-        const std::string type = stream.substr(at + 7, stream.find('\n', at) - at - 7);
-        const std::size_t data = stream.find("data: ", at) + 6;
-        events.push_back(Json::parse(stream.substr(data, stream.find('\n', data) - data)));
-        CHECK(events.back()["type"] == type);
-    }
-    return events;
-}
-
-std::vector<std::string> types_of(const std::vector<Json>& events) {
-    std::vector<std::string> types;
-    for (const Json& event : events) {
-        if (types.empty() || types.back() != event["type"])
-            types.push_back(event["type"]);
-    }
-    return types;
-}
-
-/// How much the model would be given: what stands in its prompt shows in its length.
-std::size_t input_tokens(FakeService& service, const std::string& body) {
-    const FakeAnswer answer = service.post("/v1/responses/input_tokens", body);
-    CAPTURE(answer.body);
-    REQUIRE(answer.status == 200);
-    const Json json = Json::parse(answer.body);
-    CHECK(json["object"] == "response.input_tokens");
-    return json["input_tokens"].get<std::size_t>();
-}
-
-} // namespace
 
 TEST_CASE("a response has the members that clients look for") {
     FakeService service({.chat_template = turns, .says = "a dog"});
@@ -136,6 +75,54 @@ TEST_CASE("a stream tells every step in order, and can be replayed to the byte")
     CHECK(refused(service.get(path + "?stream=true&starting_after=x"))["param"] == "starting_after");
 }
 
+TEST_CASE("a stream that has to wait says again that it goes on, and its numbers have no gap") {
+    server::ServiceOptions options;
+    options.reassuring_interval = 20ms;
+    FakeService service({.service = options,
+                         .prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 150ms; },
+                         .chat_template = turns,
+                         .says = "a dog"});
+    const auto events = events_of(service.post(responses, asked("Hello", R"(, "stream": true)")).body);
+    const auto reassuring = std::count_if(events.begin(), events.end(), [](const Json& event) {
+        return event["type"] == "response.in_progress" && event["response"]["status"] == "in_progress";
+    });
+    CHECK(reassuring > 2); // one begins every stream
+    for (std::size_t i = 0; i < events.size(); ++i)
+        CHECK(events[i]["sequence_number"] == i);
+    CHECK(events.back()["type"] == "response.completed");
+}
+
+TEST_CASE("errors have the types of Open Responses where a client wants its words") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const auto type = [&](const std::string& method, const std::string& path, const std::string& body) {
+        const FakeAnswer answer =
+            service.ask({.method = method,
+                         .path = path,
+                         .headers = {{"host", "127.0.0.1"}, {"etna-dialect", "open-responses"}},
+                         .body = body});
+        return Json::parse(answer.body)["error"]["type"].get<std::string>();
+    };
+    CHECK(type("POST", responses, "{}") == "invalid_request");
+    CHECK(type("GET", std::string(responses) + "/resp_none", "") == "not_found");
+    CHECK(type("GET", "/nowhere", "") == "not_found");
+    CHECK(refused(service.post(responses, "{}"))["type"] == "invalid_request_error");
+}
+
+TEST_CASE("seventeen responses at once wait for their turn, and none is refused") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    std::vector<std::thread> clients;
+    std::atomic<int> answered{0};
+    for (int i = 0; i < 17; ++i) {
+        clients.emplace_back([&service, &answered] {
+            const FakeAnswer answer = service.post(responses, asked("Hello"));
+            answered += answer.status == 200 && Json::parse(answer.body)["output_text"] == "a dog" ? 1 : 0;
+        });
+    }
+    for (std::thread& client : clients)
+        client.join();
+    CHECK(answered == 17);
+}
+
 TEST_CASE("a response goes on from another, which may be deleted then") {
     FakeService service({.chat_template = turns, .says = "a dog"});
     const Json first = made(service, asked("One", R"(, "instructions": "Be brief.")"));
@@ -197,76 +184,6 @@ TEST_CASE("the items of a request are listed in parts") {
     CHECK(refused(service.get(path + "?limit=0"))["param"] == "limit");
     CHECK(refused(service.get(path + "?order=up"))["param"] == "order");
     CHECK(refused(service.get(path + "?after=nowhere"))["param"] == "after");
-}
-
-TEST_CASE("calls are items, and their results go on") {
-    const std::string tools = R"(, "tools": [{"type": "function", "name": "look", "parameters":
-        {"type": "object", "properties": {"at": {"type": "string"}}}}])";
-    FakeService service(
-        {.chat_template = turns,
-         .says = "<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"it\"}}\n</tool_call>"});
-    const Json response = made(service, asked("Look!", tools));
-    REQUIRE(response["output"].size() == 1);
-    const Json& call = response["output"][0];
-    CHECK((call["type"] == "function_call" && call["name"] == "look" && call["status"] == "completed"));
-    CHECK(Json::parse(call["arguments"].get<std::string>())["at"] == "it");
-    CHECK(response["output_text"] == "");
-    const auto events =
-        events_of(service.post(responses, asked("Look!", tools + R"(, "stream": true)")).body);
-    std::string arguments;
-    for (const Json& event : events) {
-        if (event["type"] == "response.function_call_arguments.delta")
-            arguments += event["delta"].get<std::string>();
-        if (event["type"] == "response.function_call_arguments.done")
-            CHECK(event["arguments"] == arguments);
-    }
-    CHECK(Json::parse(arguments)["at"] == "it");
-    const std::string result =
-        R"({"input": [{"type": "function_call_output", "call_id": ")" + call["call_id"].get<std::string>() +
-        R"(", "output": "nothing"}], "max_output_tokens": 60, "previous_response_id": ")" +
-        response["id"].get<std::string>() + "\"" + tools + "}";
-    CHECK(made(service, result)["status"] == "completed");
-}
-
-TEST_CASE("custom tools take text") {
-    FakeService service({.chat_template = turns,
-                         .says = "<tool_call>\n{\"name\": \"patch\", \"arguments\": {\"input\": "
-                                 "\"a\\n\\\"b\\\" \\u00e9\"}}\n</tool_call>"});
-    const std::string tools = R"(, "tools": [{"type": "custom", "name": "patch"}])";
-    const auto events = events_of(service.post(responses, asked("Go", tools + R"(, "stream": true)")).body);
-    std::string input;
-    for (const Json& event : events) {
-        if (event["type"] == "response.custom_tool_call_input.delta")
-            input += event["delta"].get<std::string>();
-    }
-    CHECK(input == "a\n\"b\" \u00e9");
-    const Json& call = events.back()["response"]["output"][0];
-    CHECK((call["type"] == "custom_tool_call" && call["name"] == "patch" && call["input"] == input));
-}
-
-TEST_CASE("reasoning is an item of its own, with a summary when it is asked for") {
-    FakeService service({.chat_template = turns, .says = "<think>one\n\ntwo</think>so"});
-    const Json plain = made(service, asked("Well?"));
-    REQUIRE(plain["output"].size() == 2);
-    CHECK(plain["output"][0]["type"] == "reasoning");
-    CHECK(plain["output"][0]["content"][0]["text"] == "one\n\ntwo");
-    CHECK(plain["output"][0]["summary"].empty());
-    CHECK(plain["output"][1]["content"][0]["text"] == "so");
-    CHECK(plain["usage"]["output_tokens_details"]["reasoning_tokens"] > 0);
-    const Json summed = made(service, asked("Well?", R"(, "reasoning": {"summary": "auto"})"));
-    CHECK(summed["output"][0]["summary"][0]["text"] == "one");
-    const Json sealed = made(service, asked("Well?", R"(, "include": ["reasoning.encrypted_content"])"));
-    const std::string secret = sealed["output"][0]["encrypted_content"];
-    CHECK(secret.find("one") == std::string::npos);
-    const auto with = [](const std::string& reasoning) {
-        return R"({"max_output_tokens": 60, "input": [{"role": "user", "content": "x"}, )" + reasoning +
-               R"(, {"role": "assistant", "content": "so"}, {"role": "user", "content": "y"}]})";
-    };
-    const auto item = [](const std::string& text) {
-        return R"({"type": "reasoning", "summary": [], "encrypted_content": ")" + text + "\"}";
-    };
-    CHECK(made(service, with(item(secret)))["status"] == "completed");
-    CHECK(refused(service.post(responses, with(item(secret.substr(1) + "A"))))["param"] == "input[1]");
 }
 
 TEST_CASE("a response in the background is found at once, and whole later") {
@@ -402,7 +319,7 @@ TEST_CASE("mistakes in requests are named") {
         {R"({"input": "x", "tools": [{"type": "web_search"}]})", "tools[0].type"},
         {R"({"input": "x", "tools": [{"type": "function"}]})", "tools[0].name"},
         {R"({"input": "x", "tools": [{"type": "custom", "name": "n", "format":
-            {"type": "grammar", "syntax": "lark", "definition": "start: \"a\""}}]})",
+            {"type": "grammar", "syntax": "peg", "definition": "start: \"a\""}}]})",
          "tools[0].format.syntax"},
         {R"({"input": "x", "tool_choice": "required"})", "tool_choice"},
         {R"({"input": "x", "tool_choice": {"type": "mcp"}})", "tool_choice"},
@@ -423,4 +340,139 @@ TEST_CASE("mistakes in requests are named") {
         CHECK(answer.status < 500);
         CHECK(Json::parse(answer.body)["error"].value("param", "none") == param);
     }
+}
+
+TEST_CASE("what a server without memory cannot promise is refused") {
+    FakeService forgetful({.chat_template = turns, .says = "a dog", .store = std::nullopt});
+    CHECK(refused(forgetful.post(responses, asked("Hello", R"(, "background": true)")))["param"] ==
+          "background");
+    CHECK(made(forgetful, asked("Hello"))["store"] == false);
+    server::memory::StoreOptions chats_alone = {.completions = {.entries_max = 10}};
+    FakeService other({.chat_template = turns, .says = "a dog", .store = chats_alone});
+    CHECK(refused(other.post(responses, asked("Hello", R"(, "background": true)")))["param"] == "background");
+    CHECK(refused(other.post(responses, asked("Hello", R"(, "previous_response_id": "x")")))["param"] ==
+          "previous_response_id");
+    CHECK(other.post("/v1/conversations", "{}").status == 400);
+}
+
+TEST_CASE("a response is one answer, and says what of its request has no effect") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    CHECK(refused(service.post(responses, asked("Hello", R"(, "n": 2)")))["param"] == "n");
+    for (const char* const delivery : {"", R"(, "stream": true)"}) {
+        const FakeAnswer answer =
+            service.post(responses, asked("Hello", std::string(R"(, "odd": 1)") + delivery));
+        CHECK(answer.headers.at("etna-ignored") == "odd");
+    }
+}
+
+TEST_CASE("nothing to leave out is no way to make room") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    std::string words;
+    for (int i = 0; i < 600; ++i)
+        words += "once ";
+    const std::string body = R"({"input": [], "truncation": "auto", "instructions": ")" + words + "\"";
+    CHECK(refused(service.post(responses, body + "}"))["code"] == "context_length_exceeded");
+    CHECK(refused(service.post(responses, body + R"(, "background": true})"))["code"] ==
+          "context_length_exceeded");
+}
+
+TEST_CASE("events are for responses that are streamed, while they are made and later") {
+    FakeService service({.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 20ms; },
+                         .chat_template = turns,
+                         .says = "a dog"});
+    const Json begun = made(service, asked("Hello", R"(, "background": true)"));
+    const std::string path = std::string(responses) + "/" + begun["id"].get<std::string>();
+    CHECK(refused(service.get(path + "?stream=true"))["param"] == "stream");
+    CHECK(refused(service.get(path + "?stream=true&starting_after=9223372036854775807"))["param"] ==
+          "stream");
+    while (Json::parse(service.get(path).body)["status"] != "completed")
+        std::this_thread::sleep_for(5ms);
+    CHECK(refused(service.get(path + "?stream=true"))["param"] == "stream");
+    CHECK(service.post(path + "/cancel", "").status == 200);
+    const std::string whole = made(service, asked("Hello"))["id"];
+    CHECK(refused(service.post(std::string(responses) + "/" + whole + "/cancel", ""))["code"] ==
+          "not_in_background");
+}
+
+TEST_CASE("a response whose client has left is not kept, and adds nothing to its conversation") {
+    FakeService service(
+        {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 5ms; }, .chat_template = turns});
+    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    const std::string body = asked("Hello", R"(, "ignore_eos": true, "conversation": ")" + id + "\"");
+    const FakeAnswer left = service.ask({.method = "POST",
+                                         .path = responses,
+                                         .headers = {{"host", "127.0.0.1"}},
+                                         .body = body,
+                                         .is_client_gone = [calls = 0]() mutable { return ++calls > 20; }});
+    const std::string name = Json::parse(left.body).value("id", "none");
+    CHECK(Json::parse(left.body)["status"] == "cancelled");
+    CHECK(service.get(std::string(responses) + "/" + name).status == 404);
+    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
+}
+
+TEST_CASE("a background response that cannot be kept has failed, and says why") {
+    server::memory::StoreOptions small = {.responses = {.entries_max = 10}, .bytes_max = 3000};
+    FakeService service({.chat_template = turns, .store = small});
+    const Json begun = made(service, R"({"input": "Hello", "max_output_tokens": 400, "temperature": 0,
+        "ignore_eos": true, "background": true})");
+    const std::string path = std::string(responses) + "/" + begun["id"].get<std::string>();
+    Json found = begun;
+    for (int i = 0; i < 1000 && (found["status"] == "queued" || found["status"] == "in_progress"); ++i) {
+        std::this_thread::sleep_for(5ms);
+        found = Json::parse(service.get(path).body);
+    }
+    CHECK(found["status"] == "failed");
+    CHECK(found["error"]["message"].get<std::string>().find("cannot be used") != std::string::npos);
+    CHECK(found["error"]["code"] == "server_error");
+    CHECK(refused(service.post(responses, asked("x", R"(, "previous_response_id": ")" +
+                                                         begun["id"].get<std::string>() + "\"")))["code"] ==
+          "previous_response_interrupted");
+    CHECK(service.remove(path).status == 200);
+    CHECK(service.get(path).status == 404);
+}
+
+TEST_CASE("a conversation gets what responses say that are not kept themselves") {
+    server::memory::StoreOptions talks_alone = {.conversations = {.entries_max = 10}};
+    FakeService service({.chat_template = turns, .says = "a dog", .store = talks_alone});
+    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    made(service, asked("Hello", R"(, "conversation": ")" + id + "\""));
+    made(service, asked("Hello", R"(, "store": false, "conversation": ")" + id + "\""));
+    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].size() == 4);
+    const std::string lonely =
+        R"({"items": [{"type": "function_call_output", "call_id": "a", "output": "x"}]})";
+    CHECK(service.post("/v1/conversations/" + id + "/items", lonely).status == 200);
+    CHECK(refused(service.post(responses, asked("Hello", R"(, "conversation": ")" + id + "\"")))["param"] ==
+          "conversation");
+}
+
+TEST_CASE("results leave with their calls where there is no room") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    std::string words;
+    for (int i = 0; i < 300; ++i)
+        words += "once ";
+    const std::string rest = R"({"role": "user", "content": "mid"}, {"role": "user", "content": "end"}])";
+    const std::string body = R"({"truncation": "auto", "max_output_tokens": 8, "input": [)";
+    const Json with_call = made(service, body + R"({"type": "function_call", "call_id": "a", "name": "f",
+        "arguments": "{\"x\": \")" + words + R"(\"}"}, {"role": "user", "content": "mid"},
+        {"type": "function_call_output", "call_id": "a", "output": "seen"}, {"role": "user", "content": "end"}]})");
+    const Json plain = made(service, body + rest + "}");
+    CHECK(with_call["etna"]["dropped_items"] == 2);
+    CHECK(with_call["usage"]["input_tokens"] == plain["usage"]["input_tokens"]);
+}
+
+TEST_CASE("items of one id in a conversation are all kept") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    for (const char* const word : {"one", "two"}) {
+        made(service, R"({"max_output_tokens": 60, "conversation": ")" + id +
+                          R"(", "input": [{"role": "user", "id": "m", "content": ")" + word +
+                          R"("}, {"role": "user", "id": "m", "content": "again"}]})");
+    }
+    const Json items = Json::parse(service.get("/v1/conversations/" + id + "/items?order=asc").body)["data"];
+    std::vector<std::string> texts;
+    for (const Json& item : items)
+        texts.push_back(item["content"][0]["text"]);
+    CHECK(texts == std::vector<std::string>{"one", "again", "a dog", "two", "again", "a dog"});
+    CHECK(refused(service.get("/v1/conversations/" + id + "/items?after=none"))["param"] == "after");
+    CHECK(refused(service.post("/v1/conversations/" + id, "{}"))["param"] == "metadata");
 }

@@ -32,7 +32,7 @@ EXTERNAL = {
     r"toml\+\+/.*": r"cli/.*",
     r"pcre2\.h": r"core/text/.*",
     r"httplib\.h": r"(tests/)?server/.*|tests/e2e/.*",
-    r"openssl/.*": r"server/(tls|responses/seal)\.cpp|tests/server/.*",
+    r"openssl/.*": r"server/(tls|seal)\.cpp|tests/server/.*",
     r"sqlite3\.h": r"server/memory/.*|tests/memory/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)",

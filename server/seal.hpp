@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace etna::server::responses {
+namespace etna::server {
 
 /// Seals texts that clients keep for this server, and that nobody else can read or change: AES-256-GCM with a
 /// random nonce, in base64. Thread-safe.
@@ -40,4 +40,4 @@ private:
 /// SHA-256 of a text, in hexadecimal: who has it cannot tell the text.
 std::string fingerprint(std::string_view text);
 
-} // namespace etna::server::responses
+} // namespace etna::server

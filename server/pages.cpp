@@ -1,4 +1,4 @@
-#include "server/responses/pages.hpp"
+#include "server/pages.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace etna::server::responses {
+namespace etna::server {
 namespace {
 
 constexpr uint32_t limit_usual = 20;
@@ -58,6 +58,23 @@ HttpReply list_reply(Json data, bool has_more) {
                     "\n"};
 }
 
+HttpReply list_reply(const memory::Page& page) {
+    std::string body = R"({"object":"list","data":[)";
+    for (const memory::Item& item : page.items) {
+        body += &item == page.items.data() ? "" : ",";
+        body += item.body;
+    }
+    const bool is_empty = page.items.empty();
+    Json rest = {{"first_id", is_empty ? Json() : Json(page.items.front().id)},
+                 {"last_id", is_empty ? Json() : Json(page.items.back().id)},
+                 {"has_more", page.has_more}};
+    return {.body = body + "]," + text_of(rest).substr(1) + "\n"};
+}
+
+ApiError no_such_place() {
+    return wrong("after", "is no item of this list");
+}
+
 HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual) {
     const auto read = read_page(request, usual);
     if (const auto* error = std::get_if<ApiError>(&read))
@@ -70,7 +87,7 @@ HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual
         begin = std::find_if(items.begin(), items.end(),
                              [&](const Json& item) { return item["id"] == wish.after; });
         if (begin == items.end())
-            return reply_of(wrong("after", "is no item of this list"));
+            return reply_of(no_such_place());
         ++begin;
     }
     Json data = Json::array();
@@ -79,4 +96,4 @@ HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual
     return list_reply(std::move(data), begin != items.end());
 }
 
-} // namespace etna::server::responses
+} // namespace etna::server

@@ -1,4 +1,4 @@
-#include "server/responses/seal.hpp"
+#include "server/seal.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace etna::server::responses {
+namespace etna::server {
 namespace {
 
 constexpr std::size_t nonce_bytes = 12;
@@ -158,4 +158,4 @@ std::string fingerprint(std::string_view text) {
     return letters;
 }
 
-} // namespace etna::server::responses
+} // namespace etna::server

@@ -1,0 +1,149 @@
+// POST /v1/responses/compact: a conversation becomes one item that this server alone can read, in which the
+// model's own summary and the user's last turn stand.
+#include "server/ids.hpp"
+#include "server/keeping.hpp"
+#include "server/responses/endpoints.hpp"
+#include "server/responses/making.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <set>
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr uint32_t summary_tokens_max = 1024;
+constexpr uint32_t summary_part =
+    4; ///< of the context, at most one in so many tokens is kept for the summary
+
+constexpr const char* wish =
+    "Summarize our conversation so far for somebody who has to go on with it: what I want, what was said and "
+    "decided, names, facts and numbers, what tools gave, and what is still open. Write the summary and "
+    "nothing else.";
+
+/// The request for a response that is the summary. Errors: 400, with the member.
+std::variant<Json, ApiError> summary_request(const Json& body) {
+    Fields fields(body);
+    fields.require("model"); // which the API demands here, and nowhere else
+    const Json* const input = fields.any("input");
+    if (input == nullptr && fields.any("previous_response_id") == nullptr)
+        fields.require("input");
+    if (input != nullptr && !input->is_string() && !input->is_array())
+        fields.refuse("input", "must be a string or a list of items", "invalid_type");
+    fields.accept({"instructions", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
+                   "service_tier"});
+    if (fields.problem())
+        return *fields.problem();
+    Json request = Json::object();
+    for (const char* const name : {"model", "instructions", "previous_response_id", "prompt_cache_key"}) {
+        if (body.contains(name))
+            request[name] = body[name];
+    }
+    Json items = input != nullptr && input->is_array() ? *input : Json::array();
+    if (input != nullptr && input->is_string())
+        items.push_back({{"role", "user"}, {"content", *input}});
+    items.push_back({{"role", "user"}, {"content", wish}});
+    request["input"] = std::move(items);
+    request["store"] = false;
+    request["truncation"] = "auto";
+    request["temperature"] = 0;
+    request["reasoning"] = {{"effort", "none"}};
+    request["max_output_tokens"] = summary_tokens_max;
+    return request;
+}
+
+Json summary_message(const std::string& summary) {
+    Json content = Json::array();
+    content.push_back(
+        {{"type", "input_text"}, {"text", "This is a summary of our conversation so far:\n\n" + summary}});
+    return {{"type", "message"},
+            {"id", new_id("msg_")},
+            {"role", "user"},
+            {"status", "completed"},
+            {"content", std::move(content)}};
+}
+
+/// What the conversation goes on with beside the summary: the user's last message, and calls whose results
+/// are still to come.
+void keep_open_items(const Json& items, Json& kept) {
+    std::set<Json> answered;
+    const Json* last = nullptr;
+    for (const Json& item : items) {
+        if (item["type"] == "message" && item["role"] == "user")
+            last = &item;
+        if (item["type"].get_ref<const std::string&>().ends_with("_output"))
+            answered.insert(item["call_id"]);
+    }
+    if (last != nullptr)
+        kept.push_back(*last);
+    for (const Json& item : items) {
+        const bool is_call = item["type"] == "function_call" || item["type"] == "custom_tool_call";
+        if (is_call && !answered.contains(item["call_id"]))
+            kept.push_back(item);
+    }
+}
+
+std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& purpose, Json items,
+                                        const Json& response) {
+    const std::string summary = response["output_text"];
+    if (summary.empty())
+        return ApiError{.status = 500,
+                        .message = "the model gave no summary",
+                        .type = "server_error",
+                        .code = "compaction_failed"};
+    items.erase(items.size() - 1); // the wish for a summary
+    Json kept = Json::array();
+    kept.push_back(summary_message(summary));
+    keep_open_items(items, kept);
+    auto sealed = seal.seal(text_of(kept), purpose);
+    if (!sealed)
+        return api_error(sealed.error());
+    Json output = Json::array();
+    output.push_back(
+        {{"type", "compaction"}, {"id", new_id("cmp_")}, {"encrypted_content", std::move(*sealed)}});
+    Json object = {{"id", new_id("resp_")},
+                   {"object", "response.compaction"},
+                   {"created_at", std::time(nullptr)},
+                   {"output", std::move(output)},
+                   {"usage", response["usage"]}};
+    if (response.contains("etna")) // what had no room in the summary's prompt
+        object["etna"] = response["etna"];
+    return object;
+}
+
+std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call) {
+    const auto body = parse_body(request);
+    if (const auto* error = std::get_if<ApiError>(&body))
+        return *error;
+    const auto asked = summary_request(std::get<Json>(body));
+    if (const auto* error = std::get_if<ApiError>(&asked))
+        return *error;
+    const auto prepared = Making::prepare(service, request, call, std::get<Json>(asked));
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+        return *error;
+    Making& making = *std::get<std::shared_ptr<Making>>(prepared);
+    if (const auto error = making.leave_room(summary_tokens_max, summary_part, request.is_client_gone))
+        return *error;
+    if (const auto error = making.begin(request.is_client_gone))
+        return *error;
+    making.make([](std::string_view) { return true; }, request.is_client_gone);
+    if (making.failure())
+        return *making.failure();
+    const memory::Owner owner = owner_of(service.options.access, request);
+    return compaction(service.keeping->seal, purpose_of(sealed_items, owner), making.items(),
+                      making.object());
+}
+
+} // namespace
+
+HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
+    const auto made = compacted(service, request, call);
+    const auto* const error = std::get_if<ApiError>(&made);
+    HttpReply reply =
+        error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(made)) + "\n"};
+    reply.is_counted = true;
+    return reply;
+}
+
+} // namespace etna::server::responses

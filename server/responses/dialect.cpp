@@ -1,0 +1,47 @@
+#include "server/responses/dialect.hpp"
+
+#include "server/json.hpp"
+
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+constexpr int first_refusal = 400;
+
+std::string_view error_type(int status, const Json& code) {
+    constexpr int not_found = 404;
+    constexpr int too_many = 429;
+    constexpr int first_server_error = 500;
+    if (status == not_found)
+        return "not_found";
+    if (status == too_many)
+        return "too_many_requests";
+    if (status < first_server_error)
+        return "invalid_request";
+    return code == "device_lost" || code == "out_of_memory" ? "model_error" : "server_error";
+}
+
+} // namespace
+
+Wording wording_of(const HttpRequest& request) {
+    return request.header("etna-dialect") == "open-responses" ? Wording::open_responses : Wording::openai;
+}
+
+std::string_view error_type(const ApiError& error) {
+    return error_type(error.status, error.code ? Json(*error.code) : Json());
+}
+
+HttpReply in_wording(Wording wording, HttpReply reply) {
+    if (wording == Wording::openai || reply.status < first_refusal)
+        return reply;
+    Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    if (!body.is_object() || !body.contains("error"))
+        return reply;
+    Json& error = body["error"];
+    error["type"] = error_type(reply.status, error["code"]);
+    reply.body = text_of(body) + "\n";
+    return reply;
+}
+
+} // namespace etna::server::responses

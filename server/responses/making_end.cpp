@@ -1,0 +1,209 @@
+// What becomes of a response: its events, its end, and how it is kept.
+#include "server/responses/making.hpp"
+#include "server/sse.hpp"
+
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+/// {"code", "message"}: the codes that the API has for responses are few.
+Json error_of(const ApiError& error) {
+    constexpr int first_server_error = 500;
+    constexpr int too_many = 429;
+    const char* code = error.status >= first_server_error ? "server_error" : "invalid_prompt";
+    return {{"code", error.status == too_many ? "rate_limit_exceeded" : code}, {"message", error.message}};
+}
+
+} // namespace
+
+std::optional<ApiError> Making::keep_pending() {
+    response_.status = ResponseStatus::queued;
+    run_->set(object());
+    const Status kept = service_->keeping->store->put({.id = response_.id,
+                                                       .owner = owner_,
+                                                       .object = text_of(object()),
+                                                       .input = text_of(request_.input),
+                                                       .turn = {},
+                                                       .is_pending = true});
+    return kept ? std::nullopt : std::optional(store_failed(kept.error()));
+}
+
+void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
+    send_ = send;
+    tell_state("response.created");
+    if (request_.is_background) {
+        tell_state("response.queued");
+        response_.status = ResponseStatus::in_progress;
+    }
+    tell_state("response.in_progress");
+    try { // nobody is behind a thread of its own who could tell the client
+        answer(is_unwanted);
+    } catch (const std::exception&) {
+        fail({.status = 500,
+              .message = "something went wrong in the server",
+              .type = "server_error",
+              .code = "internal_error"});
+    }
+    try {
+        tell_end();
+    } catch (const std::exception&) { // memory has run out: it has ended all the same
+    }
+    run_->end();
+}
+
+void Making::answer(const std::function<bool()>& is_unwanted) {
+    const auto is_over = [&] { return is_waiting(is_unwanted); };
+    if (const auto error = has_begun_ ? std::nullopt : begin(is_over))
+        return fail(*error);
+    settle(answering_->run(
+        [&](const Json& events) {
+            for (const Json& event : events)
+                tell(event);
+            return is_heard_;
+        },
+        is_over));
+}
+
+/// To be asked now and then: whether the answer has to end; tells clients that it goes on.
+bool Making::is_waiting(const std::function<bool()>& is_unwanted) {
+    if (Clock::now() - told_ > service_->options.reassuring_interval)
+        tell_state("response.in_progress");
+    return !is_heard_ || run_->is_cancelled() || is_unwanted();
+}
+
+/// What has become of it.
+void Making::settle(const Status& status) {
+    response_.output = output_->items;
+    for (Json& item : response_.output) {
+        if (item["status"] == "in_progress") // what a failure has ended
+            item["status"] = "incomplete";
+    }
+    response_.text = output_->text;
+    response_.usage = usage_of(answering_->usage->json());
+    if (!status)
+        return fail(answering_->failed(status.error()));
+    is_left_ = output_->was_left && !request_.is_background && !run_->is_cancelled();
+    response_.status = ResponseStatus::completed;
+    if (output_->finish_reason == generate::FinishReason::length) {
+        response_.status = ResponseStatus::incomplete;
+        response_.incomplete = "max_output_tokens";
+    } else if (run_->is_cancelled() || output_->was_left) {
+        response_.status = ResponseStatus::cancelled;
+    }
+    if (response_.status == ResponseStatus::completed)
+        response_.completed_unix_s = std::time(nullptr);
+}
+
+void Making::fail(const ApiError& error) {
+    failure_ = error;
+    const bool is_wanted_so = run_->is_cancelled();
+    response_.status = is_wanted_so ? ResponseStatus::cancelled : ResponseStatus::failed;
+    if (!is_wanted_so)
+        response_.error = error_of(error);
+}
+
+/// What the response ends with. Open Responses has two events for a failure.
+std::vector<std::string> Making::last_frames() {
+    std::vector<std::string> frames;
+    if (response_.status == ResponseStatus::failed && form_.wording == Wording::open_responses) {
+        frames.push_back(frame_of({{"type", "error"},
+                                   {"error",
+                                    {{"type", error_type(*failure_)},
+                                     {"code", failure_->code.value_or("server_error")},
+                                     {"message", failure_->message},
+                                     {"param", failure_->param ? Json(*failure_->param) : Json(nullptr)}}}}));
+    }
+    const bool is_cancelled = response_.status == ResponseStatus::cancelled; // which has no event of its own
+    const std::string_view state = is_cancelled ? "incomplete" : to_string(response_.status);
+    frames.push_back(frame_of({{"type", fmt::format("response.{}", state)}, {"response", object()}}));
+    return frames;
+}
+
+/// The last events, after what they tell has been kept: nobody hears of a whole response that could be lost.
+void Making::tell_end() {
+    const int64_t number = next_number_;
+    auto frames = last_frames();
+    const bool is_left = is_left_ || (!is_heard_ && !request_.is_background);
+    if ((request_.stores || request_.conversation) && !is_left) {
+        if (const Status kept = keep(frames); !kept) {
+            lose(kept.error());
+            next_number_ = number;
+            frames = last_frames();
+        }
+    }
+    run_->set(object());
+    for (const std::string& frame : frames) {
+        if (can_be_followed())
+            run_->add(frame);
+        is_heard_ = is_heard_ && send_(frame);
+    }
+    is_heard_ = is_heard_ && send_(sse::done);
+    answering_->in_flight->set_status(failure_ ? failure_->status : is_heard_ ? 200 : client_left_status);
+}
+
+/// What is not in the store is told from memory, if it was promised to be found; else nobody has heard of it.
+void Making::lose(const Error& error) {
+    ApiError told = store_failed(error);
+    told.status = 500; // whatever was too large: the request was good
+    told.type = "server_error";
+    fail(told);
+    if (!request_.is_background)
+        return;
+    run_->set_lost();
+    service_->keeping->runs.hold(run_);
+}
+
+Status Making::keep(const std::vector<std::string>& last) {
+    Json turn = request_.input;
+    for (const Json& item : response_.output)
+        turn.push_back(item);
+    memory::Response kept = {.id = response_.id,
+                             .owner = owner_,
+                             .object = text_of(object()),
+                             .input = text_of(request_.input),
+                             .turn = text_of(turn)};
+    for (const Json& item : turn)
+        kept.turn_ids.push_back(item["id"].get<std::string>());
+    if (request_.is_streamed) {
+        for (const std::string& frame : run_->frames())
+            kept.events += frame;
+        for (const std::string& frame : last)
+            kept.events += frame;
+    }
+    memory::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
+    for (const Json& item : turn)
+        addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+    if (!request_.stores) { // the conversation alone
+        const auto added = service_->keeping->store->add_items(owner_, addition);
+        return added ? Status() : added.error();
+    }
+    return service_->keeping->store->put(kept, past_.history ? &*past_.history : nullptr,
+                                         request_.conversation ? &addition : nullptr);
+}
+
+void Making::tell_state(std::string_view type) {
+    run_->set(object());
+    tell({{"type", type}, {"response", object()}});
+}
+
+std::string Making::frame_of(Json event) {
+    const std::string type = event["type"];
+    event["sequence_number"] = next_number_++;
+    return sse::write({.data = text_of(event), .event = type});
+}
+
+bool Making::tell(Json event) {
+    const std::string frame = frame_of(std::move(event));
+    told_ = Clock::now();
+    if (can_be_followed())
+        run_->add(frame);
+    is_heard_ = send_(frame) && is_heard_;
+    return is_heard_;
+}
+
+} // namespace etna::server::responses
