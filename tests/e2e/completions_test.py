@@ -221,7 +221,7 @@ class Routes(unittest.TestCase):
             self.assertEqual(described - {("POST", "/go-on")}, routes - {("POST", "/v1/completions")})
             self.assertEqual(server.ask("/talk")[1]["choices"][0]["message"]["content"], "92")
             self.assertEqual(texts(complete(server, "/go-on", prompt=SUM)[1]), ["92"])
-            self.assertEqual(server.request("POST", "/v1/chat/completions", {})[0], 404)
+            self.assertEqual(server.request("POST", "/v1/chat/completions", {})[0], 405)  # where stored chats are listed
         finally:
             server.stop()
         for wrong in (["--chat-path", "talk"], ["--chat-path", "/same", "--completions-path", "/same"]):

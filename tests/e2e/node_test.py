@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the tests in node/ against `etna serve demo`: OpenAI's Node SDK and the Vercel AI SDK. Usage: node_test.py ETNA [FILE...]
+"""Runs the tests in node/ against `etna serve demo`: OpenAI's Node SDK, its Agents SDK and the Vercel AI SDK.
+
+Usage: node_test.py ETNA [FILE...]
 
 scripts/node-packages installs what they need. Each FILE is the name of one of them; all run where there is none."""
 
@@ -32,7 +34,8 @@ def main():
     try:
         # The first request loads and checks the model, which may take longer than a test may wait.
         server.ask(max_tokens=1)
-        addresses = {"ETNA_TEST_SERVER": server.address, "ETNA_TEST_GUARDED_SERVER": guarded.address, "ETNA_TEST_KEY": KEY}
+        addresses = {"ETNA_TEST_SERVER": server.address, "ETNA_TEST_GUARDED_SERVER": guarded.address, "ETNA_TEST_KEY": KEY,
+                     "ETNA_TEST_EXECUTABLE": serve_test.ETNA}
         code = subprocess.run([node, "--test", *files], env={**os.environ, **addresses}, check=False).returncode
         died = [one for one in (server, guarded) if one.process.poll() is not None]
         for one in died:

@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """What `etna serve` keeps of responses: over restarts, kills and files that cannot be used. Usage: responses_test.py ETNA"""
 
+import concurrent.futures
+import http.client
 import json
+import os
 import pathlib
+import resource
 import signal
 import sys
 import tempfile
@@ -13,6 +17,7 @@ import serve_test
 from serve_test import Server
 
 SUM = {"input": "What is 34 + 58?", "temperature": 0}
+CHAT = {"messages": [{"role": "user", "content": "What is 34 + 58?"}], "temperature": 0}
 ENDLESS = {"input": "Tell me a story.", "max_output_tokens": 1500, "ignore_eos": True}
 
 
@@ -58,6 +63,9 @@ class Kept(unittest.TestCase):
         status, failed = ask(again, "GET", f"/v1/responses/{begun['id']}")
         self.assertEqual((status, failed["status"]), (200, "failed"))
         self.assertIn("stopped", failed["error"]["message"])
+        self.assertIsInstance(failed["temperature"], (int, float))
+        status, refused = ask(again, "POST", "/v1/responses", {"input": "And then?", "previous_response_id": begun["id"]})
+        self.assertEqual((status, refused["error"]["code"]), (400, "previous_response_interrupted"))
         again.stop()
 
     def test_memory_and_none_leave_nothing_behind(self):
@@ -80,11 +88,130 @@ class Kept(unittest.TestCase):
         self.assertIn("damaged", server.told())
         server.stop()
 
+    def refused(self, server, method, path, body):
+        status, answer = ask(server, method, path, body)
+        self.assertEqual((status, answer["error"]["code"]), (500, "store_failed"), answer)
+        self.assertIn(str(self.file), answer["error"]["message"])
+
+    def test_a_full_disk_is_told_and_serving_goes_on(self):
+        server = Server("--store", str(self.file))
+        _, made = ask(server, "POST", "/v1/responses", SUM)
+        _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, hard))  # no file may grow
+        for _ in range(3):
+            self.refused(server, "POST", "/v1/responses", SUM)
+            self.refused(server, "POST", "/v1/chat/completions", {**CHAT, "store": True})
+            self.refused(server, "POST", "/v1/conversations", {})
+            self.refused(server, "POST", "/v1/responses", {**SUM, "background": True})
+            status, _, stream = server.request("POST", "/v1/responses", {**SUM, "stream": True})
+            self.assertEqual((status, stream.count("event: response.failed"), stream.count("event: response.completed")), (200, 1, 0))
+            self.assertEqual(ask(server, "GET", f"/v1/responses/{made['id']}"), (200, made))
+            self.assertEqual(ask(server, "POST", "/v1/responses", {**SUM, "store": False})[1]["output_text"], "92")
+            self.assertEqual(ask(server, "POST", "/v1/chat/completions", CHAT)[0], 200)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        _, onward = ask(server, "POST", "/v1/responses", {**SUM, "previous_response_id": made["id"]})
+        self.assertEqual(onward["status"], "completed")
+        server.stop()
+
+    def test_a_store_that_cannot_be_written_is_read_and_serving_goes_on(self):
+        first = Server("--store", str(self.file))
+        _, made = ask(first, "POST", "/v1/responses", SUM)
+        first.stop()
+        pathlib.Path(self.folder.name).chmod(0o755)
+        self.file.parent.chmod(0o555)
+        for one in self.file.parent.iterdir():
+            one.chmod(0o444)
+        as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={self.folder.name}")
+        server = Server("--store", str(self.file), before=as_nobody if os.geteuid() == 0 else ())  # nothing is closed to root
+        try:
+            self.assertEqual(ask(server, "GET", f"/v1/responses/{made['id']}"), (200, made))
+            self.refused(server, "POST", "/v1/responses", SUM)
+            self.assertEqual(ask(server, "POST", "/v1/responses", {**SUM, "store": False})[1]["output_text"], "92")
+            self.assertIn("read", server.told())
+        finally:
+            server.stop()
+            self.file.parent.chmod(0o755)
+
+    def test_a_stream_that_breaks_is_resumed_and_joins_to_the_byte(self):
+        server = Server("--store", str(self.file))
+        asked = {"input": "Tell me a story.", "background": True, "stream": True, "max_output_tokens": 60, "ignore_eos": True, "temperature": 0}
+        for broken_after in (1, 2, 9):
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
+            connection.request("POST", "/v1/responses", json.dumps(asked))
+            answer = connection.getresponse()
+            begun = b""
+            while begun.count(b"\n\n") < broken_after:
+                begun += answer.readline()
+            connection.close()
+            numbers = [json.loads(line[6:])["sequence_number"] for line in begun.splitlines() if line.startswith(b"data: ")]
+            name = next(json.loads(line[6:])["response"]["id"] for line in begun.splitlines() if line.startswith(b"data: "))
+            path = f"/v1/responses/{name}?stream=true"
+            rest = server.request("GET", f"{path}&starting_after={numbers[-1]}")[2]  # follows it to its end
+            whole = server.request("GET", path)[2]
+            self.assertEqual(begun.decode() + rest, whole)
+            self.assertIn("event: response.incomplete", rest)
+        server.stop()
+
     def test_bounds_hold(self):
         server = Server("--store", "memory", "--responses-store-max-entries", "3")
         made = [ask(server, "POST", "/v1/responses", {**SUM, "max_output_tokens": 2})[1]["id"] for _ in range(5)]
         found = [ask(server, "GET", f"/v1/responses/{one}")[0] for one in made]
         self.assertEqual(found, [404, 404, 200, 200, 200])
+        server.stop()
+
+
+class UnderLoad(unittest.TestCase):
+    def at_once(self, count, work):
+        """What `count` threads give that do the work with their number; what one raises is raised here."""
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            return list(pool.map(work, range(count)))
+
+    def test_bounds_and_ages_hold(self):
+        server = Server("--store", "memory", "--responses-store-max-entries", "5", "--responses-store-ttl-secs", "3")
+        short = {**SUM, "max_output_tokens": 2}
+
+        def work(_):
+            return [ask(server, "POST", "/v1/responses", short)[1]["id"] for _ in range(8)]
+
+        made = [one for ids in self.at_once(4, work) for one in ids]
+        last = ask(server, "POST", "/v1/responses", short)[1]["id"]
+        found = [one for one in made + [last] if ask(server, "GET", f"/v1/responses/{one}")[0] == 200]
+        self.assertEqual(len(found), 5)
+        self.assertIn(last, found)
+        time.sleep(3.5)
+        self.assertEqual([ask(server, "GET", f"/v1/responses/{one}")[0] for one in found], [404] * 5)
+        status, refused = ask(server, "POST", "/v1/responses", {**short, "previous_response_id": last})
+        self.assertEqual((status, refused["error"]["code"]), (400, "previous_response_not_found"))
+        server.stop()
+
+    def test_pages_hold_while_chats_come_and_go(self):
+        server = Server("--store", "memory")
+
+        def stored(_=None):
+            return ask(server, "POST", "/v1/chat/completions", {**CHAT, "max_tokens": 1, "store": True})[1]["id"]
+
+        there = [stored() for _ in range(30)]
+        kept = there[::2]
+
+        def work(number):
+            if number == 0:
+                return [stored() for _ in range(10)]
+            if number == 1:
+                return [ask(server, "DELETE", f"/v1/chat/completions/{one}")[0] for one in there[1::2]]
+            seen, after = [], ""
+            while True:
+                page = ask(server, "GET", f"/v1/chat/completions?limit=3{after}")
+                if page[0] == 400:  # the chat that the page before ended with is gone
+                    seen, after = [], ""
+                    continue
+                seen += [chat["id"] for chat in page[1]["data"]]
+                if not page[1]["has_more"]:
+                    return seen
+                after = f"&after={page[1]['last_id']}"
+
+        for seen in self.at_once(6, work)[2:]:
+            self.assertEqual(len(seen), len(set(seen)))
+            self.assertEqual([one for one in seen if one in kept], kept)
         server.stop()
 
 

@@ -25,11 +25,12 @@ WEATHER = {"type": "function", "function": {
 class Server:
     """A server on a port of its own, with an empty home."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, before=()):
+        """`before`: a command that starts it."""
         self.home = tempfile.TemporaryDirectory(prefix="etna-serve-")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ETNA_", "XDG_"))}
         self.errors = open(pathlib.Path(self.home.name) / "stderr", "w+b")
-        self.process = subprocess.Popen([ETNA, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen([*before, ETNA, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=self.errors, env={**kept, "HOME": self.home.name})
         self.address = self.process.stdout.readline().decode().strip()
         self.port = int(self.address.rsplit(":", 1)[1])
@@ -240,8 +241,9 @@ class Refusals(Serve):
 
     def test_paths_and_methods(self):
         self.assertEqual(self.server.request("GET", "/v2/none")[0], 404)
-        status, headers, _ = self.server.request("GET", "/v1/chat/completions")
-        self.assertEqual((status, headers["allow"]), (405, "POST"))
+        for path, methods in (("/v1/completions", "POST"), ("/v1/chat/completions", "GET, HEAD, POST")):
+            status, headers, _ = self.server.request("PUT", path)
+            self.assertEqual((status, headers["allow"]), (405, methods))
         self.assertEqual(self.server.request("GET", "/health", Host="evil.example")[0], 403)
         self.assertEqual(self.server.request("GET", "/health", Origin="https://evil.example")[0], 403)
 

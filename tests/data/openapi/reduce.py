@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Writes chat.json or responses.json: what OpenAI's API answers to those, as JSON schemas and nothing else.
+"""Writes chat.json, responses.json or open_responses.json: what an API answers, as JSON schemas and nothing else.
 
     python3 reduce.py OPENAI_OPENAPI_JSON chat > chat.json
     python3 reduce.py OPENAI_OPENAPI_JSON responses > responses.json
+    python3 reduce.py OPEN_RESPONSES_OPENAPI_JSON open_responses > open_responses.json
 """
 
 import json
 import sys
 
 ROOTS = {"chat": ["CreateChatCompletionResponse", "CreateChatCompletionStreamResponse", "CreateCompletionResponse",
-                  "ListModelsResponse", "Model", "ErrorResponse"],
+                  "ChatCompletionList", "ChatCompletionDeleted", "ChatCompletionMessageList", "ListModelsResponse", "Model",
+                  "ErrorResponse"],
          "responses": ["Response", "ResponseStreamEvent", "ResponseItemList", "TokenCountsResource", "CompactResource",
-                       "ErrorResponse"]}  # fmt: skip
+                       "ConversationResource", "DeletedConversationResource", "ConversationItemList", "ConversationItem",
+                       "ErrorResponse"],
+         "open_responses": ["ResponseResource", "CompactResource"]}  # and the events, which have no schema in common  # fmt: skip
 PROSE = {"description", "example", "examples", "title", "deprecated", "default"}
 
 
@@ -39,14 +43,17 @@ def referred(schema):
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         whole = json.load(file)
-    kept, waiting = {}, list(ROOTS[sys.argv[2]])
+    part = sys.argv[2]
+    kept, waiting = {}, list(ROOTS[part])
+    if part == "open_responses":
+        waiting += [name for name in whole["components"]["schemas"] if name.endswith("StreamingEvent")]
     while waiting:
         name = waiting.pop()
         if name not in kept:
             kept[name] = without_prose(whole["components"]["schemas"][name])
             waiting += referred(kept[name])
-    info = {name: whole["info"][name] for name in ("title", "version", "license")}
-    json.dump({"info": info, "components": {"schemas": dict(sorted(kept.items()))}}, sys.stdout, indent=1 if sys.argv[2] == "chat" else None)
+    info = {name: whole["info"][name] for name in ("title", "version", "license") if name in whole["info"]}
+    json.dump({"info": info, "components": {"schemas": dict(sorted(kept.items()))}}, sys.stdout, indent=1 if part == "chat" else None)
     print()
 
 

@@ -66,7 +66,7 @@ describe('a refusal', () => {
 
   it('of a path that is none is a 404', () => refused(client.get('/none'), OpenAI.NotFoundError, { status: 404 }));
 
-  it('of a method is a 405', () => refused(client.get('/chat/completions'), OpenAI.APIError, { status: 405 }));
+  it('of a method is a 405', () => refused(client.put('/chat/completions'), OpenAI.APIError, { status: 405 }));
 });
 
 describe('a key', () => {

@@ -83,6 +83,24 @@ describe('a response', () => {
     else assert.equal(response.incomplete_details.reason, 'max_output_tokens');
   });
 
+  it('begins with the form, and not with reasoning that nobody asked for', async () => {
+    const shape = z.object({ city: z.enum(['Oslo', 'Rome']) });
+    const asked = { model: MODEL, input: 'Which city?', temperature: 0, max_output_tokens: 60, text: { format: zodTextFormat(shape, 'city') } };
+    const response = await client.responses.parse(asked);
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.output.map((item) => item.type), ['message']);
+    shape.parse(response.output_parsed);
+  });
+
+  it('reasons where the effort says so', async () => {
+    const asked = { model: MODEL, input: 'What is 12 + 30 - 7?', temperature: 0 };
+    for (const [effort, types] of [['none', ['message']], ['low', ['reasoning', 'message']], ['high', ['reasoning', 'message']]]) {
+      const response = await client.responses.create({ ...asked, reasoning: { effort } });
+      assert.deepEqual(response.output.map((item) => item.type), types, effort);
+      assert.equal(response.reasoning.effort, effort);
+    }
+  });
+
   it('reasons in an item of its own', async () => {
     const response = await client.responses.create({
       model: MODEL,
@@ -112,6 +130,60 @@ describe('a response', () => {
     const stateless = await client.responses.create({ model: MODEL, input: whole, tools: [WEATHER], store: false, temperature: 0 });
     assert.equal(stateless.output_text, chained.output_text);
   });
+
+  it('reads items by the ids that the server gave them', async () => {
+    const named = { model: MODEL, input: 'My name is Ada.', temperature: 0 };
+    const question = { role: 'user', content: 'What is my name?' };
+    const first = await client.responses.create(named);
+    const [told] = await all(client.responses.inputItems.list(first.id));
+    const input = [{ type: 'item_reference', id: told.id }, { type: 'item_reference', id: first.output[0].id }, question];
+    const second = await client.responses.create({ ...named, input });
+    assert.match(second.output_text, /Ada/);
+    const whole = await client.responses.create({ ...named, input: [{ role: 'user', content: named.input }, ...first.output, question] });
+    assert.equal(second.usage.input_tokens, whole.usage.input_tokens);
+    const items = await all(client.responses.inputItems.list(second.id, { order: 'asc' }));
+    assert.deepEqual(items.map((item) => item.content[0].text), [named.input, first.output_text, question.content]);
+  });
+
+  it('reads calls of tools by their ids', async () => {
+    const question = { role: 'user', content: 'What is the weather in Oslo?' };
+    const asked = { model: MODEL, tools: [WEATHER], temperature: 0 };
+    const called = await client.responses.create({ ...asked, input: [question], tool_choice: 'required' });
+    const call = called.output.find((item) => item.type === 'function_call');
+    const result = { type: 'function_call_output', call_id: call.call_id, output: '{"temperature": 7}' };
+    const answer = await client.responses.create({ ...asked, input: [question, call, result] });
+    const referring = await client.responses.create({ ...asked, input: [question, { type: 'item_reference', id: call.id }, result] });
+    assert.equal(referring.output_text, answer.output_text);
+    assert.equal(referring.usage.input_tokens, answer.usage.input_tokens);
+  });
+
+  it('does not find items that were not stored', async () => {
+    const { output } = await client.responses.create({ ...SUM, store: false });
+    for (const id of [output[0].id, 'msg_none']) {
+      const input = [{ type: 'item_reference', id }, { role: 'user', content: 'Thanks.' }];
+      await assert.rejects(client.responses.create({ model: MODEL, input }), (error) => {
+        assert.equal(error.status, 404); // as OpenAI's service answers
+        assert.match(error.param, /^input/);
+        assert.ok(error.message.includes(id));
+        return true;
+      });
+    }
+  });
+
+  for (const source of ['input', 'previous_response_id']) {
+    it(`is compacted, from ${source}, and gone on from`, async () => {
+      const named = { model: MODEL, input: 'My name is Ada.', temperature: 0 };
+      const first = await client.responses.create(named);
+      const input = [{ role: 'user', content: named.input }, ...first.output];
+      const compacted = await client.responses.compact({ model: MODEL, ...(source === 'input' ? { input } : { previous_response_id: first.id }) });
+      assert.equal(compacted.object, 'response.compaction');
+      assert.deepEqual(compacted.output.map((item) => item.type), ['compaction']);
+      assert.match(compacted.output[0].id, /^cmp_/);
+      const question = { role: 'user', content: 'What is my name?' };
+      const second = await client.responses.create({ ...named, input: [...compacted.output, question] });
+      assert.match(second.output_text, /Ada/);
+    });
+  }
 
   it('is made in the background, and can be cancelled', async () => {
     let response = await client.responses.create({ ...SUM, background: true });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { eventsOf } from './support/events.mjs';
+import { checkOpen, checkOpenError, checkOpenEvent } from './support/open_schema.mjs';
 import { check } from './support/schema.mjs';
 
 const CHUNK = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta: {}, finish_reason: null }] };
@@ -31,6 +32,15 @@ describe("OpenAI's schemas", () => {
     assert.throws(() => check('CreateCompletionResponse', echoed), /token_logprobs/);
   });
 
+  it("let the messages of a request be anybody's, and an empty list begin nowhere", () => {
+    const message = { id: 'c-0', role: 'user', content: 'Hello!', content_parts: null };
+    check('ChatCompletionMessageList', { object: 'list', data: [message], first_id: 'c-0', last_id: 'c-0', has_more: false });
+    check('ChatCompletionList', { object: 'list', data: [], first_id: null, last_id: null, has_more: false });
+    const nobody = { object: 'list', data: [{ ...message, role: 'boss' }], first_id: 'c-0', last_id: 'c-0', has_more: false };
+    assert.throws(() => check('ChatCompletionMessageList', nobody), /role/);
+    assert.throws(() => check('ConversationItemList', { object: 'list', data: [], has_more: false }), /first_id/);
+  });
+
   it('refuse what lacks a member or has a wrong one', () => {
     assert.throws(() => check('CreateChatCompletionStreamResponse', { ...CHUNK, choices: [{ index: 0, delta: {} }] }), /finish_reason/);
     assert.throws(() => check('CreateChatCompletionStreamResponse', { ...CHUNK, created: '1' }), /created/);
@@ -47,5 +57,32 @@ describe('events', () => {
       { event: 'error', data: '{"a":\n1}', comments: ['why'] },
       { event: 'message', data: '[DONE]', comments: [] },
     ]);
+  });
+});
+
+describe('the schemas of Open Responses', () => {
+  const item = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}', status: 'completed' };
+  const list = (...data) => () => checkOpen('ItemList', { data });
+  const event = (members) => () => checkOpenEvent({ sequence_number: 1, ...members });
+
+  it('name what they know, and no more', () => {
+    list(item)();
+    assert.throws(list({ ...item, more: 1 }), /\/data\/0 must NOT have additional properties: more/);
+    assert.throws(list({ ...item, status: 'done' }), /\/data\/0\/status/);
+    assert.throws(list({ ...item, type: 'custom_tool_call' }), /\/data\/0\/type/);
+  });
+
+  it('let others add what says whose it is', () => {
+    list({ type: 'acme:note', id: 'n_1', status: 'completed', more: 1 })();
+    event({ type: 'acme:note', more: 1 })();
+    assert.throws(event({ type: 'response.note' }), /has no event response.note/);
+  });
+
+  it('have few types of errors', () => {
+    const error = (type) => ({ error: { type, code: null, message: 'm', param: null } });
+    checkOpenError(404, error('not_found'));
+    checkOpenError(503, error('server_error'));
+    assert.throws(() => checkOpenError(404, error('invalid_request')));
+    assert.throws(() => checkOpenError(400, error('invalid_request_error')));
   });
 });

@@ -4,6 +4,25 @@ import assert from 'node:assert/strict';
 import { eventsOf } from './events.mjs';
 import { check, responseEventSchema } from './schema.mjs';
 
+/** What is answered where; the first that fits counts. The API says nothing of what the deletion of a response answers. */
+const ANSWERS = [
+  ['GET', /^\/chat\/completions$/, 'ChatCompletionList'],
+  ['GET', /^\/chat\/completions\/[^/]+\/messages$/, 'ChatCompletionMessageList'],
+  ['DELETE', /^\/chat\/completions\//, 'ChatCompletionDeleted'],
+  ['any', /^\/chat\/completions/, 'CreateChatCompletionResponse'],
+  ['any', /^\/models$/, 'ListModelsResponse'],
+  ['any', /^\/models\//, 'Model'],
+  ['any', /^\/responses\/input_tokens$/, 'TokenCountsResource'],
+  ['any', /^\/responses\/compact$/, 'CompactResource'],
+  ['any', /^\/responses\/[^/]+\/input_items$/, 'ResponseItemList'],
+  ['DELETE', /^\/responses\//, null],
+  ['any', /^\/responses/, 'Response'],
+  ['any', /^\/conversations\/[^/]+\/items$/, 'ConversationItemList'],
+  ['GET', /^\/conversations\/[^/]+\/items\//, 'ConversationItem'],
+  ['DELETE', /^\/conversations\/[^/]+$/, 'DeletedConversationResource'],
+  ['any', /^\/conversations/, 'ConversationResource'],
+];
+
 /** One request with what came back so far. */
 class Exchange {
   constructor(url, init) {
@@ -34,7 +53,7 @@ class Exchange {
     if (this.isStream) return this.checkEvents();
     assert.match(this.headers.get('content-type') ?? '', /^application\/json/);
     const schema = this.status < 400 ? this.schemaOfAnswer() : 'ErrorResponse';
-    if (schema !== null) check(schema, JSON.parse(this.text)); // the API says nothing of what a deletion answers
+    if (schema !== null) check(schema, JSON.parse(this.text));
   }
 
   checkEvents() {
@@ -50,13 +69,9 @@ class Exchange {
   }
 
   schemaOfAnswer() {
-    if (this.path === '/chat/completions') return 'CreateChatCompletionResponse';
     if (this.path === '/completions') return this.body.echo ? 'EchoedCompletion' : 'CreateCompletionResponse';
-    if (this.path === '/models') return 'ListModelsResponse';
-    if (this.path.startsWith('/models/')) return 'Model';
-    if (this.path === '/responses/input_tokens') return 'TokenCountsResource';
-    if (this.path.endsWith('/input_items')) return 'ResponseItemList';
-    if (this.path.startsWith('/responses')) return this.method === 'DELETE' ? null : 'Response';
+    const answer = ANSWERS.find(([method, path]) => [this.method, 'any'].includes(method) && path.test(this.path));
+    if (answer) return answer[2];
     throw new Error(`no schema is known for ${this.path}`);
   }
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 
 /** What tests/data/openapi/NAME.json has. */
-function published(name) {
+export function published(name) {
   const file = new URL(`../../../data/openapi/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(file, 'utf8')).components.schemas;
 }
@@ -41,23 +41,52 @@ function echoed(completion) {
   return schema;
 }
 
+/** Nothing is first or last in an empty list: there is null there, as Azure's schemas of the same API say. */
+function emptiable(list) {
+  const { first_id, last_id } = list.properties;
+  return { ...list, properties: { ...list.properties, first_id: orNull(first_id), last_id: orNull(last_id) } };
+}
+
+/** A list of messages has the schema of answers, which are an assistant's; those of a request are anybody's. */
+function messagesOfAnyone(list) {
+  const any = structuredClone(list);
+  any.properties.data.items.allOf[0] = {
+    type: 'object',
+    required: ['role', 'content'],
+    properties: { role: { enum: ['developer', 'system', 'user', 'assistant', 'tool', 'function'] }, content: { type: ['string', 'null'] } },
+  };
+  return any;
+}
+
 const schemas = readNullable({ ...published('responses'), ...published('chat') });
 schemas.CompletionChunk = completionChunk(schemas.CreateCompletionResponse);
 schemas.EchoedCompletion = echoed(schemas.CreateCompletionResponse);
 schemas.EchoedCompletionChunk = echoed(schemas.CompletionChunk);
+schemas.ChatCompletionMessageList = messagesOfAnyone(schemas.ChatCompletionMessageList);
+for (const list of ['ChatCompletionList', 'ChatCompletionMessageList', 'ConversationItemList', 'ResponseItemList']) {
+  schemas[list] = emptiable(schemas[list]);
+}
 
 // Not strict: OpenAPI has words of its own. Its format `unixtime` is on integers, and says no more than they do.
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
-ajv.addSchema({ $id: 'openai', components: { schemas } });
 
-export function check(name, value) {
-  const validate = ajv.getSchema(`openai#/components/schemas/${name}`);
-  if (!validate) throw new Error(`no schema ${name}`);
-  if (!validate(value)) {
-    const problems = validate.errors.map((error) => `${error.instancePath || '/'} ${error.message}`);
+/** A check by these schemas, which refer to each other. */
+export function checkBy(id, named) {
+  ajv.addSchema({ $id: id, components: { schemas: named } });
+  return (name, value) => {
+    const validate = ajv.getSchema(`${id}#/components/schemas/${name}`);
+    if (!validate) throw new Error(`no schema ${name}`);
+    if (validate(value)) return;
+    const problems = validate.errors.map((error) => `${error.instancePath || '/'} ${error.message}${detail(error)}`);
     throw new Error(`not a ${name}: ${problems.join('; ')}\n${JSON.stringify(value, null, 1)}`);
-  }
+  };
 }
+
+function detail({ keyword, params }) {
+  return keyword === 'additionalProperties' ? `: ${params.additionalProperty}` : '';
+}
+
+export const check = checkBy('openai', schemas);
 
 /** The schema of an event of a response, by its type. */
 export function responseEventSchema(type) {

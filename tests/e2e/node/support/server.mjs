@@ -1,6 +1,12 @@
 // The servers that the tests talk to. node_test.py starts them, since the first request of each takes the longest.
 
-function address(name) {
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+function given(name) {
   const value = process.env[name];
   if (!value) {
     throw new Error(`${name} is not set; run these tests by tests/e2e/node_test.py ETNA`);
@@ -9,11 +15,11 @@ function address(name) {
 }
 
 /** Where `etna serve demo` listens: scheme, host and port. */
-export const server = address('ETNA_TEST_SERVER');
+export const server = given('ETNA_TEST_SERVER');
 
 /** The same, where a key is asked for; `serverKey` is the one that opens it. */
-export const guardedServer = address('ETNA_TEST_GUARDED_SERVER');
-export const serverKey = address('ETNA_TEST_KEY');
+export const guardedServer = given('ETNA_TEST_GUARDED_SERVER');
+export const serverKey = given('ETNA_TEST_KEY');
 
 /** Rows of /metrics with this name, added up. */
 export async function metric(name) {
@@ -29,4 +35,19 @@ export async function eventually(isTrue, what, limit_ms = 60_000) {
     if (Date.now() > end) throw new Error(`not within ${limit_ms} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** A server of a test's own: {address, stop}. */
+export async function startServer(...options) {
+  const home = mkdtempSync(join(tmpdir(), 'etna-node-'));
+  const env = { PATH: process.env.PATH, HOME: home };
+  const child = spawn(given('ETNA_TEST_EXECUTABLE'), ['serve', 'demo', '--port', '0', ...options], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const ended = once(child, 'exit');
+  const [line] = await once(child.stdout, 'data');
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(home, { recursive: true });
+  };
+  return { address: String(line).trim(), stop };
 }

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""`etna serve` killed at random moments under load: nothing that was acknowledged is lost, nothing is half there.
+Usage: crash_test.py ETNA [KILLS]"""
+
+import collections
+import contextlib
+import http.client
+import json
+import pathlib
+import random
+import signal
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import serve_test
+from serve_test import Server
+
+KILLS = 15
+CLIENTS = 4
+LOAD_S = (0.05, 2.5)  # from the first request to the kill
+SHORT = {"input": "Count to 9.", "temperature": 0, "max_output_tokens": 6}
+TERMINAL = ("completed", "incomplete", "failed", "cancelled")
+
+
+class Known:
+    """What the server has acknowledged, and what it was asked for when it died."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.responses = {}  # id -> object as it was given
+        self.deleted = set()
+        self.background = set()
+        self.begun = set()  # ids of streams whose end nobody saw
+        self.conversations = collections.defaultdict(list)  # id -> ids of items, in order
+        self.asked_items = collections.defaultdict(set)  # id -> texts of items that may be there
+        self.chats = {}
+
+
+class Client:
+    """Asks for one thing after the other until the server is gone."""
+
+    def __init__(self, port, known, seed):
+        self.port, self.known, self.chooser = port, known, random.Random(seed)
+        self.own = []  # responses that are not deleted
+        self.talk = None
+        self.wrong = None
+
+    def run(self):
+        works = (self.whole, self.streamed, self.in_background, self.conversation, self.said, self.chat, self.delete)
+        try:
+            while True:
+                self.chooser.choices(works, weights=(4, 4, 2, 3, 3, 3, 1))[0]()
+        except (OSError, http.client.HTTPException, json.JSONDecodeError):
+            return  # it was killed
+        except AssertionError as error:
+            self.wrong = error
+
+    def ask(self, method, path, body=None):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)) as connection:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            answer = connection.getresponse()
+            text = answer.read().decode()
+        assert answer.status == 200, (method, path, body, answer.status, text)
+        return text
+
+    def onward(self):
+        """A request that may go on from the client's newest response."""
+        is_chained = self.own and self.chooser.random() < 0.5
+        return {**SHORT, "previous_response_id": self.own[-1]} if is_chained else SHORT
+
+    def whole(self):
+        made = json.loads(self.ask("POST", "/v1/responses", self.onward()))
+        with self.known.lock:
+            self.known.responses[made["id"]] = made
+        self.own.append(made["id"])
+
+    def streamed(self):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)) as connection:
+            connection.request("POST", "/v1/responses", json.dumps({**self.onward(), "stream": True}))
+            for line in connection.getresponse():
+                if line.startswith(b"data: {"):
+                    self.take(json.loads(line[6:]))
+
+    def take(self, event):
+        with self.known.lock:
+            if event["type"] == "response.created":
+                self.known.begun.add(event["response"]["id"])
+            elif event["type"] in ("response.completed", "response.incomplete"):
+                made = event["response"]
+                self.known.begun.discard(made["id"])
+                self.known.responses[made["id"]] = made
+                self.own.append(made["id"])
+
+    def in_background(self):
+        made = json.loads(self.ask("POST", "/v1/responses", {**SHORT, "background": True}))
+        with self.known.lock:
+            self.known.background.add(made["id"])
+
+    def conversation(self):
+        with self.known.lock:
+            old = [one for one in self.known.asked_items if self.known.conversations[one]]
+        if not old or self.chooser.random() < 0.4:
+            made = json.loads(self.ask("POST", "/v1/conversations", {}))
+            with self.known.lock:
+                self.known.conversations[made["id"]] = []
+            place = made["id"]
+        else:
+            place = self.chooser.choice(old)
+        texts = [f"item {self.chooser.random()}" for _ in range(self.chooser.randint(1, 5))]
+        with self.known.lock:
+            self.known.asked_items[place].add(tuple(texts))
+        added = json.loads(self.ask("POST", f"/v1/conversations/{place}/items", {"items": [{"role": "user", "content": text} for text in texts]}))
+        with self.known.lock:
+            self.known.conversations[place].extend(item["id"] for item in added["data"])
+
+    def said(self):
+        """A response in a conversation of the client's own, which gets the question and the answer."""
+        if self.talk is None:
+            self.talk = json.loads(self.ask("POST", "/v1/conversations", {}))["id"]
+            with self.known.lock:
+                self.known.conversations[self.talk] = []
+        made = json.loads(self.ask("POST", "/v1/responses", {**SHORT, "conversation": self.talk}))
+        with self.known.lock:
+            self.known.responses[made["id"]] = made
+            self.known.conversations[self.talk] += [item["id"] for item in made["output"]]
+
+    def chat(self):
+        made = json.loads(self.ask("POST", "/v1/chat/completions", {"messages": [{"role": "user", "content": "Count to 9."}], "max_tokens": 6, "temperature": 0,
+                                                                    "store": True, "metadata": {"by": str(id(self) % 7)}}))
+        with self.known.lock:
+            self.known.chats[made["id"]] = made
+
+    def delete(self):
+        if len(self.own) < 2:
+            return
+        gone = self.own.pop(self.chooser.randrange(len(self.own) - 1))
+        with self.known.lock:
+            self.known.deleted.add(gone)  # from here on it may be gone
+        self.ask("DELETE", f"/v1/responses/{gone}")
+        with self.known.lock:
+            del self.known.responses[gone]
+
+
+class Crashes(unittest.TestCase):
+    kills = KILLS
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="etna-crash-")
+        self.file = pathlib.Path(self.folder.name) / "store.db"
+        self.known = Known()
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def load_and_kill(self, server, seed):
+        clients = [Client(server.port, self.known, seed * CLIENTS + number) for number in range(CLIENTS)]
+        threads = [threading.Thread(target=client.run) for client in clients]
+        for thread in threads:
+            thread.start()
+        time.sleep(random.Random(seed).uniform(*LOAD_S))
+        server.stop(signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        self.assertEqual([client.wrong for client in clients if client.wrong], [])
+
+    def found(self, server, path):
+        status, _, text = server.request("GET", path)
+        self.assertIn(status, (200, 404), text)
+        return json.loads(text) if status == 200 else None
+
+    def check_responses(self, server, those):
+        for name in those:
+            if name in self.known.deleted:
+                continue
+            self.assertEqual(self.found(server, f"/v1/responses/{name}"), self.known.responses[name])
+        for name in self.known.begun:  # nobody knows whether they were kept, but half is no answer
+            response = self.found(server, f"/v1/responses/{name}")
+            self.assertTrue(response is None or (response["status"] in TERMINAL and response["output"]), response)
+        self.known.begun.clear()
+        for name in self.known.background:
+            response = self.found(server, f"/v1/responses/{name}")
+            self.assertIn(response["status"], TERMINAL)
+            if response["status"] == "failed":
+                self.assertIn("stopped", response["error"]["message"])
+            else:
+                self.assertTrue(response["output"])
+        self.known.background.clear()
+
+    def items_of(self, server, name):
+        items, after = [], ""
+        while True:
+            page = self.found(server, f"/v1/conversations/{name}/items?order=asc&limit=100{after}")
+            self.assertIsNotNone(page, name)
+            items += page["data"]
+            if not page["has_more"]:
+                return items
+            after = f"&after={page['last_id']}"
+
+    def check_conversations(self, server):
+        """Every item that was acknowledged, in its order; and what was added at once is there as a whole."""
+        for name, known in self.known.conversations.items():
+            items = self.items_of(server, name)
+            ids = [item["id"] for item in items]
+            self.assertTrue(set(known) <= set(ids), (name, known, ids))
+            talk = [item["role"] for item in items if item["content"][0]["text"][:4] != "item"]
+            self.assertEqual(talk, ["user", "assistant"] * (len(talk) // 2), (name, talk))  # no question without its answer
+            texts = {item["content"][0]["text"] for item in items}
+            for added in self.known.asked_items[name]:
+                self.assertIn(len(texts & set(added)), (0, len(added)), (name, added))
+
+    def check_chats(self, server):
+        listed, after = {}, ""
+        while True:
+            page = self.found(server, f"/v1/chat/completions?limit=100{after}")
+            listed.update((chat["id"], chat) for chat in page["data"])
+            if not page["has_more"]:
+                break
+            after = f"&after={page['last_id']}"
+        for name, told in self.known.chats.items():
+            self.assertEqual({member: listed[name][member] for member in told}, told)
+
+    def check_deleted(self, server):
+        for name in self.known.deleted:
+            if name not in self.known.responses:  # and the server has said so
+                self.assertIsNone(self.found(server, f"/v1/responses/{name}"))
+
+    def check_file(self):
+        database = sqlite3.connect(self.file)
+        self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+        self.assertEqual(database.execute("PRAGMA foreign_key_check").fetchall(), [])
+        self.assertEqual(database.execute("SELECT count(*) FROM responses WHERE is_pending").fetchone(), (0,))
+        database.close()
+
+    def test_nothing_acknowledged_is_lost(self):
+        for seed in range(self.kills):
+            before = set(self.known.responses)
+            server = Server("--store", str(self.file))
+            self.load_and_kill(server, seed)
+            again = Server("--store", str(self.file))
+            self.check_responses(again, set(self.known.responses) - before)
+            self.check_conversations(again)
+            self.assertNotIn("damaged", again.told())
+            again.stop(signal.SIGKILL if seed % 2 else signal.SIGTERM)
+        last = Server("--store", str(self.file))
+        self.check_responses(last, self.known.responses)
+        self.check_conversations(last)
+        self.check_chats(last)
+        self.check_deleted(last)
+        counts = [len(kind) for kind in (self.known.responses, self.known.deleted, self.known.conversations, self.known.chats)]
+        self.assertTrue(all(counts), counts)
+        last.stop()
+        self.check_file()
+        print("{} kills; kept {} responses, {} deleted, {} conversations, {} chats".format(self.kills, *counts), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = sys.argv[1]
+    Crashes.kills = int(sys.argv[2]) if len(sys.argv) > 2 else KILLS
+    unittest.main(argv=sys.argv[:1])
