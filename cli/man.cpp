@@ -64,12 +64,12 @@ void append_environment(std::string& page, const Command& command) {
     page += ".SH ENVIRONMENT\nAn option that is absent from the command line is taken from the environment; "
             "other names that begin with ETNA_ are ignored:\n";
     for (const Option& option : command.options) {
-        if (option.visibility == Visibility::shown && has_environment_name(option))
-            append_item(page,
-                        option.second_environment_name.empty()
-                            ? environment_name(option)
-                            : fmt::format("{}, {}", environment_name(option), option.second_environment_name),
-                        fmt::format("--{}", option.name));
+        if (option.visibility != Visibility::shown || !has_environment_name(option))
+            continue;
+        std::string names = environment_name(option);
+        if (!option.second_environment_name.empty())
+            names += fmt::format(", {}", option.second_environment_name);
+        append_item(page, names, fmt::format("--{}", option.name));
     }
     append_item(page, "NO_COLOR", "when set, messages are written without colour");
     append_item(page, "XDG_DATA_HOME",

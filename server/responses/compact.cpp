@@ -87,11 +87,12 @@ void keep_open_items(const Json& items, Json& kept) {
 std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& purpose, Json items,
                                         const Json& response) {
     const std::string summary = response["output_text"];
-    if (summary.empty())
+    if (summary.empty()) {
         return ApiError{.status = 500,
                         .message = "the model gave no summary",
                         .type = "server_error",
                         .code = "compaction_failed"};
+    }
     items.erase(items.size() - 1); // the wish for a summary
     Json kept = Json::array();
     kept.push_back(summary_message(summary));

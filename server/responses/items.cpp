@@ -89,9 +89,10 @@ void check_texts(Fields& item, std::string_view name, std::string_view type) {
     for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
         const Json& part = (*parts)[i];
         const Json told = part.is_object() ? part.value("type", Json(type)) : Json();
-        if ((told != type && told != "text") || !part.contains("text") || !part["text"].is_string())
+        if ((told != type && told != "text") || !part.contains("text") || !part["text"].is_string()) {
             return item.refuse(fmt::format("{}[{}]", name, i),
                                fmt::format("must be a `{}` with a string `text`", type), "invalid_type");
+        }
     }
 }
 
@@ -162,9 +163,10 @@ std::string joined_text(const Json& content) {
     if (content.is_string())
         return content.get<std::string>();
     std::string text;
-    for (const Json& part : content.is_array() ? content : Json::array())
-        text += part.at(part.value("type", Json()) == "refusal" ? "refusal" : "text")
-                    .get_ref<const std::string&>();
+    for (const Json& part : content.is_array() ? content : Json::array()) {
+        const bool is_refusal = part.value("type", Json()) == "refusal";
+        text += part.at(is_refusal ? "refusal" : "text").get_ref<const std::string&>();
+    }
     return text;
 }
 

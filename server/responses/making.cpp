@@ -106,18 +106,20 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
         making->items_.push_back(std::move(item));
     if (auto error = check_results(making->items_, past_items, past_member))
         return std::move(*error);
-    if (making->form_.wording == Wording::open_responses && !making->request_.custom_tools.empty())
+    if (making->form_.wording == Wording::open_responses && !making->request_.custom_tools.empty()) {
         return ApiError{.status = 400,
                         .message = "Open Responses knows no custom tools: ask without `etna-dialect`",
                         .param = "tools",
                         .code = "unsupported_value"};
+    }
     making->request_.stores = making->request_.stores && keeping.keeps().responses;
-    if (making->request_.is_background && !making->request_.stores)
+    if (making->request_.is_background && !making->request_.stores) {
         return ApiError{.status = 400,
                         .message =
                             "`background` needs a server that keeps responses, and this one keeps none",
                         .param = "background",
                         .code = "unsupported_value"};
+    }
     making->response_.told["store"] = making->request_.stores;
     making->response_.model = std::get<std::string>(name);
     making->answering_ = openai::make_answering(service, request, call, making->kind_,

@@ -51,7 +51,8 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     }
     try {
         tell_end();
-    } catch (const std::exception&) { // memory has run out: it has ended all the same
+    } catch (const std::exception&) {
+        run_->set_lost(); // memory has run out: it has ended all the same
     }
     run_->end();
 }

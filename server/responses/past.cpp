@@ -19,7 +19,9 @@ ApiError cannot_go_on(std::string_view member) {
 /// Lists as the store keeps them, one after the other.
 void append(Json& items, const std::string& list) {
     Json parsed = Json::parse(list, nullptr, /*allow_exceptions=*/false);
-    for (Json& item : parsed.is_array() ? parsed : Json::array())
+    if (!parsed.is_array())
+        return;
+    for (Json& item : parsed)
         items.push_back(std::move(item));
 }
 
@@ -61,11 +63,12 @@ std::variant<Past, ApiError> load_conversation(memory::Store& store, const memor
     const auto items = store.items(owner, id);
     if (!items)
         return store_failed(items.error());
-    if (!*items)
+    if (!*items) {
         return ApiError{.status = 404,
                         .message = fmt::format("there is no conversation `{}`", id),
                         .param = "conversation",
                         .code = "conversation_not_found"};
+    }
     Past past;
     for (const memory::Item& item : **items)
         past.items.push_back(Json::parse(item.body, nullptr, /*allow_exceptions=*/false));
@@ -110,19 +113,21 @@ std::variant<Json, ApiError> with_references(Keeping& keeping, const memory::Own
             whole.push_back(items[i]);
             continue;
         }
-        if (!keeping.store)
+        if (!keeping.store) {
             return wrong_item(name, i,
                               "refers to an item, and this server keeps nothing: send the item itself");
+        }
         auto found = item_of(*keeping.store, owner, items[i]["id"].get_ref<const std::string&>());
         if (!found)
             return store_failed(found.error());
-        if (found->is_null())
+        if (found->is_null()) {
             return ApiError{.status = 404,
                             .message =
                                 fmt::format("Item with id '{}' not found: it was not stored, or is gone",
                                             items[i]["id"].get<std::string>()),
                             .param = name,
                             .code = "item_not_found"};
+        }
         whole.push_back(std::move(*found));
     }
     return whole;

@@ -101,7 +101,8 @@ bool Runs::spawn(std::function<void()> work) {
         std::thread([end, work = std::move(work)]() mutable {
             try {
                 work();
-            } catch (const std::exception&) { // it has told what it could: see Making::make()
+            } catch (const std::exception&) {
+                work = nullptr; // it has told what it could: see Making::make()
             }
             work = nullptr; // what it holds may let go of a run, before anybody thinks that nothing is left
             end();
