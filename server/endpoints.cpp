@@ -126,10 +126,11 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/openapi.json", "these routes, as an OpenAPI document", show_openapi},
     };
     for (Route& route : routes) {
-        if (route.endpoint == openai::chat_completions)
+        if (route.endpoint == openai::chat_completions) {
             route.figure = "chat_completions";
-        else if (route.endpoint == openai::completions)
+        } else if (route.endpoint == openai::completions) {
             route.figure = "completions";
+        }
     }
     add_stored_chats(routes);
     add_responses(routes);

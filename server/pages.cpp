@@ -65,9 +65,9 @@ HttpReply list_reply(const memory::Page& page) {
         body += item.body;
     }
     const bool is_empty = page.items.empty();
-    Json rest = {{"first_id", is_empty ? Json() : Json(page.items.front().id)},
-                 {"last_id", is_empty ? Json() : Json(page.items.back().id)},
-                 {"has_more", page.has_more}};
+    const Json rest = {{"first_id", is_empty ? Json() : Json(page.items.front().id)},
+                       {"last_id", is_empty ? Json() : Json(page.items.back().id)},
+                       {"has_more", page.has_more}};
     return {.body = body + "]," + text_of(rest).substr(1) + "\n"};
 }
 

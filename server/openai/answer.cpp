@@ -149,11 +149,12 @@ std::variant<std::string, ApiError> model_of(Service& service, const Json& body)
     const std::string wanted = name.value_or(service.models.default_name());
     if (service.models.find(wanted))
         return wanted;
-    if (service.models.default_name().empty())
+    if (service.models.default_name().empty()) {
         return ApiError{.status = 404,
                         .message = "no model is served: the folder of models holds none yet",
                         .param = "model",
                         .code = "model_not_found"};
+    }
     constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
     return ApiError{.status = 404,
                     .message =

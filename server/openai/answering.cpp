@@ -120,13 +120,14 @@ std::optional<ApiError> Answering::check_prompts() const {
     const auto most = service->options.limits.prompt_tokens_max;
     for (std::size_t prompt = 0; most && prompt < prompts; ++prompt) {
         const std::size_t tokens = generation->prompt_tokens(prompt).size();
-        if (tokens > *most)
+        if (tokens > *most) {
             return ApiError{.status = 400,
                             .message =
                                 fmt::format("the prompt has {} tokens; at most {} are taken on this server",
                                             tokens, *most),
                             .param = std::string(kind->prompt_member),
                             .code = "context_length_exceeded"};
+        }
     }
     return std::nullopt;
 }

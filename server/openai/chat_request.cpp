@@ -41,10 +41,11 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
         constexpr std::array<std::string_view, 7> names = {"none", "minimal", "low", "medium",
                                                            "high", "xhigh",   "max"};
         constexpr std::size_t low = 2; // below, a model that thinks by itself may, and no other is asked to
-        if (*effort == 0)
+        if (*effort == 0) {
             conversation.thinking = chat::Thinking::off;
-        else if (*effort >= low)
+        } else if (*effort >= low) {
             conversation.thinking = chat::Thinking::on;
+        }
         kwargs.emplace("reasoning_effort", names[*effort]);
     }
     for (const std::string_view name : {"enable_thinking", "thinking"}) { // who says it so means it so
@@ -70,12 +71,14 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
 void check_continuation(Fields& fields, const Json& messages, const chat::Conversation& conversation) {
     if (!fields.flag("continue_final_message").value_or(false))
         return;
-    if (messages.back()["role"] != "assistant")
+    if (messages.back()["role"] != "assistant") {
         fields.refuse("continue_final_message",
                       "needs a last message of the role assistant, whose text is gone on with");
-    if (conversation.demanded_tool)
+    }
+    if (conversation.demanded_tool) {
         fields.refuse("tool_choice",
                       "cannot demand a call together with `continue_final_message`: the answer has begun");
+    }
 }
 
 /// What speaks to a template: without one it has no effect, and is told so.
@@ -163,11 +166,12 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     fields.integer("max_tokens", 1, std::numeric_limits<int32_t>::max()); // completions may have 0
     read_generation(fields, context, call.delivery.is_streamed, request);
     check_ignored_end(fields, context.limits, request);
-    if (fields.flag("detokenize") == false)
+    if (fields.flag("detokenize") == false) {
         fields.refuse("detokenize",
                       "cannot be false here: a chat's answer is read from its text; "
                       "completions give token ids",
                       "unsupported_value");
+    }
     read_logprobs(fields, request);
     request.prompt_logprobs = read_prompt_logprobs(fields);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);

@@ -104,11 +104,12 @@ std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shel
     if (!required.empty())
         fields.require(required);
     const Json* const given = fields.list("items");
-    if (given != nullptr && given->size() > items_at_once_max)
+    if (given != nullptr && given->size() > items_at_once_max) {
         fields.refuse(
             "items",
             fmt::format("has {} items; at most {} are taken at once", given->size(), items_at_once_max),
             "array_above_max_length");
+    }
     auto items = read_whole_items(fields, keeping, shelf.owner);
     if (const auto* error = std::get_if<ApiError>(&items))
         return *error;

@@ -68,12 +68,13 @@ void CustomInput::read(char byte, std::string& text) {
     case State::text:
         if (byte != '\\')
             end_surrogate(text);
-        if (byte == '\\')
+        if (byte == '\\') {
             state_ = State::escape;
-        else if (byte == '"')
+        } else if (byte == '"') {
             state_ = State::over;
-        else
+        } else {
             text += byte;
+        }
         break;
     case State::escape:
         state_ = byte == 'u' ? State::code : State::text;
@@ -106,12 +107,13 @@ void CustomInput::end_code(std::string& text) {
         return;
     }
     end_surrogate(text);
-    if (code >= first_high && code < first_low)
+    if (code >= first_high && code < first_low) {
         surrogate_ = code;
-    else if (is_low)
+    } else if (is_low) {
         text += replacement_character;
-    else
+    } else {
         append_utf8(text, code);
+    }
 }
 
 /// A first half that no second one has followed is no character.

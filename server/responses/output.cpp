@@ -33,14 +33,15 @@ std::string first_paragraph(const std::string& text) {
 } // namespace
 
 std::optional<Json> OutputWriter::take(const generate::Event& event) {
-    if (const auto* text = std::get_if<generate::TextDelta>(&event))
+    if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
         add_text(text->text);
-    else if (const auto* parsed = std::get_if<chat::output::Event>(&event))
+    } else if (const auto* parsed = std::get_if<chat::output::Event>(&event)) {
         take_output(*parsed);
-    else if (const auto* token = std::get_if<generate::TokenDelta>(&event))
+    } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
         untold_.push_back(*token);
-    else if (const auto* finished = std::get_if<generate::Finished>(&event))
+    } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
         finish(*finished);
+    }
     if (events_.empty())
         return std::nullopt;
     return std::exchange(events_, Json::array());
@@ -172,10 +173,11 @@ void OutputWriter::finish(const generate::Finished& finished) {
     output_->finish_reason = finished.finish_reason;
     output_->was_left = finished.finish_reason == generate::FinishReason::cancelled && !has_enough();
     const bool is_cut = finished.finish_reason == generate::FinishReason::length || output_->was_left;
-    if (open_ == Open::call || open_ == Open::custom_call)
+    if (open_ == Open::call || open_ == Open::custom_call) {
         end_call("incomplete");
-    else
+    } else {
         close(is_cut ? "incomplete" : "completed");
+    }
 }
 
 void OutputWriter::open(Open kind, Json item) {
@@ -239,7 +241,7 @@ void OutputWriter::tell_summary(Json& item, const std::string& text) {
     item["summary"].push_back(whole);
 }
 
-void OutputWriter::tell(std::string_view type, Json members) {
+void OutputWriter::tell(std::string_view type, const Json& members) {
     Json event = {{"type", type}};
     event.update(members);
     events_.push_back(std::move(event));

@@ -63,7 +63,7 @@ private:
     void close_message(Json& item);
     void close_reasoning(Json& item);
     void tell_summary(Json& item, const std::string& text);
-    void tell(std::string_view type, Json members);
+    void tell(std::string_view type, const Json& members);
     void tell_item(std::string_view type);
     void tell_part(std::string_view type, const Json& part);
     [[nodiscard]] Json place() const;

@@ -91,14 +91,15 @@ void read_include(Fields& fields, Request& request) {
         "code_interpreter_call.outputs"}; // which nobody runs here
     for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
         const Json& name = (*given)[i];
-        if (name == "message.output_text.logprobs")
+        if (name == "message.output_text.logprobs") {
             request.included.logprobs = true;
-        else if (name == "reasoning.encrypted_content")
+        } else if (name == "reasoning.encrypted_content") {
             request.included.sealed_reasoning = true;
-        else if (!name.is_string() ||
-                 std::find(of_tools.begin(), of_tools.end(), name.get<std::string>()) == of_tools.end())
+        } else if (!name.is_string() ||
+                   std::find(of_tools.begin(), of_tools.end(), name.get<std::string>()) == of_tools.end()) {
             fields.refuse(fmt::format("include[{}]", i), "is nothing that can be included",
                           "unsupported_value");
+        }
     }
 }
 
@@ -108,10 +109,11 @@ void read_past(Fields& fields, Request& request) {
     const Json* const given = fields.any("conversation");
     if (given != nullptr) {
         const Json id = given->is_object() ? given->value("id", Json()) : *given;
-        if (id.is_string())
+        if (id.is_string()) {
             request.conversation = id.get<std::string>();
-        else
+        } else {
             fields.refuse("conversation", R"(must be an id or {"id": ...})", "invalid_type");
+        }
     }
     if (request.previous && request.conversation)
         fields.refuse("conversation", "cannot be given together with `previous_response_id`");
@@ -148,9 +150,10 @@ void read_bookkeeping(Fields& fields, Request& request) {
     const auto identifier = fields.text("safety_identifier");
     const auto cache_key = fields.text("prompt_cache_key");
     for (const std::string_view name : {"safety_identifier", "prompt_cache_key"}) {
-        if (characters_in(fields.text(name).value_or("")) > user_max)
+        if (characters_in(fields.text(name).value_or("")) > user_max) {
             fields.refuse(name, fmt::format("has more than {} characters", user_max),
                           "string_above_max_length");
+        }
     }
     if (user)
         request.told["user"] = *user;
@@ -221,11 +224,12 @@ std::variant<Request, ApiError> read_request(const Json& body) {
     for (const std::string& name : fields.unknown())
         request.chat[name] = body[name];
     const Json choices = request.chat.value("n", Json());
-    if (!choices.is_null() && choices != 1)
+    if (!choices.is_null() && choices != 1) {
         return ApiError{.status = 400,
                         .message = "`n` must be 1: a response is one answer",
                         .param = "n",
                         .code = "unsupported_value"};
+    }
     request.chat["stream"] = request.is_streamed;
     return request;
 }

@@ -106,17 +106,19 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
     int64_t after = -1;
     if (const auto given = query_value(request, "starting_after")) {
         const auto read = std::from_chars(given->data(), given->data() + given->size(), after);
-        if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0)
+        if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0) {
             return reply_of({.status = 400,
                              .message = "`starting_after` must be the number of an event",
                              .param = "starting_after",
                              .code = "invalid_value"});
+        }
     }
     const auto first = static_cast<std::size_t>(after) + 1; // 0 where there was none
     const auto run = running(service, request, call);
-    if (run != nullptr && (!run->has_ended() || run->is_lost()))
+    if (run != nullptr && (!run->has_ended() || run->is_lost())) {
         return is_streamed ? follow_reply(service, run, first)
                            : HttpReply{.body = text_of(run->object()) + "\n"};
+    }
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
@@ -127,10 +129,11 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
 HttpReply remove(Service& service, const HttpRequest& request, const Call& call) {
     const std::string& id = call.path_values.front();
     const auto run = running(service, request, call);
-    if (run != nullptr && !run->has_ended())
+    if (run != nullptr && !run->has_ended()) {
         return reply_of({.status = 409,
                          .message = fmt::format("the response `{}` is being made; cancel it first", id),
                          .code = "response_in_progress"});
+    }
     if (!service.keeping->store)
         return reply_of(not_found(id));
     const auto was_there =
