@@ -82,50 +82,62 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
     if (auto* error = std::get_if<ApiError>(&name))
         return std::move(*error);
     std::shared_ptr<Making> making(new Making(service, request, std::get<Request>(std::move(asked))));
-    Keeping& keeping = *service.keeping;
-    auto past = load_past(keeping, making->owner_, making->request_);
-    if (auto* error = std::get_if<ApiError>(&past))
+    if (auto error = making->load_items())
         return std::move(*error);
-    making->past_ = std::get<Past>(std::move(past));
-    if (making->request_.conversation)
-        rename_new(making->request_.input);
-    auto input = with_references(keeping, making->owner_, making->request_.input, "input");
-    if (auto* error = std::get_if<ApiError>(&input))
+    if (auto error = making->check_wishes())
         return std::move(*error);
-    making->request_.input = std::get<Json>(std::move(input));
-    const char* const past_member = making->request_.conversation ? "conversation" : "previous_response_id";
-    auto before = unsealed(keeping, making->owner_, making->past_.items, past_member);
-    if (auto* error = std::get_if<ApiError>(&before))
-        return std::move(*error);
-    auto own = unsealed(keeping, making->owner_, making->request_.input, "input");
-    if (auto* error = std::get_if<ApiError>(&own))
-        return std::move(*error);
-    making->items_ = std::get<Json>(std::move(before));
-    const std::size_t past_items = making->items_.size();
-    for (Json& item : std::get<Json>(own))
-        making->items_.push_back(std::move(item));
-    if (auto error = check_results(making->items_, past_items, past_member))
-        return std::move(*error);
-    if (making->form_.wording == Wording::open_responses && !making->request_.custom_tools.empty()) {
-        return ApiError{.status = 400,
-                        .message = "Open Responses knows no custom tools: ask without `etna-dialect`",
-                        .param = "tools",
-                        .code = "unsupported_value"};
-    }
-    making->request_.stores = making->request_.stores && keeping.keeps().responses;
-    if (making->request_.is_background && !making->request_.stores) {
-        return ApiError{.status = 400,
-                        .message =
-                            "`background` needs a server that keeps responses, and this one keeps none",
-                        .param = "background",
-                        .code = "unsupported_value"};
-    }
     making->response_.told["store"] = making->request_.stores;
     making->response_.model = std::get<std::string>(name);
     making->answering_ = openai::make_answering(service, request, call, making->kind_,
                                                 making->response_.model, making->request_.chat);
     making->run_->set(making->object());
     return making;
+}
+
+/// What the model is given: what the request goes on from, and its own items. Errors: see prepare().
+std::optional<ApiError> Making::load_items() {
+    Keeping& keeping = *service_->keeping;
+    auto past = load_past(keeping, owner_, request_);
+    if (auto* error = std::get_if<ApiError>(&past))
+        return std::move(*error);
+    past_ = std::get<Past>(std::move(past));
+    if (request_.conversation)
+        rename_new(request_.input);
+    auto input = with_references(keeping, owner_, request_.input, "input");
+    if (auto* error = std::get_if<ApiError>(&input))
+        return std::move(*error);
+    request_.input = std::get<Json>(std::move(input));
+    const char* const past_member = request_.conversation ? "conversation" : "previous_response_id";
+    auto before = unsealed(keeping, owner_, past_.items, past_member);
+    if (auto* error = std::get_if<ApiError>(&before))
+        return std::move(*error);
+    auto own = unsealed(keeping, owner_, request_.input, "input");
+    if (auto* error = std::get_if<ApiError>(&own))
+        return std::move(*error);
+    items_ = std::get<Json>(std::move(before));
+    const std::size_t past_items = items_.size();
+    for (Json& item : std::get<Json>(own))
+        items_.push_back(std::move(item));
+    return check_results(items_, past_items, past_member);
+}
+
+/// What this server, or the client's standard, does not have. Errors: 400.
+std::optional<ApiError> Making::check_wishes() {
+    if (form_.wording == Wording::open_responses && !request_.custom_tools.empty()) {
+        return ApiError{.status = 400,
+                        .message = "Open Responses knows no custom tools: ask without `etna-dialect`",
+                        .param = "tools",
+                        .code = "unsupported_value"};
+    }
+    request_.stores = request_.stores && service_->keeping->keeps().responses;
+    if (request_.is_background && !request_.stores) {
+        return ApiError{.status = 400,
+                        .message =
+                            "`background` needs a server that keeps responses, and this one keeps none",
+                        .param = "background",
+                        .code = "unsupported_value"};
+    }
+    return std::nullopt;
 }
 
 Json Making::object() const {

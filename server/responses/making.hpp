@@ -70,6 +70,8 @@ private:
 
     std::variant<openai::GenerationCall, ApiError> read(const Json& body,
                                                         const openai::RequestContext& context);
+    std::optional<ApiError> load_items();
+    std::optional<ApiError> check_wishes();
     void answer(const std::function<bool()>& is_unwanted);
     bool drop_oldest();
     [[nodiscard]] Json left_items() const;
