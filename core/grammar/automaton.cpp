@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -40,35 +41,145 @@ std::vector<bool> live_states(const Automaton& a) {
     return live;
 }
 
-/// A number for each state, the same for states that accept the same strings; dead states have none.
-std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& live) {
-    std::vector<uint32_t> block(a.state_count());
-    for (uint32_t state = 0; state < a.state_count(); ++state) {
-        if (!live[state]) {
-            block[state] = Automaton::dead;
-        } else {
-            block[state] = a.accepts[state] ? 1 : 0;
-        }
+/// States in blocks, which are cut in two by what is marked.
+class Blocks {
+public:
+    explicit Blocks(std::size_t states) : states_(states), place_(states), block_of_(states) {
+        std::iota(states_.begin(), states_.end(), 0U);
+        place_ = states_;
+        blocks_.push_back({.begin = 0, .end = static_cast<uint32_t>(states)});
     }
-    for (std::size_t count = 0;;) {
-        std::map<std::vector<uint32_t>, uint32_t> known;
-        std::vector<uint32_t> finer(a.state_count(), Automaton::dead);
-        std::vector<uint32_t> signature(a.class_count + 1);
-        for (uint32_t state = 0; state < a.state_count(); ++state) {
-            if (block[state] == Automaton::dead)
+
+    [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(blocks_.size()); }
+    [[nodiscard]] uint32_t of(uint32_t state) const { return block_of_[state]; }
+    [[nodiscard]] uint32_t size(uint32_t block) const { return blocks_[block].end - blocks_[block].begin; }
+    [[nodiscard]] std::vector<uint32_t> states(uint32_t block) const {
+        return {states_.begin() + blocks_[block].begin, states_.begin() + blocks_[block].end};
+    }
+
+    /// Marked states stand at the beginning of their block.
+    void mark(uint32_t state) {
+        Block& block = blocks_[block_of_[state]];
+        const uint32_t target = block.begin + block.marked;
+        if (place_[state] < target)
+            return;
+        if (block.marked++ == 0)
+            touched_.push_back(block_of_[state]);
+        const uint32_t other = states_[target];
+        std::swap(states_[target], states_[place_[state]]);
+        place_[other] = place_[state];
+        place_[state] = target;
+    }
+
+    /// Makes the marked states of each block a new one, where others are left; tells of both.
+    template <class Tell>
+    void cut(const Tell& tell) {
+        for (const uint32_t old : touched_) {
+            Block& block = blocks_[old];
+            const uint32_t middle = block.begin + block.marked;
+            block.marked = 0;
+            if (middle == block.end)
                 continue;
-            signature[0] = block[state];
-            for (uint32_t c = 0; c < a.class_count; ++c) {
-                const uint32_t target = a.targets[state * a.class_count + c];
-                signature[c + 1] = target == Automaton::dead ? target : block[target];
-            }
-            finer[state] = known.try_emplace(signature, static_cast<uint32_t>(known.size())).first->second;
+            const Block marked = {.begin = block.begin, .end = middle};
+            block.begin = middle;
+            const auto number = count();
+            blocks_.push_back(marked);
+            for (uint32_t at = marked.begin; at < marked.end; ++at)
+                block_of_[states_[at]] = number;
+            tell(old, number);
         }
-        block = std::move(finer);
-        if (known.size() == count)
-            return block;
-        count = known.size();
+        touched_.clear();
     }
+
+private:
+    struct Block {
+        uint32_t begin = 0;
+        uint32_t end = 0;
+        uint32_t marked = 0;
+    };
+
+    std::vector<uint32_t> states_; ///< block after block
+    std::vector<uint32_t> place_;  ///< of each state in states_
+    std::vector<uint32_t> block_of_;
+    std::vector<Block> blocks_;
+    std::vector<uint32_t> touched_; ///< blocks with marked states
+};
+
+/// States by the class of bytes and the state that this leads to, if that is live.
+class Sources {
+public:
+    Sources(const Automaton& a, const std::vector<bool>& live)
+        : classes_(a.class_count), begin_(a.targets.size() + 1) {
+        const auto is_live = [&](uint32_t target) { return target != Automaton::dead && live[target]; };
+        for (std::size_t i = 0; i < a.targets.size(); ++i) {
+            if (is_live(a.targets[i]))
+                ++begin_[place(a.targets[i], i % classes_) + 1];
+        }
+        std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+        sources_.resize(begin_.back());
+        std::vector<uint32_t> at(begin_.begin(), begin_.end() - 1);
+        for (std::size_t i = 0; i < a.targets.size(); ++i) {
+            if (is_live(a.targets[i]))
+                sources_[at[place(a.targets[i], i % classes_)]++] = static_cast<uint32_t>(i / classes_);
+        }
+    }
+
+    [[nodiscard]] std::span<const uint32_t> of(uint32_t target, std::size_t byte_class) const {
+        const std::size_t at = place(target, byte_class);
+        return std::span(sources_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
+    }
+
+private:
+    [[nodiscard]] std::size_t place(uint32_t target, std::size_t byte_class) const {
+        return target * classes_ + byte_class;
+    }
+
+    std::size_t classes_;
+    std::vector<uint32_t> begin_; ///< into sources_
+    std::vector<uint32_t> sources_;
+};
+
+/// A number for each state, the same for states that accept the same strings; dead states have none. Sources:
+/// Hopcroft, An n log n algorithm for minimizing states in a finite automaton (1971); Valmari, Lehtinen,
+/// Efficient minimization of DFAs with partial transition functions (2008), for dead states.
+std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& live) {
+    const Sources sources(a, live);
+    Blocks blocks(a.state_count());
+    std::vector<uint32_t> open = {0}; // blocks to cut others by
+    std::vector<bool> is_open = {true};
+    const auto tell = [&](uint32_t old, uint32_t made) {
+        const bool both = is_open[old];
+        is_open.resize(made + 1);
+        const uint32_t next = both || blocks.size(made) <= blocks.size(old) ? made : old;
+        is_open[next] = true;
+        open.push_back(next);
+    };
+    for (const bool wanted : {false, true}) {
+        for (uint32_t state = 0; state < a.state_count(); ++state) {
+            if (wanted ? live[state] : static_cast<bool>(a.accepts[state]))
+                blocks.mark(state);
+        }
+        blocks.cut(tell);
+    }
+    while (!open.empty()) {
+        const uint32_t block = open.back();
+        open.pop_back();
+        is_open[block] = false;
+        const std::vector<uint32_t> targets = blocks.states(block);
+        for (std::size_t c = 0; c < a.class_count; ++c) {
+            for (const uint32_t target : targets) {
+                for (const uint32_t source : sources.of(target, c))
+                    blocks.mark(source);
+            }
+            blocks.cut(tell);
+        }
+    }
+    std::vector<uint32_t> result(a.state_count(), Automaton::dead);
+    for (uint32_t state = 0; state < a.state_count(); ++state) {
+        if (live[state])
+            result[state] = blocks.of(state);
+    }
+    return result;
 }
 
 /// Joins classes whose columns are equal, in the order in which bytes meet them.
@@ -142,7 +253,7 @@ Automaton minimised(const Automaton& raw) {
     return result;
 }
 
-Result<Automaton> intersection(const Automaton& a, const Automaton& b) {
+Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size_t* targets) {
     Automaton product;
     std::map<std::pair<uint8_t, uint8_t>, uint8_t> classes;
     std::vector<std::pair<uint8_t, uint8_t>> pairs;
@@ -161,6 +272,8 @@ Result<Automaton> intersection(const Automaton& a, const Automaton& b) {
     for (std::size_t at = 0; at < states.size(); ++at) {
         const auto [left, right] = states[at];
         product.accepts.push_back(a.accepts[left] && b.accepts[right]);
+        if (targets != nullptr)
+            *targets += pairs.size();
         for (const auto& [left_class, right_class] : pairs) {
             const uint32_t to_left = a.targets[left * a.class_count + left_class];
             const uint32_t to_right = b.targets[right * b.class_count + right_class];

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 namespace etna::grammar {
 namespace {
@@ -53,12 +54,26 @@ CodePoints::CodePoints(std::initializer_list<Range> ranges) {
         add(range.first, range.last);
 }
 
+CodePoints::CodePoints(std::vector<Range> ranges) {
+    std::sort(ranges.begin(), ranges.end());
+    for (const Range& range : ranges)
+        add(range.first, range.last);
+}
+
 void CodePoints::add(char32_t first, char32_t last) {
     if (first <= surrogates.last && last >= surrogates.first) {
         if (first < surrogates.first)
             add(first, surrogates.first - 1);
         if (last > surrogates.last)
             add(surrogates.last + 1, last);
+        return;
+    }
+    if (ranges_.empty() || ranges_.back().last + 1 < first) { // as most come in order
+        ranges_.push_back({first, last});
+        return;
+    }
+    if (ranges_.back().first <= first) {
+        ranges_.back().last = std::max(ranges_.back().last, last);
         return;
     }
     std::vector<Range> joined;
@@ -77,8 +92,9 @@ void CodePoints::add(char32_t first, char32_t last) {
 }
 
 void CodePoints::add(const CodePoints& other) {
-    for (const Range& range : other.ranges_)
-        add(range.first, range.last);
+    std::vector<Range> both = ranges_;
+    both.insert(both.end(), other.ranges_.begin(), other.ranges_.end());
+    *this = CodePoints(std::move(both));
 }
 
 CodePoints CodePoints::complement() const {

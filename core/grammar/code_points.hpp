@@ -15,11 +15,14 @@ public:
         char32_t first = 0;
         char32_t last = 0;
 
-        bool operator==(const Range&) const = default;
+        auto operator<=>(const Range&) const = default;
     };
 
     CodePoints() = default;
     CodePoints(std::initializer_list<Range> ranges);
+
+    /// In any order; they may overlap.
+    explicit CodePoints(std::vector<Range> ranges);
 
     static CodePoints all() { return {{0, code_point_max}}; }
 
@@ -35,7 +38,7 @@ public:
     /// Ascending, with gaps between them.
     [[nodiscard]] const std::vector<Range>& ranges() const { return ranges_; }
 
-    bool operator==(const CodePoints&) const = default;
+    auto operator<=>(const CodePoints&) const = default;
 
 private:
     std::vector<Range> ranges_;

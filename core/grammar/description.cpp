@@ -13,6 +13,9 @@
 namespace etna::grammar {
 namespace {
 
+/// What making one description may take: about half a second.
+constexpr uint64_t steps_of_making = 60'000'000;
+
 /// White space between reasoning and what comes after it.
 constexpr uint32_t space_after_reasoning_max = 8;
 constexpr std::string_view blanks = " \n\r\t";
@@ -57,7 +60,7 @@ private:
             return language_->seal(texts);
         }
         case Notation::choices:
-            return language_->seal(any_of(description.choices));
+            return language_->seal(language_->any_of(description.choices));
         case Notation::literal:
             return marked(description.text);
         case Notation::free_text:
@@ -87,14 +90,6 @@ private:
                               .mark = [this](std::string_view text) { return marked(text); }}));
         schemas_.emplace_back(&description, texts);
         return texts;
-    }
-
-    Expression any_of(const std::vector<std::string>& texts) {
-        std::vector<Expression> all;
-        all.reserve(texts.size());
-        for (const std::string& text : texts)
-            all.push_back(language_->literal(text));
-        return language_->either(all);
     }
 
     Result<Expression> composed(const Description& description) {
@@ -195,8 +190,12 @@ private:
 
 Result<Expression> texts_of(Language& language, const Description& description,
                             const Vocabulary& vocabulary) {
-    ETNA_TRY(const Expression all, Writer(language, vocabulary).write(description));
-    return language.seal(all);
+    language.allow_steps(steps_of_making, true);
+    auto all = Writer(language, vocabulary).write(description);
+    if (all)
+        all = language.seal(*all);
+    language.allow_steps(UINT64_MAX);
+    return all;
 }
 
 } // namespace etna::grammar

@@ -53,8 +53,8 @@ struct Description {
     bool operator==(const Description&) const = default;
 };
 
-/// The texts that are described; control tokens are those of `vocabulary`. Sealed. Errors: those of the
-/// notations, with the text's place.
+/// The texts that are described; control tokens are those of `vocabulary`. Sealed. Takes half a second at
+/// most. Errors: those of the notations, with the text's place; unsupported (it would take longer).
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary);
 
 } // namespace etna::grammar

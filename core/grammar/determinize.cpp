@@ -11,6 +11,11 @@ namespace {
 /// have many.
 constexpr std::size_t ways_max = 4'000'000;
 
+/// What a state's target takes to be found and kept.
+constexpr uint64_t steps_of_target = 10;
+/// And to be looked at by minimised().
+constexpr uint64_t steps_of_minimised_target = 3;
+
 /// Bytes in classes, so that no set that was given cuts one.
 class ByteClasses {
 public:
@@ -103,6 +108,9 @@ Result<Automaton> Language::automaton(Expression regular) {
             }
             raw.targets.push_back(place->second);
         }
+        take_steps(steps_of_target * raw.class_count);
+        if (is_building_ && is_tired())
+            return check().error();
         if (states.size() > automaton_states_max || ways > ways_max || is_full_) {
             return Error{
                 ErrorKind::unsupported,
@@ -110,7 +118,22 @@ Result<Automaton> Language::automaton(Expression regular) {
                 "shorten its bounds"};
         }
     }
+    take_steps(steps_of_minimised_target * raw.targets.size());
     return minimised(raw);
+}
+
+Result<Automaton> Language::both(const Automaton& a, const Automaton& b) {
+    ETNA_CHECK(check());
+    std::size_t targets = 0;
+    auto made = intersection(a, b, &targets);
+    take_steps((steps_of_target / 2 + steps_of_minimised_target) * targets);
+    return made;
+}
+
+Result<Automaton> Language::all_but(const Automaton& excluded) {
+    ETNA_CHECK(check());
+    take_steps(steps_of_minimised_target * excluded.targets.size());
+    return complement(excluded);
 }
 
 } // namespace etna::grammar

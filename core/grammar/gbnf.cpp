@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -102,6 +103,7 @@ private:
                 break;
             }
             ETNA_TRY(items.emplace_back(), repeated(*item));
+            ETNA_CHECK(language_->check());
             skip_space(lines);
         }
         return language_->sequence(items);
@@ -120,7 +122,7 @@ private:
             return Item(utf8(*language_, set));
         }
         if (take("."))
-            return Item(utf8(*language_, CodePoints::all()));
+            return Item(any_character());
         if (take("(")) {
             ETNA_TRY(const Expression inner, alternatives(Lines::may_end));
             if (!take(")"))
@@ -179,7 +181,7 @@ private:
 
     Result<CodePoints> bracket() {
         const bool is_negated = take("^");
-        CodePoints set;
+        std::vector<CodePoints::Range> ranges;
         while (!take("]")) {
             if (source_.is_at_end() || sees("\n"))
                 return wrong("`]` is missing");
@@ -191,9 +193,16 @@ private:
             }
             if (first > last)
                 return wrong("the range is out of order");
-            set.add(first, last);
+            ranges.push_back({first, last});
         }
+        const CodePoints set(std::move(ranges));
         return is_negated ? set.complement() : set;
+    }
+
+    Expression any_character() {
+        if (!any_character_)
+            any_character_ = utf8(*language_, CodePoints::all());
+        return *any_character_;
     }
 
     Result<char32_t> character() { return source_.character("nrt\"\\[]-^", "\n\r\t\"\\[]-^"); }
@@ -201,6 +210,7 @@ private:
     Language* language_;
     GrammarSource source_;
     std::size_t depth_ = 0;
+    std::optional<Expression> any_character_;
     GrammarRules rules_;
 };
 

@@ -1,6 +1,8 @@
 #include "core/grammar/grammar_rules.hpp"
 
-#include <algorithm>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,8 +18,9 @@ GrammarRules::Rule& GrammarRules::known(std::string_view name, std::size_t place
 }
 
 Expression GrammarRules::use(std::string_view name, std::size_t place) {
-    names_.emplace(name);
-    return known(name, place).expression;
+    const Expression rule = known(name, place).expression;
+    parts_.insert(rule);
+    return rule;
 }
 
 Status GrammarRules::end_definition(std::string_view name, Expression definition, const GrammarSource& source,
@@ -26,22 +29,31 @@ Status GrammarRules::end_definition(std::string_view name, Expression definition
     if (own.definition)
         return source.wrong(fmt::format("the rule `{}` is there twice", name), place);
     own.definition = definition;
-    own.names = names_;
+    own.parts = std::move(parts_);
+    parts_.clear();
     return {};
 }
 
 /// Rules that do not come back to themselves through others: only these can be walked by themselves.
-std::set<std::string, std::less<>> GrammarRules::flat_rules() const {
-    std::set<std::string, std::less<>> flat;
-    for (bool has_grown = true; has_grown;) {
-        has_grown = false;
-        for (const auto& [name, rule] : rules_) {
-            const bool is_flat = std::all_of(rule.names.begin(), rule.names.end(),
-                                             [&](const std::string& other) { return flat.contains(other); });
-            has_grown = (is_flat && flat.insert(name).second) || has_grown;
+std::unordered_set<Expression> GrammarRules::flat_rules() const {
+    std::unordered_map<Expression, std::vector<Expression>> users;
+    std::unordered_map<Expression, std::size_t>
+        open_parts; // rules in a definition that are not known to be flat
+    std::vector<Expression> found;
+    for (const auto& [name, rule] : rules_) {
+        for (const Expression part : rule.parts)
+            users[part].push_back(rule.expression);
+        open_parts[rule.expression] = rule.parts.size();
+        if (rule.parts.empty())
+            found.push_back(rule.expression);
+    }
+    for (std::size_t at = 0; at < found.size(); ++at) {
+        for (const Expression user : users[found[at]]) {
+            if (--open_parts[user] == 0)
+                found.push_back(user);
         }
     }
-    return flat;
+    return {found.begin(), found.end()};
 }
 
 Result<Expression> GrammarRules::define_all(std::string_view root, const GrammarSource& source) {
@@ -54,7 +66,7 @@ Result<Expression> GrammarRules::define_all(std::string_view root, const Grammar
         return source.wrong(fmt::format("there is no rule `{}`", root), 0);
     const auto flat = flat_rules();
     for (const auto& [name, rule] : rules_) {
-        const bool is_unit = name != root && flat.contains(name);
+        const bool is_unit = name != root && flat.contains(rule.expression);
         language_->define(rule.expression, is_unit ? language_->unit(*rule.definition) : *rule.definition);
     }
     return found->second.expression;

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 // Private to the room: the rules of a grammar, which may be used before they are defined.
 namespace etna::grammar {
@@ -19,7 +20,7 @@ public:
     explicit GrammarRules(Language& language) : language_(&language) {}
 
     /// A definition begins; what it uses is noted.
-    void begin_definition() { names_.clear(); }
+    void begin_definition() { parts_.clear(); }
 
     /// The rule of this name, which stands at `place`.
     Expression use(std::string_view name, std::size_t place);
@@ -36,16 +37,16 @@ private:
     struct Rule {
         Expression expression = nothing;
         std::optional<Expression> definition = {};
-        std::set<std::string, std::less<>> names = {}; ///< of rules in the definition
-        std::size_t first_seen = 0;                    ///< where in the text
+        std::set<Expression> parts = {}; ///< rules in the definition
+        std::size_t first_seen = 0;      ///< where in the text
     };
 
     Rule& known(std::string_view name, std::size_t place);
-    [[nodiscard]] std::set<std::string, std::less<>> flat_rules() const;
+    [[nodiscard]] std::unordered_set<Expression> flat_rules() const;
 
     Language* language_;
     std::map<std::string, Rule, std::less<>> rules_;
-    std::set<std::string, std::less<>> names_; ///< in the definition that was begun
+    std::set<Expression> parts_; ///< rules in the definition that was begun
 };
 
 } // namespace etna::grammar

@@ -1,9 +1,9 @@
 #include "core/grammar/grammars.hpp"
 
-#include "core/base/utf8.hpp"
-#include "core/grammar/until.hpp"
+#include "core/grammar/shelf.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace etna::grammar {
@@ -15,97 +15,17 @@ constexpr std::size_t shared_expressions_max = 20'000;
 /// A language that has grown so large takes no more grammars.
 constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
 
-/// The one byte that may come; empty where there are several, or none.
-std::optional<uint8_t> only_byte(Language& language, Expression at) {
-    std::optional<uint8_t> only;
-    for (uint32_t byte = 0; byte < 256; ++byte) {
-        if (language.next(at, static_cast<uint8_t>(byte)) == nothing)
-            continue;
-        if (only)
-            return std::nullopt;
-        only = static_cast<uint8_t>(byte);
-    }
-    return only;
-}
-
 } // namespace
 
-/// A language that grammars share, and its masks.
-struct Grammars::Shelf {
-    explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
-        : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
-
-    Result<Expression> make(const Description& description) {
-        return texts_of(language, description, *vocabulary);
-    }
-
-    std::shared_ptr<const Vocabulary> vocabulary;
-    std::mutex mutex; ///< of all below
-    Language language;
-    Masks masks;
-};
-
-class Grammar {
-public:
-    Grammar(std::shared_ptr<Grammars::Shelf> shelf, Expression root)
-        : shelf_(std::move(shelf)), root_(root) {}
-
-    [[nodiscard]] Grammars::Shelf& shelf() const { return *shelf_; }
-    [[nodiscard]] Expression root() const { return root_; }
-
-private:
-    std::shared_ptr<Grammars::Shelf> shelf_;
-    Expression root_;
-};
-
-Walk::Walk(std::shared_ptr<const Grammar> grammar) : grammar_(std::move(grammar)), state_(grammar_->root()) {}
-
-Result<const TokenMask*> Walk::mask() {
-    if (mask_)
-        return &*mask_;
-    Grammars::Shelf& shelf = grammar_->shelf();
-    const std::scoped_lock lock(shelf.mutex);
-    TokenMask made = shelf.masks.mask(state_);
-    if (shelf.language.is_full())
-        return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
-                     "make it smaller"};
-    mask_ = std::move(made);
-    return &*mask_;
-}
-
-bool Walk::may_end() {
-    Grammars::Shelf& shelf = grammar_->shelf();
-    const std::scoped_lock lock(shelf.mutex);
-    return shelf.language.is_nullable(state_);
-}
-
-Result<bool> Walk::is_over() {
-    if (!may_end())
-        return false;
-    ETNA_TRY(const TokenMask* const all, mask());
-    return all->is_empty();
-}
-
-std::string Walk::forced(std::size_t bytes_max) {
-    Grammars::Shelf& shelf = grammar_->shelf();
-    const std::scoped_lock lock(shelf.mutex);
-    std::string text;
-    for (Expression at = state_; text.size() < bytes_max && !shelf.language.is_nullable(at);) {
-        const auto only = only_byte(shelf.language, at);
-        if (!only || *only == control_byte || shelf.language.is_full())
-            break;
-        text.push_back(static_cast<char>(*only));
-        at = shelf.language.next(at, *only);
-    }
-    text.resize(valid_utf8_prefix(text));
-    return text;
-}
-
-void Walk::accept(TokenId token) {
-    mask_.reset();
-    Grammars::Shelf& shelf = grammar_->shelf();
-    const std::scoped_lock lock(shelf.mutex);
-    state_ = shelf.language.next(state_, shelf.vocabulary->bytes(token));
+Result<std::shared_ptr<const Grammar>> Grammar::elsewhere() const {
+    const std::scoped_lock lock(mutex_);
+    if (auto known = elsewhere_.lock())
+        return known;
+    auto own = std::make_shared<Shelf>(shelf_->vocabulary);
+    ETNA_TRY(const Expression root, own->make(*description_));
+    auto made = std::make_shared<const Grammar>(std::move(own), root, description_);
+    elsewhere_ = made;
+    return made;
 }
 
 Grammars::Grammars(Vocabulary vocabulary)
@@ -114,34 +34,53 @@ Grammars::Grammars(Vocabulary vocabulary)
 
 Grammars::~Grammars() = default;
 
+std::shared_ptr<const Grammar> Grammars::find(const Description& description) {
+    const std::scoped_lock lock(mutex_);
+    drop_old(); // they may have grown
+    const auto known = std::find_if(kept_.begin(), kept_.end(),
+                                    [&](const auto& one) { return one->description() == description; });
+    if (known == kept_.end())
+        return nullptr;
+    kept_.splice(kept_.begin(), kept_, known);
+    return kept_.front();
+}
+
 Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& description) {
-    {
-        const std::scoped_lock lock(mutex_);
-        const auto known = std::find_if(kept_.begin(), kept_.end(),
-                                        [&](const Kept& one) { return one.description == description; });
-        if (known != kept_.end()) {
-            kept_.splice(kept_.begin(), kept_, known);
-            return kept_.front().grammar;
-        }
-    }
+    if (auto known = find(description))
+        return known;
     auto own = std::make_shared<Shelf>(vocabulary_);
     ETNA_TRY(const Expression root, own->make(description));
     const bool is_small = own->language.size() <= shared_expressions_max;
+    const auto its_description = std::make_shared<const Description>(description);
     const std::scoped_lock lock(mutex_);
-    std::shared_ptr<const Grammar> made = std::make_shared<Grammar>(own, root);
+    auto made = std::make_shared<const Grammar>(own, root, its_description);
     if (is_small) { // again, beside others: then what they have in common is there already
         const std::scoped_lock shelf_lock(shared_->mutex);
         if (shared_->language.bytes() <= shelf_bytes_max) {
             if (const auto shared_root = shared_->make(description))
-                made = std::make_shared<Grammar>(shared_, *shared_root);
+                made = std::make_shared<const Grammar>(shared_, *shared_root, its_description);
         } else {
             shared_ = own;
         }
     }
-    kept_.push_front({description, made});
-    if (kept_.size() > kept_max)
-        kept_.pop_back();
+    kept_.push_front(made);
+    drop_old();
     return made;
+}
+
+/// Also those that cannot be followed any further. Grammars that others hold stay until those are done.
+void Grammars::drop_old() {
+    std::unordered_set<const Shelf*> shelves;
+    std::size_t bytes = 0;
+    std::size_t count = 0;
+    std::erase_if(kept_, [&](const auto& grammar) {
+        if (grammar->shelf().is_full)
+            return true;
+        if (shelves.insert(&grammar->shelf()).second)
+            bytes += grammar->shelf().bytes;
+        ++count;
+        return count > kept_max || (count > 1 && bytes > kept_bytes_max);
+    });
 }
 
 } // namespace etna::grammar

@@ -4,26 +4,31 @@
 #include "core/grammar/description.hpp"
 #include "core/grammar/masks.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace etna::grammar {
 
 /// A description that was made ready, to be walked by any number of texts at a time. Immutable for who holds
 /// it; thread-safe.
 class Grammar;
+struct Shelf;
 
-/// How far one text has come in a grammar, by tokens. Thread-safe towards others of the same grammar.
+/// How far one text has come in a grammar, by tokens. Thread-safe towards others of the same grammar, and
+/// bounded in what it takes of time and memory: one that is lost to its own ambiguity costs others nothing
+/// but that. A copy goes on by itself, and shares the time that the text may take.
 class Walk {
 public:
     explicit Walk(std::shared_ptr<const Grammar> grammar);
 
     /// Which tokens may come next; kept until the next accept(). Errors: unsupported (the grammar has grown
-    /// too large to be followed).
+    /// too large to be followed; it stays so).
     Result<const TokenMask*> mask();
     /// Whether the text may end here.
     [[nodiscard]] bool may_end();
@@ -36,9 +41,19 @@ public:
     void accept(TokenId token);
 
 private:
+    template <class Work>
+    void on_shelf(const Work& work);
+    template <class Work>
+    void follow(const Work& work);
+
     std::shared_ptr<const Grammar> grammar_;
     Expression state_;
+    std::string text_; ///< so far
     std::optional<TokenMask> mask_;
+    std::shared_ptr<std::atomic<int64_t>> steps_left_; ///< of all copies: see Language::allow_steps()
+    std::size_t bytes_taken_ = 0;                      ///< of languages
+    bool is_shelf_full_ = false;
+    bool is_lost_ = false; ///< it would take more than it may
 };
 
 /// The grammars of one vocabulary, kept as long as they may be asked for again. Thread-safe; what takes long
@@ -56,21 +71,16 @@ public:
     Result<std::shared_ptr<const Grammar>> make(const Description& description);
 
     static constexpr std::size_t kept_max = 256; ///< grammars
+    static constexpr std::size_t kept_bytes_max = std::size_t{512} << 20;
 
 private:
-    struct Shelf;
-    friend class Grammar;
-    friend class Walk;
-
-    struct Kept {
-        Description description;
-        std::shared_ptr<const Grammar> grammar;
-    };
+    std::shared_ptr<const Grammar> find(const Description& description);
+    void drop_old();
 
     std::shared_ptr<const Vocabulary> vocabulary_;
     std::mutex mutex_;
-    std::shared_ptr<Shelf> shared_; ///< where small grammars stand together
-    std::list<Kept> kept_;          ///< the last one asked for first
+    std::shared_ptr<Shelf> shared_;                  ///< where small grammars stand together
+    std::list<std::shared_ptr<const Grammar>> kept_; ///< the last one asked for first
 };
 
 } // namespace etna::grammar

@@ -24,6 +24,14 @@ std::size_t hash_of(const Node& node) {
     return hash;
 }
 
+/// What it takes to build an expression, and to look after each of its parts until it is sealed.
+constexpr uint64_t steps_of_look = 10; ///< whether it is there already
+constexpr uint64_t steps_of_node = 100;
+constexpr uint64_t steps_of_part = 10;
+/// What it takes next() to do so; either() counts their parts.
+constexpr uint64_t steps_of_walked_look = 2;
+constexpr uint64_t steps_of_walked_node = 70; ///< memory is touched that was not in use
+
 } // namespace
 
 Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
@@ -31,13 +39,30 @@ Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
     add({.kind = Kind::empty_string});
 }
 
+Status Language::check() const {
+    if (is_full_) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("the grammar needs more than {} MiB", bytes_max_ >> 20),
+                     "make it smaller, or its bounds"};
+    }
+    if (is_tired()) {
+        return Error{ErrorKind::unsupported, "the grammar is too large to be compiled",
+                     "make it smaller, or its bounds, or less ambiguous"};
+    }
+    return {};
+}
+
 Expression Language::add(Node node) {
+    take_steps(is_building_ ? steps_of_look : steps_of_walked_look);
     const std::size_t hash = hash_of(node);
     const auto [begin, end] = by_hash_.equal_range(hash);
     for (auto same = begin; same != end; ++same) {
         if (nodes_[same->second] == node)
             return same->second;
     }
+    if (is_building_ && is_tired())
+        return nothing;
+    take_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_walked_node);
     constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64; // and its place in by_hash_
     const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
     if (bytes_ + bytes > bytes_max_ && nodes_.size() > empty) {
@@ -62,6 +87,51 @@ Expression Language::literal(std::string_view text) {
     for (auto byte = text.rbegin(); byte != text.rend(); ++byte)
         result = sequence(bytes(ByteSet::one(static_cast<uint8_t>(*byte))), result);
     return result;
+}
+
+/// A tree of what the texts begin with, of which equal branches are one, as texts are read in order. Source:
+/// Daciuk, Mihov, Watson, Watson, Incremental construction of minimal acyclic finite-state automata (2000).
+Expression Language::any_of(std::vector<std::string> texts) {
+    struct Branches {
+        bool may_end = false;
+        std::vector<std::pair<Expression, ByteSet>> ways = {}; ///< what comes behind a byte, and the byte
+    };
+    const auto closed = [this](const Branches& branches) {
+        std::vector<Expression> all;
+        for (const auto& [behind, set] : branches.ways)
+            all.push_back(sequence(bytes(set), behind));
+        if (branches.may_end)
+            all.push_back(empty);
+        return either(all);
+    };
+    std::sort(texts.begin(), texts.end());
+    std::vector<Branches> path(1); // of the last text, by how many of its bytes have come
+    std::string_view last;
+    const auto close_to = [&](std::size_t length) {
+        while (path.size() > length + 1) {
+            const Expression behind = closed(path.back());
+            path.pop_back();
+            auto& ways = path.back().ways;
+            const auto same =
+                std::find_if(ways.begin(), ways.end(), [&](const auto& way) { return way.first == behind; });
+            const ByteSet byte = ByteSet::one(static_cast<uint8_t>(last[path.size() - 1]));
+            if (same == ways.end())
+                ways.emplace_back(behind, byte);
+            else
+                same->second |= byte;
+        }
+    };
+    for (const std::string& text : texts) {
+        if (is_full_)
+            return nothing;
+        const auto differs = std::mismatch(last.begin(), last.end(), text.begin(), text.end()).first;
+        close_to(static_cast<std::size_t>(differs - last.begin()));
+        path.resize(text.size() + 1);
+        path.back().may_end = true;
+        last = text;
+    }
+    close_to(0);
+    return closed(path.front());
 }
 
 Expression Language::sequence(Expression first, Expression second) {
@@ -96,6 +166,7 @@ Expression Language::either(Expression a, Expression b) {
 }
 
 Expression Language::either(std::span<const Expression> alternatives) {
+    take_steps(1 + alternatives.size());
     std::vector<Expression> all;
     ByteSet set;
     const auto take = [&](Expression one) {
@@ -107,6 +178,7 @@ Expression Language::either(std::span<const Expression> alternatives) {
     };
     for (const Expression one : alternatives) {
         if (nodes_[one].kind == Kind::either) {
+            take_steps(nodes_[one].children.size());
             for (const Expression inner : nodes_[one].children)
                 take(inner);
         } else {

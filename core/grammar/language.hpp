@@ -5,6 +5,7 @@
 #include "core/grammar/expression.hpp"
 #include "core/grammar/paths.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -39,6 +40,8 @@ public:
     Expression bytes(const ByteSet& set);
     /// This string alone.
     Expression literal(std::string_view text);
+    /// Any of these strings; what they begin with, or end with, is there once.
+    Expression any_of(std::vector<std::string> texts);
     /// One after the other.
     Expression sequence(Expression first, Expression second);
     Expression sequence(std::span<const Expression> parts);
@@ -64,13 +67,16 @@ public:
 
     /// Ends the definition of all rules, and gives `root` without the parts that no finite text fits, such as
     /// a rule that always needs itself again: who follows next() from it can always come to an end.
-    /// Errors: unsupported (a rule begins with itself; the language is full), invalid_argument (no text
-    /// fits).
+    /// Errors: unsupported (a rule begins with itself; as check()), invalid_argument (no text fits).
     Result<Expression> seal(Expression root);
 
     /// The automaton of an expression without rules. Errors: unsupported (more than automaton_states_max
-    /// states, or the language is full).
+    /// states), and as check().
     Result<Automaton> automaton(Expression regular);
+    /// The strings that both accept. Errors: as grammar::intersection(), and as check().
+    Result<Automaton> both(const Automaton& a, const Automaton& b);
+    /// The strings that one does not accept. Errors: as grammar::complement(), and as check().
+    Result<Automaton> all_but(const Automaton& excluded);
 
     /// What may come after `byte`; `nothing` where it does not fit. Precondition: `from` comes from seal() or
     /// next(), or has no rules in it.
@@ -90,6 +96,23 @@ public:
     /// About how much memory it takes.
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     [[nodiscard]] bool is_full() const { return is_full_; }
+
+    /// Whether there is room and time for more. Errors: unsupported (the language is full, or tired).
+    [[nodiscard]] Status check() const;
+
+    /// Lets next() and who walks by it take so many steps more, of about 10 ns; then is_tired() is true and
+    /// what next() does not know yet is `nothing`, until it may go on. Unlimited at first. `is_building`: new
+    /// expressions count as well, and are `nothing` when it is tired; seal() and automaton() refuse then.
+    void allow_steps(uint64_t steps, bool is_building = false) {
+        steps_left_ = steps;
+        is_building_ = is_building;
+    }
+    [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
+    [[nodiscard]] bool is_tired() const { return steps_left_ == 0; }
+    /// Whether next() may give `nothing` for want of room or time alone.
+    [[nodiscard]] bool is_spent() const { return is_full_ || is_tired(); }
+    /// For work of others on the language, such as a look at what next() knows already.
+    void take_steps(std::size_t count) { steps_left_ -= std::min<uint64_t>(count, steps_left_); }
 
 private:
     /// What next() has found for one expression. Most are asked about few bytes only.
@@ -118,8 +141,9 @@ private:
     Expression derive_sequence(Expression from, uint8_t byte);
     uint32_t number_of(const Automaton& automaton);
     [[nodiscard]] std::vector<ByteSet> byte_sets(Expression regular) const;
-    void find_nullable();
-    [[nodiscard]] std::vector<bool> productive() const;
+    class Users;
+    void find_nullable(const Users& users);
+    [[nodiscard]] std::vector<bool> productive(const Users& users) const;
     [[nodiscard]] std::vector<Expression> beginnings(Expression expression) const;
     [[nodiscard]] const Rule* left_recursive() const;
     Expression without_unproductive(Expression root, const std::vector<bool>& productive);
@@ -150,6 +174,8 @@ private:
     std::size_t sealed_rules_ = 0;
     Expression sealed_nodes_ = 0; ///< all before it are known to be nullable or not, and to be productive
     uint32_t depth_ = 0;          ///< of derive() in itself
+    uint64_t steps_left_ = UINT64_MAX;
+    bool is_building_ = false; ///< see allow_steps()
     bool is_full_ = false;
 };
 

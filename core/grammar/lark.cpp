@@ -196,6 +196,7 @@ private:
             if (!item)
                 break;
             ETNA_TRY(items.emplace_back(), repeated(*item));
+            ETNA_CHECK(language_->check());
         }
         if (source_.take("->")) { // the name of a branch of the tree
             skip_blank(Lines::stop);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 #include <utility>
 
 namespace etna::grammar {
@@ -14,10 +13,17 @@ constexpr int shortened_depth_max = 100;
 /// Heads that are kept, each with a mask: then all are forgotten.
 constexpr std::size_t heads_max = 1024;
 
-void allow_all(const std::span<const TokenId> tokens, TokenMask& mask) {
-    for (const TokenId token : tokens)
-        mask.allow(token);
-}
+/// Masks that are kept, of those that took so many steps to find: then all are forgotten.
+constexpr std::size_t kept_masks_max = 64;
+constexpr uint64_t steps_of_kept_mask = 10'000;
+
+/// More ways than that are walked as one: each takes a walk from the root of the tree on.
+constexpr std::size_t ways_apart_max = 8;
+
+/// What is done in one step, or takes several: see Language::allow_steps().
+constexpr std::size_t tokens_of_step = 8;
+constexpr std::size_t words_of_step = 32;
+constexpr std::size_t steps_of_way = 10; ///< to be looked up as an expression
 
 } // namespace
 
@@ -52,15 +58,47 @@ Masks::Masks(Language& language, const Vocabulary& vocabulary)
       path_(std::max(vocabulary.short_tokens().depth_max(), vocabulary.long_tokens().depth_max()) + 1) {}
 
 TokenMask Masks::mask(Expression state) {
+    if (const auto known = kept_.find(state); known != kept_.end()) {
+        language_->take_steps(known->second.words().size() / words_of_step + 1);
+        return known->second;
+    }
+    const uint64_t steps_before = language_->steps_left();
     TokenMask mask(vocabulary_->size());
+    seen_.clear();
+    ways_.clear();
     add(state, mask);
+    walk_ways(mask);
     walk(state, vocabulary_->long_tokens(), mask);
+    if (steps_before - language_->steps_left() > steps_of_kept_mask)
+        keep(state, mask);
     return mask;
 }
 
-/// Short tokens, way by way: each is walked by its head.
+void Masks::keep(Expression state, const TokenMask& mask) {
+    if (language_->is_spent())
+        return;
+    if (kept_.size() >= kept_masks_max)
+        kept_.clear();
+    kept_.emplace(state, mask);
+}
+
+/// What is left of the ways that have no head to be walked by.
+void Masks::walk_ways(TokenMask& mask) {
+    const TokenTree& tree = vocabulary_->short_tokens();
+    if (ways_.size() > ways_apart_max) {
+        walk(language_->either(ways_), tree, mask);
+        return;
+    }
+    for (const Expression way : ways_)
+        walk(way, tree, mask);
+}
+
+/// Short tokens, way by way: each is walked by its head, or left to walk_ways().
 void Masks::add(Expression state, TokenMask& mask) {
+    if (!seen_.insert(state).second || language_->is_spent())
+        return;
     const Node node = language_->node(state);
+    language_->take_steps(steps_of_way + node.children.size());
     const bool is_sequence = node.kind == Kind::sequence;
     const Expression first = is_sequence ? node.children[0] : state;
     const Expression rest = is_sequence ? node.children[1] : empty;
@@ -78,6 +116,7 @@ void Masks::add(Expression state, TokenMask& mask) {
     case Kind::automaton: {
         const Head& known = head(first);
         mask |= known.inside;
+        language_->take_steps(known.inside.words().size() / words_of_step);
         if (rest != empty)
             add_beyond(known, rest, mask);
         if (language_->is_nullable(first))
@@ -85,7 +124,7 @@ void Masks::add(Expression state, TokenMask& mask) {
         break;
     }
     default:
-        walk(state, vocabulary_->short_tokens(), mask);
+        ways_.push_back(state);
     }
 }
 
@@ -94,6 +133,8 @@ void Masks::add_beyond(const Head& head, Expression rest, TokenMask& mask) {
     for (std::size_t byte = 0; byte + 1 < head.first_beyond.size(); ++byte) {
         if (head.first_beyond[byte] == head.first_beyond[byte + 1])
             continue;
+        if (language_->is_spent())
+            return;
         const Expression after = language_->next(rest, static_cast<uint8_t>(byte));
         if (after == nothing)
             continue;
@@ -103,7 +144,8 @@ void Masks::add_beyond(const Head& head, Expression rest, TokenMask& mask) {
 }
 
 void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
-    for (uint32_t node = 0; node < tree.size(); node = tree.end(node)) {
+    for (uint32_t node = 0; node < tree.size() && !language_->is_spent(); node = tree.end(node)) {
+        language_->take_steps(1);
         if (const Expression after = language_->next(state, tree.byte(node)); after != nothing)
             walk_from(node, after, tree, mask);
     }
@@ -113,7 +155,8 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
 /// those behind which all is free. `path_` has the states by depth, those of the nodes above `first` already.
 template <class Reach>
 void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach) {
-    for (uint32_t node = first; node < end;) {
+    for (uint32_t node = first; node < end && !language_->is_spent();) {
+        language_->take_steps(1);
         const uint32_t depth = tree.depth(node);
         const uint8_t byte = tree.byte(node);
         path_[depth] = language_->next(path_[depth - 1], byte);
@@ -134,8 +177,15 @@ void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMas
 
 void Masks::walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask) {
     path_[tree.depth(node)] = state;
+    language_->take_steps(1);
     allow_all(tree.tokens(node), mask);
     follow(tree, node + 1, tree.end(node), mask, [](uint32_t /*node*/) {});
+}
+
+void Masks::allow_all(std::span<const TokenId> tokens, TokenMask& mask) {
+    language_->take_steps(tokens.size() / tokens_of_step);
+    for (const TokenId token : tokens)
+        mask.allow(token);
 }
 
 /// Whether all plain text leads back to the state, and nothing ends on the way.
@@ -148,7 +198,8 @@ bool Masks::is_free(Expression state) {
                             ? !language_->is_nullable(node.children[0]) && is_free(node.children[0])
                             : !language_->is_nullable(state) &&
                                   all_lead(state, {}, [&](Expression target) { return target == state; });
-    free_.emplace(state, result);
+    if (!language_->is_spent())
+        free_.emplace(state, result);
     return result;
 }
 
@@ -161,7 +212,8 @@ bool Masks::is_free_behind(Expression state, const PlainText& read) {
     if (known != free_behind_.end())
         return known->second;
     const bool result = all_lead(state, read, [&](Expression target) { return is_free(target); });
-    free_behind_.emplace(key, result);
+    if (!language_->is_spent())
+        free_behind_.emplace(key, result);
     return result;
 }
 
@@ -172,6 +224,9 @@ bool Masks::all_lead(Expression from, const PlainText& read, const IsRight& is_r
     std::unordered_set<Expression> seen; // after first bytes that ask for the same of the next
     PlainText last_of_seen;
     for (uint32_t byte = 0x20; byte < 0x100; ++byte) {
+        if (language_->is_spent())
+            return false;
+        language_->take_steps(1);
         const auto after = read.next(static_cast<uint8_t>(byte));
         if (!after)
             continue;
@@ -195,14 +250,22 @@ const Masks::Head& Masks::head(Expression unit) {
     if (const auto known = heads_.find(key); known != heads_.end())
         return known->second;
     Head made = walk_head(key); // may make another first
-    if (heads_.size() >= heads_max)
+    if (language_->is_spent()) {
+        unfinished_ = std::move(made);
+        return unfinished_;
+    }
+    if (heads_.size() >= heads_max) {
         heads_.clear();
+        heads_bytes_ = 0;
+    }
+    heads_bytes_ += made.bytes();
     return heads_.emplace(key, std::move(made)).first->second;
 }
 
 /// A state that the head leads to with plain text, and that leads back to itself: most of what the head
 /// allows is what that one allows. None where there is none at hand.
 std::optional<Expression> Masks::free_behind_head(Expression unit) {
+    language_->take_steps(0x7F - ' ');
     for (uint8_t byte = ' '; byte < 0x7F; ++byte) {
         const Expression target = language_->next(unit, byte);
         if (target == unit)
@@ -222,9 +285,14 @@ Masks::Head Masks::walk_head(Expression unit) {
     std::vector<uint32_t> ends; // nodes at which the head may end
     for (uint32_t node = 0; node < tree.size(); node = tree.end(node)) {
         const uint8_t byte = tree.byte(node);
+        if (language_->is_spent())
+            break;
+        language_->take_steps(1);
         if (similar && language_->next(unit, byte) == language_->next(*similar, byte))
             continue;
-        for (const TokenId token : tree.tokens(node, tree.end(node)))
+        const auto below = tree.tokens(node, tree.end(node));
+        language_->take_steps(below.size() / tokens_of_step);
+        for (const TokenId token : below)
             head.inside.forbid(token);
         changed.emplace_back(node, tree.end(node));
         follow(tree, node, tree.end(node), head.inside, [&](uint32_t reached) {
@@ -245,12 +313,14 @@ void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const 
     const TokenTree& tree = vocabulary_->short_tokens();
     const auto leads_outside = [&](uint32_t node) {
         const auto tokens = tree.tokens(node, tree.end(node));
+        language_->take_steps(1 + tokens.size() / tokens_of_step);
         return std::any_of(tokens.begin(), tokens.end(),
                            [&](TokenId token) { return !head.inside.allows(token); });
     };
     std::vector<uint32_t> nodes = std::move(head.beyond);
     for (const uint32_t end : ends) {
-        for (uint32_t child = end + 1; child < tree.end(end); child = tree.end(child)) {
+        for (uint32_t child = end + 1; child < tree.end(end) && !language_->is_spent();
+             child = tree.end(child)) {
             if (leads_outside(child))
                 nodes.push_back(child);
         }
@@ -273,6 +343,7 @@ Expression Masks::shortened(Expression expression, int depth) {
     if (const auto known = shortened_.find(expression); known != shortened_.end())
         return known->second;
     const Node node = language_->node(expression);
+    language_->take_steps(steps_of_way + node.children.size());
     std::vector<Expression> children;
     for (const Expression child : node.children)
         children.push_back(shortened(child, depth + 1));

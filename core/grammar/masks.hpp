@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace etna::grammar {
@@ -64,7 +65,10 @@ private:
 /// its end are looked at each time with what follows it. Where any plain text leads back to the same state,
 /// whole subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the
 /// same to all of them, so that the rest of a string of at most 1000 characters is no new head with each
-/// character.
+/// character. Masks that took long all the same are kept by their states, a few of them.
+///
+/// Whatever it looks at takes steps of the language, which may tire: then a mask is not right, and nothing
+/// that is not right is kept.
 ///
 /// Not thread-safe; changes the language. Borrows both.
 class Masks {
@@ -74,6 +78,11 @@ public:
     /// Precondition: `state` comes from Language::seal() or next().
     TokenMask mask(Expression state);
 
+    /// About how much memory it takes.
+    [[nodiscard]] std::size_t bytes() const {
+        return heads_bytes_ + kept_.size() * (vocabulary_->size() / 8);
+    }
+
 private:
     struct Head {
         TokenMask inside; ///< tokens that do not leave it
@@ -81,15 +90,22 @@ private:
         /// 1]) are those with byte b.
         std::vector<uint32_t> beyond = {};
         std::array<uint32_t, 257> first_beyond = {};
+
+        [[nodiscard]] std::size_t bytes() const {
+            return sizeof(Head) + inside.words().size_bytes() + beyond.size() * sizeof(uint32_t);
+        }
     };
 
+    void keep(Expression state, const TokenMask& mask);
     void add(Expression state, TokenMask& mask);
+    void walk_ways(TokenMask& mask);
     void add_beyond(const Head& head, Expression rest, TokenMask& mask);
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
     /// From a node on that has led to `state`, to all below it.
     void walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask);
     template <class Reach>
     void follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach);
+    void allow_all(std::span<const TokenId> tokens, TokenMask& mask);
     bool is_free(Expression state);
     bool is_free_behind(Expression state, const PlainText& read);
     template <class IsRight>
@@ -102,8 +118,13 @@ private:
 
     Language* language_;
     const Vocabulary* vocabulary_;
-    std::vector<Expression> path_; ///< of a walk: states by depth
+    std::vector<Expression> path_;        ///< of a walk: states by depth
+    std::unordered_set<Expression> seen_; ///< by add(), for one mask
+    std::vector<Expression> ways_;        ///< that add() has left to walk_ways()
+    std::unordered_map<Expression, TokenMask> kept_;
     std::unordered_map<Expression, Head> heads_;
+    std::size_t heads_bytes_ = 0;
+    Head unfinished_; ///< one that Language::is_tired() has kept from being right
     std::unordered_map<Expression, Expression> shortened_;
     std::unordered_map<Expression, bool> free_;
     std::map<std::array<uint32_t, 2>, bool> free_behind_; ///< by state, and how far a character has been read

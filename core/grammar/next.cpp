@@ -9,6 +9,9 @@ namespace {
 /// itself that often.
 constexpr uint32_t derivation_depth_max = 4000;
 
+/// Ways whose next() is known are looked up in one step; those whose is not count themselves.
+constexpr std::size_t known_ways_of_step = 4;
+
 } // namespace
 
 Expression Language::next(Expression from, std::string_view text) {
@@ -50,14 +53,17 @@ std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
 Expression Language::next(Expression from, uint8_t byte) {
     if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
         return known;
+    if (is_spent()) // nothing that is found from now on can be kept
+        return nothing;
     if (depth_ == derivation_depth_max) {
         is_full_ = true;
         return nothing;
     }
     ++depth_;
+    take_steps(1);
     const Expression result = derive(from, byte);
     --depth_;
-    if (!is_full_) // else it may be refused for want of room alone
+    if (!is_spent()) // else it may be refused for want of room or time alone
         bytes_ += transitions_[from].add(byte, result);
     return result;
 }
@@ -73,6 +79,7 @@ Expression Language::derive(Expression from, uint8_t byte) {
     case Kind::sequence:
         return derive_sequence(from, byte);
     case Kind::either: {
+        take_steps(node.children.size() / known_ways_of_step);
         std::vector<Expression> all;
         for (const Expression one : node.children) {
             if (const Expression after = next(one, byte); after != nothing)

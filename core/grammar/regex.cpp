@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -121,48 +122,71 @@ private:
         do {
             ETNA_TRY(const auto some, sequence());
             all.insert(all.end(), some.begin(), some.end());
+            ETNA_CHECK(language_->check());
         } while (take('|'));
         --depth_;
-        return all;
+        return merged(all);
     }
 
+    /// Joined from the end on, as a sequence is kept.
     Result<Alternatives> sequence() {
-        Alternatives all = {{}};
-        for (bool is_first = true; !is_at_end() && !sees('|') && !sees(')'); is_first = false) {
-            ETNA_TRY(auto item, term(is_first));
-            ETNA_CHECK(append(all, item));
+        struct Item {
+            Alternatives texts;
+            std::size_t end;
+        };
+        std::vector<Item> items;
+        while (!is_at_end() && !sees('|') && !sees(')')) {
+            ETNA_TRY(auto item, term(items.empty()));
+            items.push_back({.texts = std::move(item), .end = at_});
+            ETNA_CHECK(language_->check());
         }
+        Alternatives all = {{}};
+        const std::size_t end = at_;
+        for (; !items.empty(); items.pop_back()) {
+            at_ = items.back().end; // for errors
+            ETNA_TRY(all, before(items.back().texts, all));
+            ETNA_CHECK(language_->check());
+        }
+        at_ = end;
         return all;
     }
 
     /// What is bound to the start must stand at the start, and nothing may follow what is bound to the end.
-    Status append(Alternatives& all, const Alternatives& item) {
+    Result<Alternatives> before(const Alternatives& item, const Alternatives& behind) {
         Alternatives longer;
-        for (const Alternative& before : all) {
-            for (const Alternative& after : item) {
-                if ((after.is_bound_to_start && before.texts != empty) ||
-                    (before.is_bound_to_end && after.texts != empty))
+        for (const Alternative& one : item) {
+            for (const Alternative& after : behind) {
+                if ((after.is_bound_to_start && one.texts != empty) ||
+                    (one.is_bound_to_end && after.texts != empty))
                     return unsupported("^ or $ in the middle");
-                longer.push_back({.texts = language_->sequence(before.texts, after.texts),
-                                  .is_bound_to_start = before.is_bound_to_start || after.is_bound_to_start,
-                                  .is_bound_to_end = before.is_bound_to_end || after.is_bound_to_end});
+                longer.push_back({.texts = language_->sequence(one.texts, after.texts),
+                                  .is_bound_to_start = one.is_bound_to_start || after.is_bound_to_start,
+                                  .is_bound_to_end = one.is_bound_to_end || after.is_bound_to_end});
             }
         }
-        // Those with the same bounds are one, so that their number does not multiply.
-        all.clear();
-        for (const Alternative& one : longer) {
-            const auto same = std::find_if(all.begin(), all.end(), [&](const Alternative& other) {
+        return merged(longer);
+    }
+
+    /// Those with the same bounds as one, so that their number does not multiply.
+    Alternatives merged(const Alternatives& all) {
+        Alternatives result;
+        std::vector<std::vector<Expression>> texts; // of each of them
+        for (const Alternative& one : all) {
+            const auto same = std::find_if(result.begin(), result.end(), [&](const Alternative& other) {
                 return other.is_bound_to_start == one.is_bound_to_start &&
                        other.is_bound_to_end == one.is_bound_to_end &&
                        (other.texts == empty) == (one.texts == empty);
             });
-            if (same == all.end()) {
-                all.push_back(one);
+            if (same == result.end()) {
+                result.push_back(one);
+                texts.push_back({one.texts});
             } else {
-                same->texts = language_->either(same->texts, one.texts);
+                texts[static_cast<std::size_t>(same - result.begin())].push_back(one.texts);
             }
         }
-        return {};
+        for (std::size_t i = 0; i < result.size(); ++i)
+            result[i].texts = language_->either(texts[i]);
+        return result;
     }
 
     Result<Alternatives> term(bool is_first) {
@@ -207,7 +231,13 @@ private:
         return one_of(set);
     }
 
-    Alternatives one_of(const CodePoints& set) { return {{.texts = (*alphabet_)(set)}}; }
+    /// A set that comes several times is written once.
+    Alternatives one_of(const CodePoints& set) {
+        const auto [place, is_new] = sets_.try_emplace(set, nothing);
+        if (is_new)
+            place->second = (*alphabet_)(set);
+        return {{.texts = place->second}};
+    }
 
     Result<Alternatives> group() {
         if (take('?')) {
@@ -273,14 +303,14 @@ private:
 
     Result<CodePoints> bracket() {
         const bool is_negated = take('^');
-        CodePoints set;
+        std::vector<CodePoints::Range> ranges;
         while (!take(']')) {
             if (is_at_end())
                 return wrong("a [ without its ]");
             ETNA_TRY(const CodePoints first, bracket_item());
             const bool is_range = sees('-') && at_ + 1 < letters_.size() && letters_[at_ + 1] != ']';
             if (!is_range) {
-                set.add(first);
+                ranges.insert(ranges.end(), first.ranges().begin(), first.ranges().end());
                 continue;
             }
             ++at_;
@@ -289,8 +319,9 @@ private:
                 return wrong("a range between sets");
             if (first.ranges()[0].first > last.ranges()[0].first)
                 return wrong("a range out of order");
-            set.add(first.ranges()[0].first, last.ranges()[0].first);
+            ranges.push_back({first.ranges()[0].first, last.ranges()[0].first});
         }
+        const CodePoints set(std::move(ranges));
         return is_negated ? set.complement() : set;
     }
 
@@ -394,6 +425,7 @@ private:
     std::string_view pattern_;
     const Alphabet* alphabet_;
     std::vector<char32_t> letters_;
+    std::map<CodePoints, Expression> sets_; ///< as they are written
     std::size_t at_ = 0;
     std::size_t depth_ = 0;
 };

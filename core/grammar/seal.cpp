@@ -2,28 +2,78 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
 namespace etna::grammar {
 
-/// The least solution: what is unknown until nothing changes any more is not nullable.
-void Language::find_nullable() {
-    for (bool has_changed = true; has_changed;) {
-        has_changed = false;
-        for (Expression e = sealed_nodes_; e < nodes_.size(); ++e) {
-            if (nullable_[e] != Nullable::unknown)
+/// Who each new expression is a part of: what is found of a part is told to them.
+class Language::Users {
+public:
+    explicit Users(const Language& language)
+        : first_(language.sealed_nodes_), begin_(language.nodes_.size() - first_ + 1) {
+        each_part(language, [this](Expression part, Expression) { ++begin_[part - first_ + 1]; });
+        std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+        users_.resize(begin_.back());
+        std::vector<uint32_t> at(begin_.begin(), begin_.end() - 1);
+        each_part(language, [&](Expression part, Expression user) { users_[at[part - first_]++] = user; });
+    }
+
+    [[nodiscard]] std::span<const Expression> of(Expression part) const {
+        const std::size_t number = part - first_;
+        return std::span(users_).subspan(begin_[number], begin_[number + 1] - begin_[number]);
+    }
+
+private:
+    template <class Take>
+    void each_part(const Language& language, const Take& take) const {
+        for (Expression user = first_; user < language.nodes_.size(); ++user) {
+            const Node& node = language.nodes_[user];
+            for (const Expression part : node.children) {
+                if (part >= first_)
+                    take(part, user);
+            }
+            if (node.kind != Kind::rule)
                 continue;
-            nullable_[e] = nullable_of(nodes_[e]);
-            has_changed = has_changed || nullable_[e] != Nullable::unknown;
+            if (const auto& definition = language.rules_[node.index].definition; *definition >= first_)
+                take(*definition, user);
         }
+    }
+
+    Expression first_;
+    std::vector<uint32_t> begin_; ///< into users_, for each expression and behind the last
+    std::vector<Expression> users_;
+};
+
+/// The least solution: what is unknown until nothing changes any more is not nullable. Whoever has a part
+/// that was found nullable is looked at again: that is enough for one alternative, and otherwise a part is
+/// one of two at most.
+void Language::find_nullable(const Users& users) {
+    std::vector<Expression> found;
+    const auto look_at = [&](Expression e, bool is_alternative) {
+        if (nullable_[e] != Nullable::unknown)
+            return;
+        nullable_[e] = is_alternative ? Nullable::yes : nullable_of(nodes_[e]);
+        if (nullable_[e] == Nullable::yes)
+            found.push_back(e);
+    };
+    for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
+        look_at(e, false);
+    while (!found.empty()) {
+        const Expression part = found.back();
+        found.pop_back();
+        for (const Expression user : users.of(part))
+            look_at(user, nodes_[user].kind == Kind::either);
     }
     std::replace(nullable_.begin() + sealed_nodes_, nullable_.end(), Nullable::unknown, Nullable::no);
 }
 
 /// Which of the new expressions some finite text fits, from sealed_nodes_ on.
-std::vector<bool> Language::productive() const {
+std::vector<bool> Language::productive(const Users& users) const {
     std::vector<bool> found(nodes_.size() - sealed_nodes_);
+    std::vector<Expression> open;
     const auto is_productive = [&](Expression e) {
         return e < sealed_nodes_ ? e != nothing : static_cast<bool>(found[e - sealed_nodes_]);
     };
@@ -50,12 +100,19 @@ std::vector<bool> Language::productive() const {
         }
         return true;
     };
-    for (bool has_changed = true; has_changed;) {
-        has_changed = false;
-        for (Expression e = sealed_nodes_; e < nodes_.size(); ++e) {
-            if (!is_productive(e) && holds(nodes_[e]))
-                has_changed = found[e - sealed_nodes_] = true;
-        }
+    const auto look_at = [&](Expression e, bool is_alternative) {
+        if (is_productive(e) || !(is_alternative || holds(nodes_[e])))
+            return;
+        found[e - sealed_nodes_] = true;
+        open.push_back(e);
+    };
+    for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
+        look_at(e, false);
+    while (!open.empty()) {
+        const Expression part = open.back();
+        open.pop_back();
+        for (const Expression user : users.of(part))
+            look_at(user, nodes_[user].kind == Kind::either);
     }
     return found;
 }
@@ -149,14 +206,15 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
 Result<Expression> Language::seal(Expression root) {
     for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
         rules_[rule].definition = rules_[rule].definition.value_or(nothing);
-    find_nullable();
+    const Users users(*this);
+    find_nullable(users);
     const Rule* const endless = left_recursive();
     for (Expression e = sealed_nodes_; e < nodes_.size() && endless == nullptr && !is_full_; ++e) {
         if (nodes_[e].kind == Kind::within)
             find_paths(nodes_[e].children[0], nodes_[e].index);
     }
     if (endless == nullptr && !is_full_)
-        root = without_unproductive(root, productive());
+        root = without_unproductive(root, productive(users));
     sealed_rules_ = rules_.size();
     sealed_nodes_ = static_cast<Expression>(nodes_.size());
     if (endless != nullptr) {
@@ -164,11 +222,7 @@ Result<Expression> Language::seal(Expression root) {
             ErrorKind::unsupported, fmt::format("`{}` begins with itself", endless->name),
             "let it begin with something else: `list ::= item list` instead of `list ::= list item`"};
     }
-    if (is_full_) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("the grammar needs more than {} MiB", bytes_max_ >> 20),
-                     "make it smaller, or its bounds"};
-    }
+    ETNA_CHECK(check());
     if (root == nothing) {
         return Error{ErrorKind::invalid_argument, "no text fits the grammar",
                      "every rule needs an alternative that comes to an end"};

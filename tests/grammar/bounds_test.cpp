@@ -1,5 +1,6 @@
 // Schemas and grammars that were made to take for ever: an error within a second of processor time and 200
 // MB.
+#include "core/grammar/description.hpp"
 #include "core/grammar/gbnf.hpp"
 #include "core/grammar/grammars.hpp"
 #include "core/grammar/lark.hpp"
@@ -8,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +95,20 @@ Result<Expression> schema(Language& language, std::string_view text) {
     return json_schema(language, text, {});
 }
 
+/// As a server makes grammars: within a budget.
+Result<Expression> described(Language& language, Notation notation, std::string_view text) {
+    return texts_of(language, {.notation = notation, .text = std::string(text)}, Vocabulary({"a"}));
+}
+Result<Expression> schema_in_budget(Language& language, std::string_view text) {
+    return described(language, Notation::json_schema, text);
+}
+Result<Expression> gbnf_in_budget(Language& language, std::string_view text) {
+    return described(language, Notation::gbnf, text);
+}
+Result<Expression> regex_in_budget(Language& language, std::string_view text) {
+    return described(language, Notation::regex, text);
+}
+
 std::string quoted(std::string_view text) {
     std::string all = "\"";
     for (const char byte : text)
@@ -136,6 +152,10 @@ std::string nested(std::string_view open, std::string_view core, std::string_vie
     for (int i = 0; i < depth; ++i)
         all += close;
     return all;
+}
+
+std::string repeated(std::string_view text, int count) {
+    return nested(text, "", "", count);
 }
 
 constexpr int unsupported = static_cast<int>(ErrorKind::unsupported);
@@ -187,6 +207,54 @@ TEST_CASE("schemas made to take for ever end in an error soon") {
         is_language); // a circle says nothing
 }
 
+TEST_CASE("choices without end beside each other are refused soon") {
+    for (const int count : {999, 4000, 8000, 30'000}) {
+        check_bounds(schema,
+                     R"({"allOf": [)" +
+                         many(count, [](int) { return R"({"anyOf": [{}, {"type": "integer"}]})"; }) + "]}",
+                     unsupported);
+    }
+    const auto either_length = [](int i) {
+        return fmt::format(R"({{"anyOf": [{{}}, {{"maxLength": {}}}]}})", i + 5);
+    };
+    check_bounds(schema, R"({"allOf": [)" + many(3000, either_length) + "]}", unsupported);
+    std::string definitions = R"("last": {"type": "null"})";
+    for (int i = 0; i < 20'000; ++i) {
+        definitions += fmt::format(R"(, "d{}": {{"anyOf": [{{"$ref": "#/$defs/{}"}}, {{"maxLength": {}}}]}})",
+                                   i, i == 0 ? "last" : fmt::format("d{}", i - 1), i);
+    }
+    check_bounds(schema, R"({"$ref": "#/$defs/d19999", "$defs": {)" + definitions + "}}", unsupported);
+    check_bounds(schema,
+                 R"({"allOf": [{"enum": [)" +
+                     many(20'000, [](int i) { return fmt::format("\"value number {}\"", i); }) + "]}, " +
+                     many(900, either_length) + "]}",
+                 unsupported);
+}
+
+TEST_CASE("lists that are excluded are bounded") {
+    const std::string numbers = many(10'000, [](int i) { return std::to_string(i); });
+    const std::string schemas = many(10'000, [](int i) { return fmt::format(R"({{"const": {}}})", i); });
+    check_bounds(schema, R"({"not": {"const": [)" + numbers + "]}}", unsupported);
+    check_bounds(schema, R"({"not": {"prefixItems": [)" + schemas + "]}}", unsupported);
+    check_bounds(schema, R"({"oneOf": [)" + schemas + "]}", unsupported);
+    check_bounds(schema, R"({"not": {"oneOf": [)" + schemas + "]}}", unsupported);
+}
+
+TEST_CASE("many schemas that exclude each other keep within the bounds") {
+    const auto tagged = [](int i, std::string_view type) {
+        return fmt::format(R"({{{}"properties": {{"a": {{"const": "tag {}"}}}}, "required": ["a"]}})", type,
+                           i);
+    };
+    const auto of_any = [&](int i) { return tagged(i, ""); };
+    const auto of_object = [&](int i) { return tagged(i, R"("type": "object", )"); };
+    check_bounds(schema, R"({"oneOf": [)" + many(150, of_any) + "]}", is_language);
+    for (const int count : {300, 1000, 5000})
+        check_bounds(schema, R"({"oneOf": [)" + many(count, of_any) + "]}", unsupported);
+    check_bounds(schema, R"({"oneOf": [)" + many(200, of_object) + "]}", is_language);
+    for (const int count : {1000, 5000})
+        check_bounds(schema, R"({"oneOf": [)" + many(count, of_object) + "]}", unsupported);
+}
+
 TEST_CASE("large schemas that mean something are languages within the same bounds") {
     check_bounds(schema,
                  R"({"type": "object", "properties": {)" +
@@ -209,6 +277,82 @@ TEST_CASE("large schemas that mean something are languages within the same bound
                  is_language);
 }
 
+TEST_CASE("many strings are joined or left out within the same bounds") {
+    std::mt19937 random(7);
+    const auto letters = [&](int count) {
+        std::string text(static_cast<std::size_t>(count), ' ');
+        for (char& letter : text)
+            letter = static_cast<char>('a' + random() % 20);
+        return text;
+    };
+    const auto numbered = [](std::string_view name) {
+        return [name](int i) { return fmt::format("\"{} {}\"", name, i); };
+    };
+    const auto random_text = [&](int) { return "\"" + letters(8) + "\""; };
+    check_bounds(schema_in_budget, R"({"enum": [)" + many(50'000, numbered("value")) + "]}", is_language);
+    check_bounds(schema_in_budget, R"({"enum": [)" + many(50'000, random_text) + "]}", is_language);
+    check_bounds(schema_in_budget,
+                 R"({"allOf": [{"enum": [)" + many(20'000, numbered("v")) + R"(]}, {"not": {"enum": [)" +
+                     many(20'000, numbered("w")) + "]}}]}",
+                 is_language);
+    const auto long_text = [&](int) { return "\"" + letters(250) + "\""; };
+    check_bounds(schema, R"({"not": {"enum": [)" + many(5000, long_text) + "]}}", unsupported);
+    check_bounds(schema_in_budget, R"({"not": {"enum": [)" + many(50, long_text) + "]}}", is_language);
+    check_bounds(schema_in_budget, R"({"required": [)" + many(50'000, numbered("name")) + "]}", unsupported);
+}
+
+TEST_CASE("patterns that take long are refused within the same bounds") {
+    for (const int length : {200, 1000, 1500}) {
+        check_bounds(
+            schema_in_budget,
+            fmt::format(R"({{"pattern": "^(a|aa|aaa|b){{1,2000}}c$", "minLength": 3, "maxLength": {}}})",
+                        length),
+            unsupported);
+    }
+    constexpr int many_times = 250'000;
+    for (const std::string_view item : {"abc", "a?", "(a|)", ".", "[^a]", "[b-y]", "x|yz"}) {
+        INFO(item);
+        const std::string pattern = repeated(item, many_times);
+        const bool is_short = item != "abc" && item != "(a|)";
+        check_bounds(regex_in_budget, pattern, is_short ? is_language : unsupported);
+        check_bounds(schema_in_budget, R"({"maxLength": 9, "pattern": ")" + pattern + "\"}",
+                     item == "x|yz" ? is_language : unsupported);
+    }
+}
+
+TEST_CASE("patterns that exclude each other are refused within the same bounds") {
+    for (const int count : {150, 300, 800}) {
+        const auto pattern = [](int i) {
+            return fmt::format(R"({{"type": "string", "pattern": "^b{}.*$"}})", i);
+        };
+        check_bounds(schema_in_budget, R"({"oneOf": [)" + many(count, pattern) + "]}", unsupported);
+    }
+}
+
+TEST_CASE("large schemas are read in a time that grows with their size alone") {
+    const auto member = [](int i) { return fmt::format(R"("name{}": {{"type": "integer"}})", i); };
+    check_bounds(schema_in_budget, R"({"properties": {)" + many(50'000, member) + "}}", unsupported);
+    check_bounds(schema_in_budget,
+                 R"({"allOf": [)" +
+                     many(5000, [&](int i) { return R"({"properties": {)" + member(i) + "}}"; }) + "]}",
+                 unsupported);
+    check_bounds(schema_in_budget,
+                 R"({"allOf": [)" +
+                     many(20'000, [](int i) { return fmt::format(R"({{"required": ["n{}"]}})", i); }) + "]}",
+                 unsupported);
+    check_bounds(schema_in_budget,
+                 R"({"allOf": [)" +
+                     many(2000, [](int i) { return fmt::format(R"({{"contains": {{"const": {}}}}})", i); }) +
+                     "]}",
+                 unsupported);
+    check_bounds(
+        schema_in_budget,
+        R"({"$ref": "#/$defs/d0", "$defs": {)" +
+            many(20'000, [](int i) { return fmt::format(R"("d{}": {{"$ref": "#/$defs/d{}"}})", i, i + 1); }) +
+            R"(, "d20000": {"type": "null"}}})",
+        is_language);
+}
+
 TEST_CASE("grammars made to take for ever are followed or refused within the same bounds") {
     const std::string long_text(500, 'a');
     check_bounds(gbnf, "root ::= (((\"a\"{1,900}){1,900}){1,900}){1,900}", is_language);
@@ -216,6 +360,35 @@ TEST_CASE("grammars made to take for ever are followed or refused within the sam
     check_bounds(lark, "start: A~900\nA: B~900\nB: C~900\nC: \"a\"~900", is_language, long_text);
     check_bounds(gbnf, "root ::= " + nested("(", "\"a\"", ")", 100'000), invalid);
     check_bounds(gbnf, "root ::= root \"a\" | \"a\"", unsupported);
+}
+
+TEST_CASE("long chains of rules are read within the same bounds") {
+    constexpr int count = 20'000;
+    const auto chain = [&](std::string_view format, std::string_view last) {
+        std::string rules = "root ::= r0\n";
+        for (int i = 0; i < count; ++i)
+            rules += fmt::format(fmt::runtime(format), i, i + 1) + "\n";
+        return rules + fmt::format("r{} ::= {}\n", count, last);
+    };
+    check_bounds(gbnf, chain("r{0} ::= r{1}", "\"b\""), is_language);
+    check_bounds(gbnf, chain("r{0} ::= r{1} \"a\"", "\"b\""), is_language);
+    check_bounds(gbnf, chain("r{0} ::= r{1}* r{1}", "\"b\"?"), is_language);
+    check_bounds(gbnf, chain("r{0} ::= \"a\" r{1} | r{1}", "r0"), unsupported);
+    check_bounds(gbnf, chain("r{0} ::= \"a\" r{1}", "r0"), invalid);
+    std::string wide = "root ::= r0\nr0 ::=";
+    std::string backwards = fmt::format("root ::= r{}\nr0 ::= \"b\"\n", count);
+    std::string in_lark = "start: r0\n";
+    for (int i = 1; i <= count; ++i) {
+        wide += fmt::format(" r{}", i);
+        backwards += fmt::format("r{} ::= r{}\n", i, i - 1);
+        in_lark += fmt::format("r{}: r{}\n", i - 1, i);
+    }
+    for (int i = 1; i <= count; ++i)
+        wide += fmt::format("\nr{} ::= \"a{}\"", i, i);
+    check_bounds(gbnf_in_budget, "root ::= \"" + std::string(1'000'000, 'a') + "\"", unsupported);
+    check_bounds(gbnf, wide, is_language);
+    check_bounds(gbnf, backwards, is_language);
+    check_bounds(lark, in_lark + fmt::format("r{}: \"b\"", count), is_language);
 }
 
 TEST_CASE("grammars in strings keep within the same bounds") {
@@ -247,4 +420,76 @@ TEST_CASE("grammars in strings keep within the same bounds") {
                           }) +
                      "}}",
                  is_language);
+}
+
+namespace {
+
+/// All bytes, and words of letters, blanks and digits.
+Vocabulary some_words() {
+    std::vector<std::string> bytes;
+    for (int byte = 0; byte < 256; ++byte)
+        bytes.emplace_back(1, static_cast<char>(byte));
+    std::mt19937 random(3);
+    for (int word = 0; word < 5000; ++word) {
+        std::string text;
+        for (uint32_t length = 2 + random() % 12; length > 0; --length)
+            text += static_cast<char>(random() % 8 == 0 ? ' ' : 'a' + random() % 26);
+        bytes.push_back(text);
+    }
+    for (std::size_t blanks = 2; blanks <= 128; ++blanks)
+        bytes.emplace_back(blanks, ' ');
+    return Vocabulary(std::move(bytes));
+}
+
+/// Walks at random, up to so many tokens; how many there were.
+int walked(const std::string& grammar, int tokens_max, int* lost = nullptr) {
+    Grammars grammars(some_words());
+    Walk walk(grammars.make({.notation = Notation::gbnf, .text = grammar}).value());
+    std::mt19937 random(5);
+    for (int count = 0; count < tokens_max; ++count) {
+        const auto mask = walk.mask();
+        if (!mask && lost != nullptr)
+            *lost = 1;
+        if (!mask || (*mask)->is_empty())
+            return count;
+        TokenId token = 0;
+        do
+            token = static_cast<TokenId>(random() % 5000);
+        while (!(*mask)->allows(token));
+        walk.accept(token);
+    }
+    return tokens_max;
+}
+
+} // namespace
+
+TEST_CASE("a text that is lost to its ambiguity costs less than a second with all its masks") {
+    for (const std::string_view letters : {"[a-z ]", "[a-z] | \" \""}) {
+        const std::string grammar =
+            fmt::format("root ::= s\ns ::= c | c s t | c t u\nt ::= c | c t s u | c u\n"
+                        "u ::= c | c u t | c s s\nc ::= {}",
+                        letters);
+        const Cost cost = cost_of([&] {
+            int lost = 0;
+            static_cast<void>(walked(grammar, 100, &lost));
+            return lost;
+        });
+        INFO(cost.seconds << " s, " << cost.kib << " KiB in all");
+        CHECK(cost.exit_status == 1);
+        if (is_measured)
+            CHECK(cost.seconds < seconds_max);
+    }
+}
+
+TEST_CASE("a hundred masks of thousands of rules beside each other take less than a second") {
+    std::string grammar = "root ::= r0";
+    for (int i = 1; i < 4000; ++i)
+        grammar += fmt::format(" | r{}", i);
+    for (int i = 0; i < 4000; ++i)
+        grammar += fmt::format("\nr{} ::= [a-z ] r{} | \"{}.\"", i, i, i);
+    const Cost cost = cost_of([&] { return walked(grammar, 100); });
+    INFO(cost.seconds << " s, " << cost.kib << " KiB in all");
+    CHECK(cost.exit_status > 5);
+    if (is_measured)
+        CHECK(cost.seconds < seconds_max);
 }

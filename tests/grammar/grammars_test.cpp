@@ -1,11 +1,13 @@
 // Grammars that are made once and walked by many texts, with reasoning in front.
 
 #include "core/grammar/grammars.hpp"
+#include "core/grammar/shelf.hpp"
 #include "core/grammar/until.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -194,4 +196,115 @@ TEST_CASE("many threads make and walk grammars at a time") {
     for (std::thread& thread : threads)
         thread.join();
     CHECK(right == 160);
+}
+
+TEST_CASE("a grammar that outgrows its room costs other texts nothing") {
+    Grammars grammars(vocabulary());
+    const auto plain =
+        grammars.make({.notation = Notation::gbnf, .text = "root ::= \"(\" root? \")\""}).value();
+    Walk other(plain);
+    REQUIRE(goes_on(other, "((("));
+    for (const std::string core : {"(\"a\"{1,900}){1,900}", "((\"a\"{1,900}){1,900}){1,900}",
+                                   "(((\"a\"{1,900}){1,900}){1,900}){1,900}"}) {
+        for (const std::string end : {"", "\"b\"", "\"c\""}) {
+            const Description ambiguous = {.notation = Notation::gbnf, .text = "root ::= " + core + end};
+            Walk walk(grammars.make(ambiguous).value());
+            int length = 0;
+            while (length < 2000 && walk.mask()) {
+                walk.accept('a');
+                ++length;
+            }
+            CAPTURE(core, end, length);
+            CHECK(length > 20); // as far as it goes it is right
+            CHECK(length < 2000);
+            REQUIRE_FALSE(walk.mask());
+            CHECK(walk.mask().error().kind == ErrorKind::unsupported);
+            CHECK_FALSE(walk.is_over());
+            CHECK(walk.forced(100).empty());
+            walk.accept('a');
+            CHECK_FALSE(walk.mask()); // it stays so
+            CHECK_FALSE(Walk(walk).mask());
+            Walk again(grammars.make(ambiguous).value());
+            CHECK(goes_on(again, "aaaaa"));
+        }
+    }
+    CHECK(goes_on(other, "()))"));
+    CHECK(other.mask().value()->allows(')'));
+    CHECK(goes_on(other, ")"));
+    CHECK(other.is_over().value());
+}
+
+TEST_CASE("where a text goes on elsewhere belongs to who walks there") {
+    const auto its_vocabulary = std::make_shared<const Vocabulary>(vocabulary());
+    const auto description = std::make_shared<const Description>(
+        Description{.notation = Notation::gbnf, .text = "root ::= \"a\" root | \"b\""});
+    const auto shelf = std::make_shared<Shelf>(its_vocabulary);
+    const auto root = shelf->make(*description);
+    REQUIRE(root);
+    const Grammar grammar(shelf, *root, description);
+    auto elsewhere = grammar.elsewhere().value();
+    CHECK(&elsewhere->shelf() != shelf.get());
+    CHECK(grammar.elsewhere().value() == elsewhere); // made once
+    Walk walk(elsewhere);
+    const std::weak_ptr<const Grammar> seen = elsewhere;
+    elsewhere.reset();
+    CHECK_FALSE(seen.expired());
+    CHECK(grammar.elsewhere().value() == seen.lock());
+    walk = Walk(grammar.elsewhere().value()->elsewhere().value());
+    CHECK(seen.expired());
+    CHECK(goes_on(walk, "aab"));
+    CHECK(walk.is_over().value());
+}
+
+TEST_CASE("grammars that cannot be followed any further are not kept") {
+    Grammars grammars(vocabulary());
+    const Description description = {.notation = Notation::regex, .text = "[0-9]{3}"};
+    std::weak_ptr<const Grammar> first = grammars.make(description).value();
+    CHECK_FALSE(first.expired());
+    first.lock()->shelf().is_full = true;
+    static_cast<void>(grammars.make({.notation = Notation::regex, .text = "[a-z]"}).value());
+    CHECK(first.expired());
+    CHECK(fits(grammars, description, "123"));
+}
+
+TEST_CASE("copies of a text share what it may take") {
+    Grammars grammars(vocabulary());
+    const Description ambiguous = {.notation = Notation::gbnf,
+                                   .text = "root ::= s\ns ::= c | c s t | c t u\nt ::= c | c t s u | c u\n"
+                                           "u ::= c | c u t | c s s\nc ::= [a-c]"};
+    Walk first(grammars.make(ambiguous).value());
+    Walk second = first;
+    std::string text;
+    for (uint32_t i = 0; i < 20'000 && first.mask(); ++i) {
+        const char byte = static_cast<char>('a' + i * i % 3);
+        first.accept(static_cast<TokenId>(byte));
+        text += byte;
+    }
+    REQUIRE_FALSE(first.mask());
+    std::size_t length = 0;
+    for (; length < text.size() && second.mask(); ++length)
+        second.accept(static_cast<TokenId>('a' + (length * length + 1) % 3));
+    CHECK(length < text.size());
+}
+
+TEST_CASE("a text goes on elsewhere when others have filled its language") {
+    Grammars grammars(vocabulary());
+    const Description brackets = {.notation = Notation::gbnf,
+                                  .text = "root ::= \"(\" root? \")\" | \"a\"{3}"};
+    Walk first(grammars.make(brackets).value());
+    REQUIRE(goes_on(first, "(("));
+    // Texts of about 20 MB each, which none of them is refused for.
+    for (int i = 0; i < 12; ++i) {
+        const std::string text = fmt::format("root ::= \"{}\" (\"a\"{{1,900}}){{1,900}}", i);
+        Walk walk(grammars.make({.notation = Notation::gbnf, .text = text}).value());
+        REQUIRE(goes_on(walk, std::to_string(i)));
+        REQUIRE(goes_on(walk, std::string(100, 'a')));
+    }
+    Walk second = first;
+    CHECK(goes_on(first, "()"));
+    CHECK(first.forced(10) == "))");
+    CHECK(goes_on(second, "aaa"));
+    CHECK(second.forced(10) == "))");
+    CHECK(fits(grammars, brackets, "(())"));
+    CHECK_FALSE(fits(grammars, brackets, "(()"));
 }

@@ -162,6 +162,59 @@ TEST_CASE("a keyword that makes no sense is an error with its place") {
     CHECK(error_of("{\"a\":").kind == ErrorKind::invalid_argument);
 }
 
+TEST_CASE("a schema that is its own opposite is refused, one that is itself says nothing") {
+    for (const std::string_view schema :
+         {R"({"not": {"$ref": "#"}})", R"({"oneOf": [{"$ref": "#"}, {"const": 1}]})",
+          R"({"if": {"$ref": "#"}, "then": {"type": "string"}, "else": {"type": "null"}})",
+          R"({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {"a": {"not": {"$ref": "#/$defs/b"}},
+              "b": {"allOf": [{"type": "string"}, {"$ref": "#/$defs/a"}]}}})",
+          R"({"allOf": [{"$ref": "#/$defs/a"}, {"not": {"$ref": "#/$defs/b"}}], "$defs": {
+              "a": {"anyOf": [{"not": {"$ref": "#/$defs/b"}}, {"type": "null"}]},
+              "b": {"allOf": [{"not": {"$ref": "#/$defs/a"}}, {"type": "string"}]}}})",
+          R"({"properties": {"a": {"not": {"$ref": "#/properties/a"}}}})"}) {
+        INFO(schema);
+        const Error error = error_of(schema);
+        CHECK(error.kind == ErrorKind::unsupported);
+        CHECK(error.message.find("#") == 0);
+        CHECK(error.message.find("its own opposite") != std::string::npos);
+        CHECK_FALSE(error.hint.empty());
+    }
+    CHECK(Schema(R"({"$ref": "#"})").fits("[1]"));
+    CHECK(Schema(R"({"allOf": [{"$ref": "#"}, {"type": "null"}]})").fits("null"));
+    Schema below(R"({"type": ["object", "null"], "properties": {"a": {"not": {"$ref": "#"}}}})");
+    CHECK(below.fits(R"({"a":1})"));
+    CHECK(below.fits(R"({"a":{"a":null}})"));
+    CHECK_FALSE(below.fits(R"({"a":null})"));
+}
+
+TEST_CASE("formats of integers bound numbers, and nothing else") {
+    Schema int32(R"({"format": "int32"})");
+    CHECK(int32.fits("2147483647"));
+    CHECK(int32.fits("-2147483648"));
+    CHECK_FALSE(int32.fits("2147483648"));
+    CHECK_FALSE(int32.fits("-2147483649"));
+    CHECK_FALSE(int32.begins("0.5"));
+    CHECK(int32.fits(R"("0.5")"));
+    CHECK(int32.fits("null"));
+    Schema int64(R"({"type": "integer", "format": "int64"})");
+    CHECK(int64.fits("9223372036854775807"));
+    CHECK(int64.fits("-9223372036854775808"));
+    CHECK_FALSE(int64.begins("9223372036854775808"));
+    Schema uint32(R"({"type": "number", "format": "uint32", "minimum": -5})");
+    CHECK(uint32.fits("4294967295"));
+    CHECK_FALSE(uint32.fits("4294967296"));
+    CHECK_FALSE(uint32.fits("-1"));
+    Schema uint64(R"({"type": "integer", "format": "uint64"})");
+    CHECK(uint64.fits("18446744073709551615"));
+    CHECK_FALSE(uint64.begins("18446744073709551616"));
+    Schema others(R"({"type": "number", "not": {"format": "int32"}})");
+    CHECK(others.fits("2147483648"));
+    CHECK(others.fits("0.5"));
+    CHECK_FALSE(others.fits("7"));
+    CHECK(Schema(R"({"type": "number", "format": "float"})").fits("0.5"));
+    CHECK(error_of(R"({"format": 32})").message.find("#/format") == 0);
+}
+
 TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else") {
     const JsonSchemaOptions lenient = {.is_lenient = true};
     Schema schema(R"({"type": "array", "uniqueItems": true, "items": {"type": "string", "format": "colour",

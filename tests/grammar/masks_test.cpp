@@ -120,6 +120,58 @@ TEST_CASE("masks of what an automaton accepts allow what fits token by token") {
     CHECK(states > 100);
 }
 
+TEST_CASE("masks of many ways at a time allow what fits token by token") {
+    std::mt19937 random(31);
+    const auto ends = test::all_texts(3);
+    int states = 0;
+    for (int round = 0; round < 20; ++round) {
+        const Vocabulary vocabulary(random_vocabulary(random, 40));
+        Language language;
+        Masks masks(language, vocabulary);
+        std::vector<Expression> ways;
+        for (int way = 0; way < 40; ++way) { // a loop with an end of its own, or any rules, a unit or not
+            const Expression loop = language.rule("loop");
+            const std::string& end = ends[random() % ends.size()];
+            language.define(loop, language.either(language.sequence(language.literal("a"), loop),
+                                                  language.literal("b" + end)));
+            const Expression more = test::built(language, test::random_regular(random, 2));
+            ways.push_back(language.sequence(way % 5 == 0 ? language.unit(more) : more, loop));
+        }
+        const auto root = language.seal(language.either(ways));
+        REQUIRE(root);
+        for (const std::string& text : test::all_texts(3)) {
+            const Expression state = language.next(*root, text);
+            CAPTURE(round, text);
+            for (int again = 0; again < 2; ++again) // found, and kept
+                check_against_each_token(language, masks, vocabulary, state);
+            states += state == nothing ? 0 : 1;
+        }
+    }
+    CHECK(states > 100);
+}
+
+TEST_CASE("masks that were cut short are not kept") {
+    std::mt19937 random(37);
+    const Vocabulary vocabulary(random_vocabulary(random, 40));
+    for (const char* const schema :
+         {R"({"type": "string", "maxLength": 9})", R"({"enum": ["ab", "ba", "c"]})",
+          R"({"properties": {"a": {}, "b": {}}})"}) {
+        for (uint64_t steps = 0; steps < 3000; steps += 1 + steps / 5) {
+            Language language;
+            Masks masks(language, vocabulary);
+            const Expression root = json_schema(language, schema, {}).value();
+            const Expression state = language.next(root, "{\"");
+            for (const Expression at : {root, state == nothing ? language.next(root, "\"") : state}) {
+                language.allow_steps(steps);
+                static_cast<void>(masks.mask(at));
+                language.allow_steps(UINT64_MAX);
+                CAPTURE(schema, steps);
+                check_against_each_token(language, masks, vocabulary, at);
+            }
+        }
+    }
+}
+
 TEST_CASE("masks of bounded strings agree at each length, and share their heads") {
     std::mt19937 random(23);
     auto tokens = random_vocabulary(random, 50);

@@ -42,6 +42,8 @@ Result<Choices> items(const Keyword& keyword) {
             all.first.push_back(keyword.claim(positions.first->items[i]));
         return Keyword::one({.constraints = {.array = {.items = {std::move(all)}}}});
     }
+    if (first_count > negated_items_max)
+        return keyword.unsupported("has too many items to be turned round");
     Alternatives any; // one item that does not fit is enough
     for (std::size_t i = 0; i < first_count; ++i) {
         ArrayConstraints::Items other;

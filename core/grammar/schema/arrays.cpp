@@ -12,6 +12,8 @@ namespace {
 
 /// Positions and counts that `contains` may need to tell from each other.
 constexpr std::size_t counting_states_max = 5000;
+/// `contains` beside each other: each doubles what an item may be.
+constexpr std::size_t contained_max = 10;
 
 Expression comma(const ContainerContext& context) {
     return context.language.sequence(context.language.literal(","), context.space);
@@ -64,6 +66,11 @@ public:
     }
 
     Result<Expression> all() {
+        if (array_->contained.size() > contained_max) {
+            return Error{ErrorKind::unsupported,
+                         fmt::format("more than {} `contains` are about the same list", contained_max),
+                         "use fewer of them"};
+        }
         const Expression start =
             state_of({.position = 0, .counts = std::vector<uint32_t>(array_->contained.size())});
         while (!open_.empty()) {
@@ -71,6 +78,7 @@ public:
                 return Error{ErrorKind::unsupported, "`contains` has bounds that are too large to be counted",
                              "make `minItems`, `maxItems`, `minContains` and `maxContains` smaller"};
             }
+            ETNA_CHECK(context_->language.check());
             const auto next = open_.back();
             open_.pop_back();
             context_->language.define(next->second, behind(next->first));

@@ -22,6 +22,8 @@ struct Claim {
 
     static Claim nothing() { return {.is_negated = true}; }
     [[nodiscard]] Claim negated() const { return {.value = value, .kind = kind, .is_negated = !is_negated}; }
+    /// A number of its own in the document.
+    [[nodiscard]] uint64_t key() const;
     /// By place in the document.
     std::strong_ordering operator<=>(const Claim& other) const;
     bool operator==(const Claim& other) const = default;
@@ -138,6 +140,12 @@ struct Constraints {
 
     /// Both hold. Kinds for which that cannot be are taken away.
     void join(const Constraints& other);
+    /// The kinds that join() would leave, or more: without the work of it.
+    [[nodiscard]] JsonKinds kinds_with(const Constraints& other) const;
+    /// About how many values join() compares.
+    [[nodiscard]] std::size_t cost_of_join(const Constraints& other) const;
+    /// About how much memory it takes.
+    [[nodiscard]] std::size_t bytes() const;
 };
 
 } // namespace etna::grammar

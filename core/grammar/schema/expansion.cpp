@@ -1,7 +1,9 @@
 #include "core/grammar/schema/expansion.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,11 @@ namespace {
 
 /// How deep to look into members and items for what cannot be.
 constexpr int impossible_depth_max = 4;
+
+/// Steps that things take: to look at a claim, to join a few values, to copy a few bytes.
+constexpr std::size_t steps_of_claim = 20;
+constexpr std::size_t values_in_step = 8;
+constexpr std::size_t bytes_in_step = 32;
 
 } // namespace
 
@@ -40,64 +47,240 @@ Result<const Choices*> Expansion::choices(const Claim& claim) {
     return &choices_.emplace(claim, std::move(found)).first->second;
 }
 
-/// Follows all claims that leave no choice, and notes the choices. A claim that leads to itself adds nothing.
-Status Expansion::settle(Branch& branch) {
-    while (!branch.open.empty() && branch.constraints.kinds != 0) {
-        const Claim claim = branch.open.back();
-        branch.open.pop_back();
-        const auto place = std::lower_bound(branch.seen.begin(), branch.seen.end(), claim);
-        if (place != branch.seen.end() && *place == claim)
-            continue;
-        branch.seen.insert(place, claim);
-        if (++steps_ > steps_max) {
-            return Error{ErrorKind::unsupported, "the schema's alternatives take too long to join",
-                         "use fewer `anyOf`, `oneOf` and `not` within each other"};
-        }
-        ETNA_TRY(const Choices* const all, choices(claim));
-        for (const Alternatives& any : *all) {
-            if (any.size() == 1) {
-                branch.constraints.join(any[0].constraints);
-                branch.open.insert(branch.open.end(), any[0].claims.begin(), any[0].claims.end());
+/// What may hold of the same value when the claim does.
+Claims Expansion::followers(const Claim& claim) {
+    Claims all;
+    const auto found = choices(claim);
+    if (!found) // whoever comes to it says so
+        return all;
+    for (const Alternatives& any : **found) {
+        for (const Alternative& one : any)
+            all.insert(all.end(), one.claims.begin(), one.claims.end());
+    }
+    return all;
+}
+
+Status Expansion::check_circles(const Claims& claims) {
+    const auto circle = circles_.negated(claims, [this](const Claim& claim) { return followers(claim); });
+    if (!circle)
+        return {};
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{}: the schema is defined by its own opposite, through `not`, `oneOf` or `if`",
+                             context_.document.pointer(*circle->value)),
+                 "take the reference that leads back out of them"};
+}
+
+Status Expansion::take_steps(std::size_t count) {
+    steps_ += count;
+    if (steps_ <= steps_max)
+        return {};
+    return Error{ErrorKind::unsupported, "the schema's alternatives take too long to join",
+                 "use fewer `anyOf`, `oneOf` and `not` within each other"};
+}
+
+/// Goes through all choices, depth first: with one alternative of a choice, then back to what was before it
+/// and on with the next. A claim is looked at once on each way; one that leads to itself adds nothing.
+class Expansion::Search {
+public:
+    explicit Search(Expansion& expansion) : expansion_(&expansion) {}
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+    ~Search() { expansion_->bytes_ -= bytes_; }
+
+    Result<std::vector<Constraints>> ways(const Claims& claims) {
+        for (const Claim& claim : claims)
+            about_ = about_ == nullptr ? claim.value : about_;
+        ETNA_CHECK(follow({}, {.claims = claims}));
+        while (!levels_.empty()) {
+            forget(levels_.back().seen);
+            if (const Alternative* const one = next_alternative()) {
+                ETNA_TRY(Branch branch, branch_for_next());
+                ETNA_CHECK(follow(std::move(branch), *one));
             } else {
-                branch.choices.push_back(&any);
+                leave();
             }
         }
+        return std::move(found_);
     }
-    return {};
-}
 
-Status Expansion::walk(Branch branch, std::vector<Constraints>& found) {
-    ETNA_CHECK(settle(branch));
-    if (branch.constraints.kinds == 0)
+private:
+    struct Branch {
+        Constraints constraints = {};
+        Claims open = {};                              ///< not looked at yet
+        std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
+    };
+    /// A choice, and what was settled before it.
+    struct Level {
+        Branch branch;
+        const Alternatives* choice;
+        std::size_t bytes;
+        std::size_t seen; ///< claims
+        std::size_t at = 0;
+    };
+
+    [[nodiscard]] Error too_large(std::string_view what) const {
+        return {ErrorKind::unsupported,
+                about_ == nullptr ? fmt::format("the schema's alternatives make {}", what)
+                                  : fmt::format("{}: the schema's alternatives make {}",
+                                                expansion_->context_.document.pointer(*about_), what),
+                "use fewer `anyOf`, `oneOf` and `not` beside each other"};
+    }
+
+    Status hold(std::size_t bytes) {
+        bytes_ += bytes;
+        expansion_->bytes_ += bytes;
+        if (expansion_->bytes_ > bytes_max)
+            return too_large(fmt::format("more than {} MiB", bytes_max >> 20));
         return {};
-    if (branch.choices.empty()) {
-        if (found.size() == ways_max) {
-            return Error{ErrorKind::unsupported,
-                         fmt::format("the schema's alternatives make more than {} combinations", ways_max),
-                         "use fewer `anyOf`, `oneOf` and `not` beside each other"};
+    }
+
+    void release(std::size_t bytes) {
+        bytes_ -= bytes;
+        expansion_->bytes_ -= bytes;
+    }
+
+    /// What has been seen since.
+    void forget(std::size_t seen) {
+        for (; seen_in_order_.size() > seen; seen_in_order_.pop_back())
+            seen_.erase(seen_in_order_.back());
+    }
+
+    void leave() {
+        release(levels_.back().bytes);
+        levels_.pop_back();
+    }
+
+    /// The next alternative of the last choice that may hold; null where there is none.
+    const Alternative* next_alternative() {
+        Level& level = levels_.back();
+        while (level.at < level.choice->size()) {
+            const Alternative& one = (*level.choice)[level.at++];
+            if (level.branch.constraints.kinds_with(one.constraints) != 0)
+                return &one;
         }
-        found.push_back(std::move(branch.constraints));
+        return nullptr;
+    }
+
+    /// A copy of what was settled, but for the last alternative.
+    Result<Branch> branch_for_next() {
+        Level& level = levels_.back();
+        if (level.at < level.choice->size()) {
+            ETNA_CHECK(expansion_->take_steps(level.bytes / bytes_in_step));
+            return level.branch;
+        }
+        Branch branch = std::move(level.branch);
+        leave();
+        return branch;
+    }
+
+    Status follow(Branch branch, const Alternative& alternative) {
+        ETNA_CHECK(join(branch, alternative));
+        ETNA_CHECK(settle(branch));
+        if (branch.constraints.kinds == 0)
+            return {};
+        const std::size_t bytes =
+            branch.constraints.bytes() + branch.choices.size() * sizeof(const Alternatives*);
+        ETNA_CHECK(hold(bytes));
+        ETNA_CHECK(expansion_->take_steps(bytes / bytes_in_step));
+        if (!branch.choices.empty()) {
+            const Alternatives* const choice = branch.choices.back();
+            branch.choices.pop_back();
+            levels_.push_back({.branch = std::move(branch),
+                               .choice = choice,
+                               .bytes = bytes,
+                               .seen = seen_in_order_.size()});
+            return {};
+        }
+        if (found_.size() == ways_max)
+            return too_large(fmt::format("more than {} combinations", ways_max));
+        found_.push_back(std::move(branch.constraints));
         return {};
     }
-    const Alternatives* const choice = branch.choices.back();
-    branch.choices.pop_back();
-    for (const Alternative& one : *choice) {
-        Branch chosen = branch;
-        chosen.constraints.join(one.constraints);
-        chosen.open = one.claims;
-        ETNA_CHECK(walk(std::move(chosen), found));
+
+    Status join(Branch& branch, const Alternative& alternative) {
+        const std::size_t cost = branch.constraints.cost_of_join(alternative.constraints);
+        ETNA_CHECK(expansion_->take_steps(1 + cost / values_in_step));
+        branch.constraints.join(alternative.constraints);
+        branch.open.insert(branch.open.end(), alternative.claims.begin(), alternative.claims.end());
+        return {};
     }
-    return {};
-}
+
+    /// Follows all that leaves no choice, and notes the choices.
+    Status settle(Branch& branch) {
+        for (bool has_more = true; has_more && branch.constraints.kinds != 0;) {
+            ETNA_CHECK(settle_claims(branch));
+            ETNA_TRY(has_more, settle_choices(branch));
+        }
+        branch.open.clear();
+        return {};
+    }
+
+    Status settle_claims(Branch& branch) {
+        while (!branch.open.empty() && branch.constraints.kinds != 0) {
+            const Claim claim = branch.open.back();
+            branch.open.pop_back();
+            if (!seen_.insert(claim.key()).second)
+                continue;
+            seen_in_order_.push_back(claim.key());
+            ETNA_CHECK(expansion_->take_steps(steps_of_claim));
+            ETNA_TRY(const Choices* const all, expansion_->choices(claim));
+            for (const Alternatives& any : *all) {
+                if (any.size() == 1) {
+                    ETNA_CHECK(join(branch, any[0]));
+                } else {
+                    branch.choices.push_back(&any);
+                }
+            }
+            if (branch.choices.size() > choices_max)
+                return too_large(fmt::format("more than {} choices beside each other", choices_max));
+        }
+        return {};
+    }
+
+    /// Makes the choices of which what is settled leaves one alternative, or none. Whether it made any.
+    Result<bool> settle_choices(Branch& branch) {
+        std::vector<const Alternatives*> open;
+        ETNA_CHECK(expansion_->take_steps(branch.choices.size()));
+        for (const Alternatives* const choice : branch.choices) {
+            const Alternative* only = nullptr;
+            std::size_t count = 0;
+            for (auto one = choice->begin(); one != choice->end() && count < 2; ++one) {
+                if (branch.constraints.kinds_with(one->constraints) != 0) {
+                    only = &*one;
+                    ++count;
+                }
+            }
+            if (count == 0)
+                branch.constraints.kinds = 0;
+            if (branch.constraints.kinds == 0)
+                return false;
+            if (count == 1) {
+                ETNA_CHECK(join(branch, *only));
+            } else {
+                open.push_back(choice);
+            }
+        }
+        const bool has_made_any = open.size() < branch.choices.size();
+        branch.choices = std::move(open);
+        return has_made_any;
+    }
+
+    Expansion* expansion_;
+    const JsonValue* about_ = nullptr; ///< for errors
+    std::vector<Level> levels_;
+    std::unordered_set<uint64_t> seen_; ///< Claim::key()
+    std::vector<uint64_t> seen_in_order_;
+    std::vector<Constraints> found_;
+    std::size_t bytes_ = 0; ///< that this one holds
+};
 
 Result<std::vector<Constraints>> Expansion::ways(const Claims& claims) {
-    std::vector<Constraints> found;
-    ETNA_CHECK(walk({.open = claims}, found));
-    return found;
+    ETNA_CHECK(check_circles(claims));
+    return Search(*this).ways(claims);
 }
 
 bool Expansion::is_impossible(const Claims& claims) {
-    if (depth_ == impossible_depth_max)
+    if (depth_ == impossible_depth_max || steps_ > steps_max)
         return false;
     const auto [place, is_new] = impossible_.emplace(sorted(claims), false);
     if (!is_new)

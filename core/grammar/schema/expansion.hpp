@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/grammar/schema/circles.hpp"
 #include "core/grammar/schema/keywords.hpp"
 
 #include <map>
@@ -18,24 +19,23 @@ public:
     Expansion(const Expansion&) = delete;
     Expansion& operator=(const Expansion&) = delete;
 
-    /// None where no value can keep to the claims. Errors: as choices_of(), and unsupported (more than
-    /// ways_max ways, or more than steps_max steps in all).
+    /// None where no value can keep to the claims. Errors: as choices_of(), and unsupported (a claim that
+    /// leads to itself and is negated; more than ways_max ways, choices_max choices beside each other,
+    /// bytes_max bytes at a time, or steps_max steps in all).
     Result<std::vector<Constraints>> ways(const Claims& claims);
 
     static constexpr std::size_t ways_max = 2000;
-    static constexpr std::size_t steps_max = 200'000;
+    static constexpr std::size_t choices_max = 1000;
+    static constexpr std::size_t bytes_max = std::size_t{48} << 20;
+    static constexpr std::size_t steps_max = 8'000'000; ///< of about 50 ns
 
 private:
-    struct Branch {
-        Constraints constraints = {};
-        Claims open = {};                              ///< not looked at yet
-        Claims seen = {};                              ///< sorted
-        std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
-    };
+    class Search;
 
     Result<const Choices*> choices(const Claim& claim);
-    Status settle(Branch& branch);
-    Status walk(Branch branch, std::vector<Constraints>& found);
+    Claims followers(const Claim& claim);
+    Status check_circles(const Claims& claims);
+    Status take_steps(std::size_t count);
     bool is_impossible(const Claims& claims);
     bool is_impossible(const Constraints& way);
     bool has_impossible_member(const ObjectConstraints& object);
@@ -44,8 +44,10 @@ private:
     KeywordContext context_;
     std::map<Claim, Choices> choices_;
     std::map<Claims, bool> impossible_; ///< what was asked already; false while it is being found out
+    Circles circles_;
     std::size_t steps_ = 0;
-    int depth_ = 0; ///< of is_impossible() in itself
+    std::size_t bytes_ = 0; ///< of constraints that searches hold
+    int depth_ = 0;         ///< of is_impossible() in itself
 };
 
 /// Claims in order, each once.

@@ -210,9 +210,20 @@ std::optional<std::string> pattern_of_format(std::string_view name) {
     return std::nullopt;
 }
 
+std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(std::string_view name) {
+    if (name == "int32")
+        return std::pair("-2147483648", "2147483647");
+    if (name == "int64")
+        return std::pair("-9223372036854775808", "9223372036854775807");
+    if (name == "uint32")
+        return std::pair("0", "4294967295");
+    if (name == "uint64")
+        return std::pair("0", "18446744073709551615");
+    return std::nullopt;
+}
+
 bool is_annotation(std::string_view format) {
-    constexpr std::array<std::string_view, 8> annotations = {"int32", "int64",  "uint32",   "uint64",
-                                                             "float", "double", "password", "binary"};
+    constexpr std::array<std::string_view, 4> annotations = {"float", "double", "password", "binary"};
     return std::find(annotations.begin(), annotations.end(), format) != annotations.end();
 }
 

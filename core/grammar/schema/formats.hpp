@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace etna::grammar {
 
@@ -18,8 +19,13 @@ namespace etna::grammar {
 /// (pointers).
 std::optional<std::string> pattern_of_format(std::string_view name);
 
-/// Whether a format is one that says nothing about the characters of a string: of numbers, or how bytes or
-/// forms are to be shown, as OpenAPI has them.
+/// The least and the greatest of the integers that a format stands for, in digits; none for one of other
+/// values. Of numbers it says that they are such integers, and nothing of other values. Source: the format
+/// registry of OpenAPI (int32, int64, uint32, uint64).
+std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(std::string_view name);
+
+/// Whether a format is one that says nothing about a value: how precise a number is, or how bytes or forms
+/// are to be shown, as OpenAPI has them.
 bool is_annotation(std::string_view format);
 
 } // namespace etna::grammar

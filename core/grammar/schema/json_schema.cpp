@@ -124,7 +124,8 @@ private:
             open_.pop_back();
             ETNA_TRY(const Expression all, values(next->first, json_any));
             language_->define(next->second, all);
-            if (rules_.size() > claim_sets_max || language_->is_full()) {
+            ETNA_CHECK(language_->check());
+            if (rules_.size() > claim_sets_max) {
                 return Error{ErrorKind::unsupported, "the schema is too large to be enforced",
                              "use fewer or smaller alternatives"};
             }

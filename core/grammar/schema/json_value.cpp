@@ -1,5 +1,7 @@
 #include "core/grammar/schema/json_value.hpp"
 
+#include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -66,8 +68,18 @@ private:
     bool close() {
         JsonValue value = std::move(levels_.back().value);
         levels_.pop_back();
+        note_names(value);
         put(std::move(value));
         return true;
+    }
+    static void note_names(JsonValue& value) {
+        constexpr std::size_t few = 16;
+        if (value.members.size() <= few)
+            return;
+        value.by_name.resize(value.members.size());
+        std::iota(value.by_name.begin(), value.by_name.end(), 0U);
+        std::sort(value.by_name.begin(), value.by_name.end(),
+                  [&](uint32_t a, uint32_t b) { return value.members[a].name < value.members[b].name; });
     }
     bool add(JsonValue value) {
         value.place = places_;

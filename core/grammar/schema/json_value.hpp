@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct JsonValue {
     std::string text = {}; ///< of a string, or a number's digits
     std::vector<JsonValue> items = {};
     std::vector<JsonMember> members = {};
+    std::vector<uint32_t> by_name = {}; ///< numbers of members in the order of their names, if there are many
 
     [[nodiscard]] bool is_object() const { return kind == Kind::object; }
     [[nodiscard]] bool is_string() const { return kind == Kind::string; }
@@ -37,6 +39,12 @@ struct JsonValue {
 };
 
 inline const JsonValue* JsonValue::find(std::string_view name) const {
+    if (!by_name.empty()) {
+        const auto found = std::lower_bound(
+            by_name.begin(), by_name.end(), name,
+            [this](uint32_t one, std::string_view wanted) { return members[one].name < wanted; });
+        return found == by_name.end() || members[*found].name != name ? nullptr : &members[*found].value;
+    }
     for (const JsonMember& member : members) {
         if (member.name == name)
             return &member.value;

@@ -90,13 +90,19 @@ Alternatives of_other_count(uint32_t count, const OfCount& of_count) {
     return all;
 }
 
-Choices of_array(const JsonValue& array, bool is_negated) {
+Result<Choices> of_array(const KeywordContext& context, const JsonValue& array, bool is_negated) {
     const auto count = static_cast<uint32_t>(array.items.size());
     if (!is_negated) {
         ArrayConstraints all = {.count = {.least = count, .most = count}, .items = {{}}};
         for (const JsonValue& item : array.items)
             all.items[0].first.push_back(constant(item, false));
-        return {{Keyword::of(json_array, {.array = std::move(all)})}};
+        return Choices{{Keyword::of(json_array, {.array = std::move(all)})}};
+    }
+    if (count > negated_items_max) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("{}: a list of more than {} items cannot be excluded",
+                                 context.document.pointer(array), negated_items_max),
+                     "shorten it"};
     }
     Alternatives any = of_other_count(
         count, [](CountRange range) { return Keyword::of(json_array, {.array = {.count = range}}); });
@@ -107,7 +113,7 @@ Choices of_array(const JsonValue& array, bool is_negated) {
         other.items[0].first.push_back(constant(array.items[i], true));
         any.push_back(Keyword::of(json_array, {.array = std::move(other)}));
     }
-    return {std::move(any)};
+    return Choices{std::move(any)};
 }
 
 Choices of_object(const JsonValue& object, bool is_negated) {
@@ -151,7 +157,7 @@ Result<Choices> of_constant(const KeywordContext& context, const JsonValue& valu
     case JsonValue::Kind::string:
         return of_string(value.text, is_negated);
     case JsonValue::Kind::array:
-        return of_array(value, is_negated);
+        return of_array(context, value, is_negated);
     case JsonValue::Kind::object:
         return of_object(value, is_negated);
     }
@@ -204,12 +210,12 @@ Result<Claims> Keyword::claims() const {
 }
 
 Result<uint32_t> Keyword::count() const {
-    const Error error = wrong("has to be a number from 0 on, without a fraction");
+    constexpr std::string_view expected = "has to be a number from 0 on, without a fraction";
     if (value.kind != JsonValue::Kind::number)
-        return error;
+        return wrong(expected);
     ETNA_TRY(const Decimal digits, number());
     if (digits.is_negative || !digits.is_integer())
-        return error;
+        return wrong(expected);
     constexpr std::size_t surely_small = 9; // digits
     return digits.integer.size() > surely_small ? count_max
                                                 : static_cast<uint32_t>(std::stoul(digits.integer));

@@ -7,6 +7,9 @@
 
 namespace etna::grammar {
 
+/// Items of a list that some other list has to differ from: each is a way to differ, and names all before it.
+constexpr std::size_t negated_items_max = 500;
+
 /// One keyword in its schema, asked what it says, or what it says that does not hold.
 struct Keyword {
     const KeywordContext& context;

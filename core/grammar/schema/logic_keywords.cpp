@@ -27,23 +27,31 @@ Result<Choices> not_it(const Keyword& keyword) {
     return Keyword::one(Keyword::all({keyword.claim(keyword.value).negated()}));
 }
 
+/// Schemas that `oneOf` may have, and one that is negated: both grow with the square of it.
+constexpr std::size_t one_of_max = 1000;
+constexpr std::size_t negated_one_of_max = 200;
+
 /// One of the claims, and none of the others: where two of them cannot hold at once anyway, that goes without
 /// saying.
 Alternatives exactly_one(const Keyword& keyword, const Claims& claims) {
     Alternatives any;
+    for (const Claim& claim : claims)
+        any.push_back(Keyword::all({claim}));
     for (std::size_t one = 0; one < claims.size(); ++one) {
-        Alternative alternative = Keyword::all({claims[one]});
-        for (std::size_t other = 0; other < claims.size(); ++other) {
-            if (other != one && !keyword.context.is_impossible({claims[one], claims[other]}))
-                alternative.claims.push_back(claims[other].negated());
+        for (std::size_t other = one + 1; other < claims.size(); ++other) {
+            if (keyword.context.is_impossible({claims[one], claims[other]}))
+                continue;
+            any[one].claims.push_back(claims[other].negated());
+            any[other].claims.push_back(claims[one].negated());
         }
-        any.push_back(std::move(alternative));
     }
     return any;
 }
 
 Result<Choices> one_of(const Keyword& keyword) {
     ETNA_TRY(const Claims claims, keyword.claims());
+    if (claims.size() > (keyword.is_negated ? negated_one_of_max : one_of_max))
+        return keyword.unsupported("has too many schemas to be told from each other");
     if (!keyword.is_negated)
         return Choices{exactly_one(keyword, claims)};
     Alternatives any = {Keyword::all(claims)}; // none of them, or two

@@ -3,8 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -25,12 +29,6 @@ struct NamedMember {
     bool is_required;
 };
 
-const Claim* claim_named(const Members& members, std::string_view name) {
-    const auto found = std::find_if(members.named.begin(), members.named.end(),
-                                    [&](const Named& one) { return one.first == name; });
-    return found == members.named.end() ? nullptr : &found->second;
-}
-
 class ObjectWriter {
 public:
     ObjectWriter(const ContainerContext& context, const ObjectForm& form, const ObjectConstraints& object)
@@ -41,7 +39,7 @@ public:
         if (!object_->names.empty()) {
             ETNA_TRY(const Automaton named, context_->names_of(object_->names));
             ETNA_TRY(allowed_names_,
-                     allowed_names_ ? intersection(*allowed_names_, named) : Result<Automaton>(named));
+                     allowed_names_ ? language_->both(*allowed_names_, named) : Result<Automaton>(named));
         }
         ETNA_CHECK(collect_named());
         if (is_impossible_)
@@ -50,7 +48,8 @@ public:
             ETNA_CHECK(collect_others());
         }
         ETNA_CHECK(check_counts());
-        return language_->sequence(std::array{form_->open, members(), form_->close});
+        ETNA_TRY(const Expression written, members());
+        return language_->sequence(std::array{form_->open, written, form_->close});
     }
 
 private:
@@ -75,6 +74,7 @@ private:
         const std::set<std::string_view> required(object_->required.begin(), object_->required.end());
         const std::set<std::string_view> absent(object_->absent.begin(), object_->absent.end());
         names_ = all_names();
+        note_claims();
         for (const std::string& name : names_) {
             const auto text = context_->strings.written(name);
             const bool is_required = required.count(name) > 0;
@@ -90,14 +90,30 @@ private:
         return {};
     }
 
+    /// What schemas say of names, and which say something of names that they do not give.
+    void note_claims() {
+        for (const Members& members : object_->members) {
+            for (const Named& named : members.named)
+                by_name_[named.first].emplace_back(&members, named.second);
+            if (!members.patterns.empty() || members.others != Claim{})
+                of_all_names_.push_back(&members);
+        }
+    }
+
     /// What is said of a member: by its name, by the patterns that it matches, or as one of the others.
     Result<Claims> claims_on(const std::string& name, const std::string& text) {
+        ETNA_CHECK(language_->check());
         Claims claims;
-        for (const Members& members : object_->members) {
-            const Claim* const by_name = claim_named(members, name);
-            bool is_known = by_name != nullptr;
-            if (is_known)
-                claims.push_back(*by_name);
+        std::set<const Members*> naming;
+        if (const auto found = by_name_.find(name); found != by_name_.end()) {
+            for (const auto& [members, claim] : found->second) {
+                claims.push_back(claim);
+                naming.insert(members);
+            }
+        }
+        for (const Members* const one : of_all_names_) {
+            const Members& members = *one;
+            bool is_known = naming.contains(one);
             for (const Named& pattern : members.patterns) {
                 ETNA_TRY(const Automaton* const names, matching(pattern.first, members));
                 if (accepts(*names, text)) {
@@ -140,7 +156,7 @@ private:
     Result<std::vector<NameSet>> name_sets(Expression other_names) {
         ETNA_TRY(Automaton all, language_->automaton(other_names));
         if (allowed_names_) {
-            ETNA_TRY(all, intersection(all, *allowed_names_));
+            ETNA_TRY(all, language_->both(all, *allowed_names_));
         }
         std::vector<NameSet> sets = {{.names = std::move(all)}};
         std::set<std::string_view> known;
@@ -157,14 +173,14 @@ private:
 
     Result<std::vector<NameSet>> cut(const std::vector<NameSet>& sets, const Automaton& names,
                                      std::string_view pattern) {
-        ETNA_TRY(const Automaton others, complement(names));
+        ETNA_TRY(const Automaton others, language_->all_but(names));
         std::vector<NameSet> finer;
         for (const NameSet& set : sets) {
             NameSet with = {.names = {}, .patterns = set.patterns};
             with.patterns.insert(pattern);
-            ETNA_TRY(with.names, intersection(set.names, names));
+            ETNA_TRY(with.names, language_->both(set.names, names));
             NameSet without = {.names = {}, .patterns = set.patterns};
-            ETNA_TRY(without.names, intersection(set.names, others));
+            ETNA_TRY(without.names, language_->both(set.names, others));
             for (NameSet* part : {&with, &without}) {
                 if (part->names.state_count() > 0)
                     finer.push_back(std::move(*part));
@@ -227,7 +243,7 @@ private:
 
     /// Written from the last member to the first, for each number of members before it up to where it makes
     /// no difference any more.
-    Expression members() {
+    Result<Expression> members() {
         const CountRange& count = object_->count;
         const std::size_t last = std::min<std::size_t>(
             named_.size(), std::max<std::size_t>({1, count.least, count.most == unbounded ? 0 : count.most}));
@@ -244,6 +260,7 @@ private:
                                                     member->is_required ? nothing : behind[before]));
             }
             behind = std::move(with_it);
+            ETNA_CHECK(language_->check());
         }
         return behind[0];
     }
@@ -276,6 +293,8 @@ private:
     const ObjectConstraints* object_;
     std::optional<Automaton> allowed_names_;
     std::vector<std::string> names_;
+    std::map<std::string_view, std::vector<std::pair<const Members*, Claim>>> by_name_;
+    std::vector<const Members*> of_all_names_; ///< that say something of names that they do not give
     std::vector<NamedMember> named_;
     Expression other_ = nothing; ///< any member that is not named
     bool is_impossible_ = false;

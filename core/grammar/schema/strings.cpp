@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -52,13 +53,24 @@ SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document,
 }
 
 /// A text that must not have a mark in it, but has to keep to anything else, has none of what begins one.
-Expression SchemaStrings::character(const CodePoints& set) const {
-    return any_character(set.without(excluded_));
+Expression SchemaStrings::character(const CodePoints& set) {
+    return any_character(excluded_.is_empty() ? set : set.without(excluded_));
 }
 
-Expression SchemaStrings::any_character(const CodePoints& set) const {
-    return form_.escapes == StringForm::Escapes::json ? json_character(*language_, set)
-                                                      : utf8(*language_, set);
+Expression SchemaStrings::any_character(const CodePoints& set) {
+    const auto [place, is_new] = characters_.try_emplace(set, nothing);
+    if (is_new) {
+        place->second = form_.escapes == StringForm::Escapes::json ? json_character(*language_, set)
+                                                                   : utf8(*language_, set);
+    }
+    return place->second;
+}
+
+Expression SchemaStrings::any_character_but(const CodePoints& letters) {
+    const auto [place, is_new] = characters_but_.try_emplace(letters, nothing);
+    if (is_new)
+        place->second = character(letters.complement());
+    return place->second;
 }
 
 std::optional<std::string> SchemaStrings::written(const std::string& text) const {
@@ -114,9 +126,9 @@ Result<Automaton> SchemaStrings::any_automaton() {
     const Expression any = any_character(CodePoints::all());
     ETNA_TRY(Automaton all, language_->automaton(language_->repeat(any, 0)));
     ETNA_TRY(const Automaton free, without(form_.without));
-    ETNA_TRY(all, intersection(all, free));
+    ETNA_TRY(all, language_->both(all, free));
     if (form_.among) {
-        ETNA_TRY(all, intersection(all, *form_.among));
+        ETNA_TRY(all, language_->both(all, *form_.among));
     }
     return all;
 }
@@ -137,23 +149,23 @@ Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints)
     }
     ETNA_TRY(Automaton all, language_->automaton(of_length(constraints.length)));
     if (form_.among) {
-        ETNA_TRY(all, intersection(all, *form_.among));
+        ETNA_TRY(all, language_->both(all, *form_.among));
     }
     for (const Text& text : constraints.texts) {
         ETNA_TRY(const Automaton* const one, matching(text));
         if (one == nullptr)
             continue;
         if (text.is_negated) {
-            ETNA_TRY(const Automaton others, complement(*one));
-            ETNA_TRY(all, intersection(all, others));
+            ETNA_TRY(const Automaton others, language_->all_but(*one));
+            ETNA_TRY(all, language_->both(all, others));
         } else {
-            ETNA_TRY(all, intersection(all, *one));
+            ETNA_TRY(all, language_->both(all, *one));
         }
     }
     if (!constraints.excluded.empty()) {
         ETNA_TRY(const Expression others, all_but(constraints.excluded));
         ETNA_TRY(const Automaton other_strings, language_->automaton(others));
-        ETNA_TRY(all, intersection(all, other_strings));
+        ETNA_TRY(all, language_->both(all, other_strings));
     }
     return all;
 }
@@ -162,30 +174,38 @@ Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints)
 /// `words` are sorted and have their first `at` characters in common.
 Expression SchemaStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
     std::vector<Expression> ways;
-    CodePoints others = CodePoints::all();
+    std::vector<CodePoints::Range> letters;
     if (!words.empty() && words.front().size() == at) {
         words = words.subspan(1); // it may not end here
     } else {
         ways.push_back(empty);
     }
-    while (!words.empty()) {
+    while (!words.empty() && language_->check().has_value()) {
         const char32_t letter = words.front()[at];
         const auto end = std::find_if(words.begin(), words.end(),
                                       [&](const std::u32string& word) { return word[at] != letter; });
         const auto count = static_cast<std::size_t>(end - words.begin());
         const CodePoints one = {{letter, letter}};
-        others = others.without(one);
+        letters.push_back({letter, letter});
         ways.push_back(language_->sequence(character(one), all_but_words(words.subspan(0, count), at + 1)));
         words = words.subspan(count);
     }
-    ways.push_back(language_->sequence(character(others), of_length({})));
+    ways.push_back(language_->sequence(any_character_but(CodePoints(std::move(letters))), of_length({})));
     return language_->either(ways);
 }
 
 Result<Expression> SchemaStrings::all_but(const std::vector<std::string>& excluded) {
     std::vector<std::u32string> words;
+    std::size_t characters = 0;
     for (const std::string& one : excluded) {
         words.push_back(code_points_of(one));
+        characters += words.back().size();
+        if (characters > excluded_lengths_max) {
+            return Error{ErrorKind::unsupported,
+                         fmt::format("the names or values that are left out have more than {} characters",
+                                     excluded_lengths_max),
+                         "use fewer or shorter ones"};
+        }
         if (words.back().size() > excluded_length_max) {
             return Error{ErrorKind::unsupported,
                          fmt::format("a name or value has more than {} characters", excluded_length_max),
@@ -198,13 +218,16 @@ Result<Expression> SchemaStrings::all_but(const std::vector<std::string>& exclud
 }
 
 Result<Expression> SchemaStrings::one_of(const StringConstraints& constraints) {
-    std::vector<Expression> fitting;
+    const std::set<std::string_view> excluded(constraints.excluded.begin(), constraints.excluded.end());
+    std::vector<std::string> fitting;
     for (const std::string& value : *constraints.values) {
+        if (excluded.contains(value))
+            continue;
         ETNA_TRY(const bool is_fitting, fits(value, constraints));
         if (is_fitting)
-            fitting.push_back(language_->literal(*written(value)));
+            fitting.push_back(*written(value));
     }
-    return language_->either(fitting);
+    return language_->any_of(std::move(fitting));
 }
 
 bool SchemaStrings::has_excluded(const std::string& text) const {
@@ -214,9 +237,7 @@ bool SchemaStrings::has_excluded(const std::string& text) const {
 
 Result<bool> SchemaStrings::fits(const std::string& value, const StringConstraints& constraints) {
     const std::size_t length = code_points_of(value).size();
-    if (length < constraints.length.least || length > constraints.length.most ||
-        std::find(constraints.excluded.begin(), constraints.excluded.end(), value) !=
-            constraints.excluded.end())
+    if (length < constraints.length.least || length > constraints.length.most)
         return false;
     const auto as_written = written(value);
     if (!as_written || (!constraints.texts.empty() && has_excluded(value))) // patterns know none of these

@@ -47,10 +47,11 @@ public:
     /// A text as it stands between the quotes; empty where it cannot stand there.
     [[nodiscard]] std::optional<std::string> written(const std::string& text) const;
     /// Strings without quotes but for those of `excluded`. Errors: unsupported (one of them is longer than
-    /// excluded_length_max).
+    /// excluded_length_max, or all are longer than excluded_lengths_max).
     Result<Expression> all_but(const std::vector<std::string>& excluded);
 
     static constexpr std::size_t excluded_length_max = 1000; ///< characters
+    static constexpr std::size_t excluded_lengths_max = 150'000;
 
 private:
     using Text = StringConstraints::Text;
@@ -63,8 +64,9 @@ private:
     [[nodiscard]] bool has_excluded(const std::string& text) const;
     Result<bool> fits(const std::string& value, const StringConstraints& constraints);
 
-    [[nodiscard]] Expression character(const CodePoints& set) const;
-    [[nodiscard]] Expression any_character(const CodePoints& set) const;
+    Expression character(const CodePoints& set);
+    Expression any_character(const CodePoints& set);
+    Expression any_character_but(const CodePoints& letters);
     Result<Expression> any_text();
     Result<Automaton> any_automaton();
 
@@ -78,8 +80,10 @@ private:
     const SchemaDocument* document_;
     bool is_lenient_;
     StringForm form_;
-    CodePoints excluded_;  ///< what begins a text that may not stand in a string
-    Expression character_; ///< any one but those
+    CodePoints excluded_;                             ///< what begins a text that may not stand in a string
+    Expression character_;                            ///< any one but those
+    std::map<CodePoints, Expression> characters_;     ///< any_character(), as far as it was asked for
+    std::map<CodePoints, Expression> characters_but_; ///< any_character_but()
     std::map<std::pair<Text::Kind, std::string>, std::optional<Automaton>> automata_;
     std::map<std::string, Expression> grammars_;
 };

@@ -1,3 +1,4 @@
+#include "core/grammar/schema/formats.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "core/grammar/schema/keywords_private.hpp"
 
@@ -162,6 +163,27 @@ Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind)
     return constrained(keyword, json_string, with(false), with(true));
 }
 
+/// Numbers that are integers within a range.
+Result<Choices> integers(const Keyword& keyword, std::string_view least, std::string_view most) {
+    ETNA_TRY(const Decimal first, decimal(least));
+    ETNA_TRY(const Decimal last, decimal(most));
+    if (!keyword.is_negated) {
+        return Keyword::one(
+            {.constraints = {.kinds = json_any & ~json_fraction,
+                             .number = {.least = Bound{first, false}, .most = Bound{last, false}}}});
+    }
+    return Choices{{Keyword::of(json_fraction, {}),
+                    Keyword::of(json_integer, {.number = {.most = Bound{first, true}}}),
+                    Keyword::of(json_integer, {.number = {.least = Bound{last, true}}})}};
+}
+
+Result<Choices> format(const Keyword& keyword) {
+    ETNA_TRY(const std::string name, keyword.string());
+    if (const auto range = integers_of_format(name))
+        return integers(keyword, range->first, range->second);
+    return text(keyword, StringConstraints::Text::Kind::format);
+}
+
 } // namespace
 
 std::span<const KnownKeyword> value_keywords() {
@@ -181,7 +203,7 @@ std::span<const KnownKeyword> value_keywords() {
         {"minProperties", [](const Keyword& k) { return counted(k, json_object, true, of_members); }},
         {"maxProperties", [](const Keyword& k) { return counted(k, json_object, false, of_members); }},
         {"pattern", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::pattern); }},
-        {"format", [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::format); }},
+        {"format", format},
         {lark_keyword, [](const Keyword& k) { return text(k, StringConstraints::Text::Kind::lark); }},
     }};
     return keywords;

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/grammar/description.hpp"
+#include "core/grammar/language.hpp"
+#include "core/grammar/masks.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace etna::grammar {
+
+/// A language that grammars share, and its masks.
+struct Shelf {
+    explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
+        : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
+
+    /// Precondition: as long as others may walk it, `mutex` is held.
+    Result<Expression> make(const Description& description) {
+        auto root = texts_of(language, description, *vocabulary);
+        note_bytes();
+        return root;
+    }
+    void note_bytes() {
+        bytes = language.bytes() + masks.bytes();
+        is_full = language.is_full();
+    }
+
+    std::shared_ptr<const Vocabulary> vocabulary;
+    std::atomic<std::size_t> bytes = 0; ///< about what it takes; to be read without the mutex
+    std::atomic<bool> is_full = false;  ///< for the language; as `bytes`
+    std::mutex mutex;                   ///< of all below
+    Language language;
+    Masks masks;
+};
+
+/// What is described, on a shelf. Thread-safe.
+class Grammar {
+public:
+    Grammar(std::shared_ptr<Shelf> shelf, Expression root, std::shared_ptr<const Description> description)
+        : shelf_(std::move(shelf)), root_(root), description_(std::move(description)) {}
+
+    [[nodiscard]] Shelf& shelf() const { return *shelf_; }
+    [[nodiscard]] Expression root() const { return root_; }
+    [[nodiscard]] const Description& description() const { return *description_; }
+    /// The same on a shelf of its own, which is made once as long as somebody holds it. Blocking, as
+    /// Grammars::make().
+    Result<std::shared_ptr<const Grammar>> elsewhere() const;
+
+private:
+    std::shared_ptr<Shelf> shelf_;
+    Expression root_;
+    std::shared_ptr<const Description> description_;
+    mutable std::mutex mutex_;                       ///< of elsewhere_
+    mutable std::weak_ptr<const Grammar> elsewhere_; ///< it belongs to who walks there
+};
+
+} // namespace etna::grammar
