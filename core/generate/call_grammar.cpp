@@ -68,9 +68,21 @@ Description content_and_calls(const Syntax& syntax, const CallWriter& calls) {
     return sequence({std::move(content), optional(with_hidden(syntax, calls.sections()))});
 }
 
+/// Where calls are looked for, strings must not hold what would be taken for protocol, an end of calls among
+/// it. JSON has other ways to write these characters.
 Description kept_content(const AnswerForm& form, const CallWriter& calls) {
     Description content = *form.content;
-    content.writing.not_in_strings = calls.openings();
+    std::vector<std::string> marks = content_marks(form.syntax, calls);
+    const auto add = [&](std::string_view close) {
+        if (is_tag(close))
+            marks.emplace_back(trim(close));
+    };
+    for (const Section& section : form.syntax.sections) {
+        add(section.close);
+        for (const auto& call : section.calls)
+            add(call.back().text);
+    }
+    content.writing.not_in_strings = std::move(marks);
     return content;
 }
 
@@ -114,7 +126,13 @@ private:
         return sequence({repeated(told), either({user, functions()})});
     }
 
-    [[nodiscard]] Description user_text() const { return form_->content ? *form_->content : text(); }
+    [[nodiscard]] Description user_text() const {
+        if (!form_->content)
+            return text();
+        Description content = *form_->content;
+        content.writing.not_in_strings = marks();
+        return content;
+    }
 
     [[nodiscard]] Description functions() const {
         const Description one = messages_->function_headers.empty()
@@ -126,13 +144,15 @@ private:
         return sequence({one, repeated(sequence({next(), one})), end()});
     }
 
-    /// Text without the marks of messages.
-    [[nodiscard]] Description text() const {
-        std::vector<std::string> marks = calls_->openings();
+    [[nodiscard]] std::vector<std::string> marks() const {
+        std::vector<std::string> all = calls_->openings();
         for (const auto* const some : {&messages_->open, &messages_->close})
-            marks.insert(marks.end(), some->begin(), some->end());
-        return free_text(std::move(marks));
+            all.insert(all.end(), some->begin(), some->end());
+        return all;
     }
+
+    /// Text without the marks of messages.
+    [[nodiscard]] Description text() const { return free_text(marks()); }
 
     [[nodiscard]] Description body_and_next() const {
         return sequence({literal(messages_->body), text(), next()});

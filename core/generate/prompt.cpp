@@ -101,6 +101,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
                         !format->chat_template.habits().is_thoughtless_unasked);
     prompt.marks = conversation.tools.empty() ? output.marks_without_calls : output.marks;
     prompt.tools = conversation.tools;
+    prompt.is_form = request.grammar.has_value();
     return prompt;
 }
 
@@ -155,8 +156,9 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
         std::string_view(prompt.text).substr(prompt.text.size() - prompt.begun_bytes);
     const std::string_view before(prompt.text.data(), prompt.text.size() - begun.size());
     ETNA_TRY(auto parser,
-             chat::output::Parser::create(
-                 *prompt.syntax, {.start = start_after(*prompt.syntax, before), .tools = prompt.tools}));
+             chat::output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
+                                                           .tools = prompt.tools,
+                                                           .is_form = prompt.is_form}));
     // White space at its end would be told with what follows, and that is the answer's alone.
     const std::string_view read = begun.substr(0, begun.find_last_not_of(" \t\r\n") + 1);
     for (const chat::output::Event& event : parser.push(read)) {

@@ -24,6 +24,7 @@ struct Prompt {
         true; ///< false: thinking is switched off, or the template does so unless it is asked for
     std::span<const TokenId> marks; ///< of the model: control tokens that `syntax` has to see
     std::string tools;              ///< that were offered, as JSON
+    bool is_form = false;           ///< what is answered is kept to a form
     /// The end of `text` that is the beginning of the answer: see chat::AdaptedPrompt.
     std::size_t begun_bytes = 0;
 };

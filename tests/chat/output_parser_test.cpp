@@ -273,3 +273,17 @@ TEST_CASE("the scanner agrees with another JSON parser", "[output]") {
     CHECK(is_json_object("{\"a\":" + std::string(255, '[') + std::string(255, ']') + "}"));
     CHECK_FALSE(is_json_object("{\"a\":" + std::string(256, '[') + std::string(256, ']') + "}")); // the bound
 }
+
+TEST_CASE("what is kept to a form holds marks like any other text", "[output]") {
+    const Syntax& hermes = *find_syntax("hermes");
+    for (const std::string text :
+         {R"({"a": "x<think>y</think> z <tool_call>{}</tool_call>"})", R"("</think>")", "a <think> b"}) {
+        const auto fed = test::feed(hermes, {.tools = {}, .is_form = true}, text, {}, Ending::complete);
+        CHECK(fed.output.content == text);
+        CHECK(fed.output.reasoning.empty());
+        const auto thought = test::feed(hermes, {.tools = {}, .is_form = true},
+                                        "<think>so</think>\n\n" + text, {}, Ending::complete);
+        CHECK(thought.output.content == text);
+        CHECK(thought.output.reasoning == "so");
+    }
+}

@@ -293,6 +293,35 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
     CHECK(with_content > 50);
 }
 
+TEST_CASE("content that fits is told whole, whatever marks of the protocol its strings hold") {
+    int held = 0;
+    int refused = 0;
+    for (const Syntax& syntax : chat::output::syntaxes()) {
+        if (!syntax.messages.open.empty())
+            continue;
+        const Tokens tokens_of(syntax, Marks::spelled);
+        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        for (const std::string_view offered : {std::string_view(tools), std::string_view()}) {
+            const auto grammar =
+                grammar_of({.syntax = syntax,
+                            .tools = offered,
+                            .content = grammar::Description{.text = R"({"type": "string"})"}},
+                           grammars);
+            for (const std::string_view mark : syntax.markers(chat::output::Calls::expected)) {
+                const std::string text = Json("a " + std::string(mark) + " b").dump();
+                const bool is_held = fits(grammar, text);
+                ++(is_held ? held : refused);
+                const test::Fed fed = test::feed(syntax, {.tools = offered, .is_form = true}, text, {});
+                CAPTURE(syntax.name, offered, text, test::to_string(fed.events));
+                if (is_held)
+                    REQUIRE(fed.output.content == text);
+            }
+        }
+    }
+    CHECK(held > 100);
+    CHECK(refused > 50);
+}
+
 TEST_CASE("reasoning that has begun comes before calls, and some calls end it") {
     for (const Syntax& syntax : chat::output::syntaxes()) {
         if (syntax.reasoning.empty())

@@ -5,9 +5,10 @@
 
 namespace etna::chat::output {
 
-Parser::Machine::Machine(const Syntax& syntax, Tools tools, Start start)
-    : syntax_(syntax), tools_(std::move(tools)),
-      out_(start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::mark) {
+Parser::Machine::Machine(const Syntax& syntax, Tools tools, const ParserOptions& options)
+    : syntax_(syntax), tools_(std::move(tools)), is_form_(options.is_form),
+      out_(options.start == Start::content ? EventWriter::Before::nothing : EventWriter::Before::mark) {
+    const Start start = options.start;
     collect_marks();
     message_section_.calls = syntax_.messages.calls;
     if (start == Start::reasoning && syntax_.reasoning.empty()) {
@@ -109,7 +110,7 @@ Match Parser::Machine::match(std::string_view mark) const {
 
 Result<Parser> Parser::create(const Syntax& syntax, const ParserOptions& options) {
     ETNA_TRY(auto tools, Tools::create(options.tools));
-    return Parser(std::make_unique<Machine>(syntax, std::move(tools), options.start));
+    return Parser(std::make_unique<Machine>(syntax, std::move(tools), options));
 }
 
 Parser::Parser(std::unique_ptr<Machine> machine) : machine_(std::move(machine)) {}

@@ -23,7 +23,7 @@ constexpr std::size_t max_header_bytes = 1024;
 /// before anything is certain. What a step does depends on the text only, never on how it was cut.
 class Parser::Machine {
 public:
-    Machine(const Syntax& syntax, Tools tools, Start start);
+    Machine(const Syntax& syntax, Tools tools, const ParserOptions& options);
 
     std::span<const Event> push(std::string_view text);
     std::span<const Event> finish(Ending ending);
@@ -151,6 +151,7 @@ private:
 
     const Syntax syntax_;
     const Tools tools_;
+    const bool is_form_; ///< see ParserOptions
     EventWriter out_;
     More more_ = More::may_come;
     Utf8Gate gate_;

@@ -3,16 +3,6 @@
 #include <algorithm>
 
 namespace etna::chat::output {
-namespace {
-
-/// Whether an end of calls can only be one: "</tool_call>", but not "}" or "```", which content has as well.
-/// A model that closes what it did not open then shows nothing of it.
-bool is_tag(std::string_view close) {
-    close = trim(close);
-    return close.find('<') != std::string_view::npos && close.back() == '>';
-}
-
-} // namespace
 
 void Parser::Machine::collect_marks() {
     const auto add = [this](std::string_view mark, Meaning meaning) {
@@ -37,8 +27,9 @@ void Parser::Machine::collect_marks() {
         if (is_tag(section.close))
             add(section.close, {Kind::hidden});
     }
-    for (const auto mark : syntax_.hidden)
-        add(mark, {Kind::hidden});
+    const bool is_plain = is_form_ && tools_.empty();
+    for (std::size_t i = 0; i < syntax_.hidden.size() && !is_plain; ++i)
+        add(syntax_.hidden[i], {Kind::hidden});
     for (const auto mark : syntax_.messages.open)
         add(mark, {Kind::message_open});
     for (const auto mark : syntax_.messages.close)
@@ -46,7 +37,7 @@ void Parser::Machine::collect_marks() {
     for (std::size_t i = 0; i < syntax_.reasoning.size(); ++i) {
         const ReasoningMarks& marks = syntax_.reasoning[i];
         reasoning_opens_.add(marks.open);
-        if (marks.expected) {
+        if (marks.expected && !is_plain) {
             add(marks.open, {Kind::reasoning_open, i});
             add(marks.close, {Kind::reasoning_close});
         }

@@ -9,6 +9,11 @@ std::string_view trim(std::string_view text) {
     return text.substr(first, text.find_last_not_of(white_space) - first + 1);
 }
 
+bool is_tag(std::string_view close) {
+    close = trim(close);
+    return close.find('<') != std::string_view::npos && close.back() == '>';
+}
+
 Match begins_with(std::string_view text, std::string_view mark) {
     if (text.size() >= mark.size())
         return text.starts_with(mark) ? Match::yes : Match::no;

@@ -12,6 +12,10 @@ constexpr std::string_view white_space = " \t\r\n";
 
 std::string_view trim(std::string_view text);
 
+/// Whether an end of calls can only be one: "</tool_call>", but not "}" or "```", which content has as well.
+/// A model that closes what it did not open then shows nothing of it.
+bool is_tag(std::string_view close);
+
 /// Whether a text begins with a mark; `open`: it is too short to tell.
 enum class Match { no, open, yes };
 Match begins_with(std::string_view text, std::string_view mark);

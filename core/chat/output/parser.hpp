@@ -31,6 +31,9 @@ struct ParserOptions {
     /// The request's `tools` as JSON: an array of {"type": "function", "function": {name, parameters}} or of
     /// {name, parameters}. Empty, "null" or "[]": calls are not looked for, and their marks are plain text.
     std::string_view tools;
+    /// The content is kept to a form, in which marks of reasoning and of the protocol are text like any
+    /// other; reasoning may come before it. Without tools only.
+    bool is_form = false;
 };
 
 /// Turns a model's output into content, reasoning and calls while it streams. What comes out does not depend
