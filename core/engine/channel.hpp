@@ -39,6 +39,7 @@ public:
     /// The engine's side. Never blocks for the reader.
     void push(TokenEvent token);
     void finish(Finished finished);
+    void set_begun() { has_begun_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
 
     /// Whether the reader is so far behind that the engine has to wait for it; see Request::unread_max.
@@ -46,6 +47,7 @@ public:
 
     /// The reader's side; see Stream.
     std::optional<Event> try_next();
+    [[nodiscard]] bool has_begun() const { return has_begun_.load(std::memory_order_relaxed); }
     [[nodiscard]] Bell& reader() { return *reader_; }
     void cancel();
 
@@ -60,6 +62,7 @@ private:
     std::size_t read_ = 0;
     std::optional<Finished> finished_;
     std::atomic<bool> is_cancelled_{false};
+    std::atomic<bool> has_begun_{false};
 };
 
 } // namespace etna::engine

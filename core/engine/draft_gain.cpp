@@ -5,10 +5,13 @@
 namespace etna::engine {
 namespace {
 
+// What all sources of a sequence have together: of two, each begins with half as much and pauses twice as
+// long.
 constexpr uint32_t first_length = 2;
 constexpr uint32_t first_pause = 48; ///< tokens
+constexpr double most_lost = -1;     ///< steps, before a pause
+
 constexpr uint32_t longest_pause = 4096;
-constexpr double most_lost = -1; ///< steps, before a pause
 constexpr double most_saved = 4; ///< that are kept in mind: text changes
 // What a draft costs at least. A device that verifies for next to nothing would try for ever otherwise.
 constexpr float least_row_cost = 0.1F;
@@ -16,11 +19,14 @@ constexpr float least_draft_cost = 0.2F;
 
 } // namespace
 
-DraftGain::DraftGain(uint32_t tokens_max)
-    : tokens_max_(tokens_max), length_(std::min(tokens_max, first_length)), next_pause_(first_pause) {}
+DraftGain::DraftGain(uint32_t tokens_max, uint32_t sources)
+    : tokens_max_(tokens_max), most_lost_(most_lost / std::max(sources, 1U)),
+      first_pause_(first_pause * std::max(sources, 1U)),
+      length_(std::min(tokens_max, std::max(first_length / std::max(sources, 1U), 1U))),
+      next_pause_(first_pause_) {}
 
-void DraftGain::skip() {
-    pause_ -= std::min(pause_, 1U);
+void DraftGain::skip(uint32_t tokens) {
+    pause_ -= std::min(pause_, tokens);
 }
 
 void DraftGain::note(uint32_t drafted, uint32_t accepted, bool by_model, const DraftCosts& costs) {
@@ -33,12 +39,12 @@ void DraftGain::note(uint32_t drafted, uint32_t accepted, bool by_model, const D
         length_ = std::max(accepted == 0 ? length_ / 2 : accepted + 1, 1U);
     length_ = std::min(length_, tokens_max_);
     if (balance_ >= 0)
-        next_pause_ = first_pause;
-    if (balance_ >= most_lost)
+        next_pause_ = first_pause_;
+    if (balance_ >= most_lost_)
         return;
     pause_ = next_pause_;
     next_pause_ = std::min(2 * next_pause_, longest_pause);
-    balance_ = most_lost; // the next draft has to be a good one
+    balance_ = most_lost_; // the next draft has to be a good one
     length_ = 1;
 }
 

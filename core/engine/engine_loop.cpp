@@ -210,6 +210,8 @@ void Engine::Loop::follow_readers() {
                         [](const auto& one) { return one->is_cancelled(); })) {
             scheduler_.cancel(id, updates_, Clock::now());
         } else {
+            if (!channels.front()->has_begun() && scheduler_.has_begun(id))
+                channels.front()->set_begun();
             scheduler_.set_pace(id, channels.front()->is_full() ? Pace::hold : Pace::go_on);
         }
     }

@@ -36,7 +36,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     batch_.sequences.clear();
     batch_.rows.clear();
     Step step;
-    spare_rows_ = std::min(limits_.rows_max, limits_.wanted_max) - static_cast<uint32_t>(running_.size());
+    spare_rows_ = rows_for_drafts();
     schedule_generation(step, updates, now);
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -62,7 +62,7 @@ bool Scheduler::can_generate(const Sequence& sequence) const {
     const uint32_t index = sequence.computed;
     const bool is_known = index < sequence.length();
     const bool has_input = is_known || (index < sequence.expected_length() && sequence.slot);
-    if (!is_known && sequence.drafting && sequence.drafting->gain.length() > 0)
+    if (!is_known && sequence.drafting && !sequence.drafting->is_paused() && rows_for_drafts() > 0)
         return false; // what it is continues the text that is drafted from
     const bool has_output = !samples_on_device(sequence) || !free_slots_.empty();
     return has_input && has_output && index + 1 < sequence.length_max;
@@ -271,6 +271,11 @@ void Scheduler::set_pace(RequestId id, Pace pace) {
     for (auto one = sequences_.lower_bound({.request = id});
          one != sequences_.end() && one->first.request == id; ++one)
         one->second.pace = pace;
+}
+
+bool Scheduler::has_begun(RequestId id) const {
+    const auto one = sequences_.lower_bound({.request = id});
+    return one != sequences_.end() && one->first.request == id && one->second.admitted.has_value();
 }
 
 bool Scheduler::holds_any() const {

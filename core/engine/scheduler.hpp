@@ -90,6 +90,9 @@ public:
     /// Lets a request wait, or go on; unknown and finished ones are ignored.
     void set_pace(RequestId id, Pace pace);
 
+    /// Whether a request has had a place in a step; false for unknown and finished ones.
+    [[nodiscard]] bool has_begun(RequestId id) const;
+
     /// Whether a request is held.
     [[nodiscard]] bool holds_any() const;
 
@@ -142,6 +145,8 @@ private:
     [[nodiscard]] uint32_t drafts_that_fit(const Sequence& sequence) const;
     void reserve_drafts(Sequence& sequence);
     [[nodiscard]] bool can_draft(const Sequence& sequence) const;
+    [[nodiscard]] uint32_t rows_for_drafts() const;
+    static void look_up(Sequence& sequence, uint32_t most);
     static bool came_right(Sequence& sequence, const Wanted& wanted);
     void settle_drafts(const Step& step, std::size_t last);
     void want_score(Sequence& sequence, Row& row, Step& step);

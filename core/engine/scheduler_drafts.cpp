@@ -6,6 +6,11 @@
 
 // Drafts: rows for tokens that are not known yet, behind the row that tells the first of them.
 namespace etna::engine {
+namespace {
+
+constexpr uint32_t ngram_min_beside_model = 2;
+
+} // namespace
 
 /// Whether all of a sequence's tokens are known and one more may come after the next.
 bool Scheduler::can_draft(const Sequence& sequence) const {
@@ -14,22 +19,40 @@ bool Scheduler::can_draft(const Sequence& sequence) const {
            sequence.computed + 1 == sequence.length() && sequence.length() + 1 < sequence.length_max;
 }
 
+/// Rows of a step that no running sequence needs for itself.
+uint32_t Scheduler::rows_for_drafts() const {
+    return std::min(limits_.rows_max, limits_.wanted_max) - static_cast<uint32_t>(running_.size());
+}
+
+/// Drafts at most `most` tokens without a model.
+void Scheduler::look_up(Sequence& sequence, uint32_t most) {
+    Drafting& drafting = *sequence.drafting;
+    drafting.drafts.clear();
+    drafting.by_model = false;
+    most = std::min(most, drafting.lookup_gain.length());
+    if (most == 0)
+        return;
+    // A model's draft is worth more than what once followed a single token; and those, which are rarely
+    // right, would pause the longer runs with them.
+    const uint32_t ngram_min =
+        drafting.wish.uses_model ? std::clamp(drafting.wish.lookup_ngram_max, 1U, ngram_min_beside_model) : 1;
+    drafting.drafts = drafting.lookup.draft(sequence.tokens, sequence.prompt_tokens, most, ngram_min);
+}
+
 std::vector<DraftWish> Scheduler::draft() {
     std::vector<DraftWish> wishes;
+    uint32_t room = rows_for_drafts(); // a draft model is not asked for what finds no row
     for (Sequence* sequence : running_) {
         if (!can_draft(*sequence))
             continue;
-        Drafting& drafting = *sequence->drafting;
-        const uint32_t most = std::min(drafting.gain.length(), sequence->length_max - sequence->length() - 1);
-        drafting.drafts.clear();
-        if (most == 0)
+        const Drafting& drafting = *sequence->drafting;
+        uint32_t most = std::min(room, sequence->length_max - sequence->length() - 1);
+        look_up(*sequence, most);
+        room -= static_cast<uint32_t>(drafting.drafts.size());
+        most = std::min(most, drafting.model_gain.length());
+        if (!drafting.drafts.empty() || most == 0)
             continue;
-        drafting.by_model = false;
-        // A model's draft is worth more than what once followed a single token.
-        const uint32_t ngram_min = drafting.wish.uses_model ? 2 : 1;
-        drafting.drafts = drafting.lookup.draft(sequence->tokens, sequence->prompt_tokens, most, ngram_min);
-        if (!drafting.drafts.empty() || !drafting.wish.uses_model)
-            continue;
+        room -= most;
         wishes.push_back({.request = sequence->id.request,
                           .content = sequence->content(),
                           .sampling = sequence->sampling,
@@ -83,7 +106,7 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
         return;
     Drafting& drafting = *sequence.drafting;
     if (drafting.drafts.empty())
-        return drafting.gain.skip();
+        return drafting.skip();
     for (const TokenId draft : drafting.drafts) {
         const uint32_t index = sequence.computed++;
         const Wish wish = wish_of(sequence, index, limits_);
@@ -142,8 +165,7 @@ void Scheduler::settle_drafts(const Step& step, std::size_t last) {
         return;
     Sequence& sequence = found->second;
     Drafting& drafting = *sequence.drafting;
-    drafting.gain.note(drafting.in_flight, drafting.step_accepted, drafting.by_model, draft_costs_);
-    drafting.in_flight = 0;
+    drafting.settle(draft_costs_);
     sequence.computed = std::min({sequence.computed, drafting.right_end, sequence.length() - 1});
 }
 

@@ -6,6 +6,33 @@
 #include <utility>
 
 namespace etna::engine {
+namespace {
+
+bool looks_up(const Speculation& speculation) {
+    return speculation.lookup_ngram_max > 0 || !speculation.prediction.empty();
+}
+
+uint32_t sources_of(const Speculation& speculation) {
+    return (looks_up(speculation) ? 1 : 0) + (speculation.uses_model ? 1 : 0);
+}
+
+} // namespace
+
+Drafting::Drafting(const Speculation& speculation)
+    : wish(speculation), lookup_gain(looks_up(wish) ? wish.tokens_max : 0, sources_of(wish)),
+      model_gain(wish.uses_model ? wish.tokens_max : 0, sources_of(wish)),
+      lookup(wish.lookup_ngram_max, wish.prediction) {}
+
+void Drafting::skip() {
+    lookup_gain.skip();
+    model_gain.skip();
+}
+
+void Drafting::settle(const DraftCosts& costs) {
+    (by_model ? model_gain : lookup_gain).note(in_flight, step_accepted, by_model, costs);
+    (by_model ? lookup_gain : model_gain).skip(step_accepted + 1);
+    in_flight = 0;
+}
 
 void Sequence::append(TokenId token) {
     tokens.push_back(token);
@@ -56,13 +83,8 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     }
     sequence.prompt_tokens = sequence.length();
     sequence.unscored = request.prompt_candidates ? 0 : sequence.prompt_tokens - 1;
-    if (request.speculation && !request.beams) {
-        const Speculation& wish = *request.speculation;
-        sequence.drafting = std::make_shared<Drafting>(
-            Drafting{.wish = wish,
-                     .gain = DraftGain(wish.tokens_max),
-                     .lookup = DraftLookup(wish.lookup_ngram_max, wish.prediction)});
-    }
+    if (request.speculation && !request.beams)
+        sequence.drafting = std::make_shared<Drafting>(*request.speculation);
     sequence.cache_salt = request.cache_salt;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
     sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);

@@ -43,7 +43,8 @@ enum class Pace : uint8_t {
 /// The drafts of one sequence.
 struct Drafting {
     Speculation wish;
-    DraftGain gain;
+    DraftGain lookup_gain;
+    DraftGain model_gain;
     DraftLookup lookup;
     std::vector<TokenId> drafts = {}; ///< for the next step
     bool by_model = false;            ///< `drafts` are the draft model's
@@ -52,6 +53,17 @@ struct Drafting {
     uint32_t step_accepted = 0;       ///< of these
     uint32_t accepted = 0;            ///< of all
     uint32_t rejected = 0;
+
+    explicit Drafting(const Speculation& speculation);
+
+    /// No source is to be asked.
+    [[nodiscard]] bool is_paused() const { return lookup_gain.length() == 0 && model_gain.length() == 0; }
+
+    /// A step went by in which nothing was drafted.
+    void skip();
+
+    /// The step in flight has been verified.
+    void settle(const DraftCosts& costs);
 };
 
 /// One request on its way: what is known of it, and how far it is computed.

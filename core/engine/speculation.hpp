@@ -18,7 +18,7 @@ struct Speculation {
     /// not.
     uint32_t lookup_ngram_max = 0;
     std::vector<TokenId> prediction = {}; ///< what the answer may be; drafted where the text follows it
-    bool uses_model = false;              ///< ask the engine's draft model, where nothing else has a draft
+    bool uses_model = false; ///< ask the engine's draft model, where the others have no draft or are paused
     /// The draft model stops at a token that it finds less likely, [0, 1]; empty: it does not.
     std::optional<float> confidence_min = {};
 };

@@ -88,6 +88,10 @@ std::optional<Event> Stream::next_for(std::chrono::milliseconds timeout) {
     }
 }
 
+bool Stream::has_begun() const {
+    return channel_->has_begun();
+}
+
 void Stream::cancel() {
     if (channel_) // empty once it was moved from
         channel_->cancel();

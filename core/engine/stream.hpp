@@ -34,6 +34,9 @@ public:
     /// As next(), but empty when `timeout` has passed without an event.
     std::optional<Event> next_for(std::chrono::milliseconds timeout);
 
+    /// Whether the request has had a place in a step: until then it waits in the queue. Thread-safe.
+    [[nodiscard]] bool has_begun() const;
+
     /// Asks the engine to end this request. Does not block. Felt within one step: Finished follows, possibly
     /// after tokens that were already made, and with another reason when the end came first. Thread-safe,
     /// idempotent.

@@ -132,11 +132,13 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         return all;
     }
     all.assign(request.best_of.value_or(request.choices), one);
+    // What is forced has no log-probability, so that nothing is where these are told or compared.
+    const bool forces = !request.logprobs && !request.best_of;
+    const auto constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
         all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
-        // What is forced has no log-probability, so that nothing is where these are told or compared.
-        const bool forces = !request.logprobs && !request.best_of;
-        all[choice].constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
+        if (constraint != nullptr)
+            all[choice].constraint = constraint->fork(); // copies share what the grammar may cost
     }
     return all;
 }

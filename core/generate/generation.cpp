@@ -184,6 +184,8 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
         return *last.error;
     // What the engine still made of a cancelled answer, its end among it, is not the answer's.
     const auto end_token = choice.is_empty || choice.is_cancelled ? std::nullopt : last.end_token;
+    if (choice.kept != nullptr && end_token)
+        choice.kept->end_logprob = last.end_logprob;
     choice.answer.finish(end_token);
     Finished finished;
     finished.finish_reason = choice.reason(last);
@@ -269,6 +271,11 @@ std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
 
 uint32_t Generation::seed() const {
     return state_->parts.front().seed;
+}
+
+bool Generation::has_begun() const {
+    return std::any_of(state_->streams.begin(), state_->streams.end(),
+                       [](const engine::Stream& stream) { return stream.has_begun(); });
 }
 
 Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requested) {

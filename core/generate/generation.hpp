@@ -48,6 +48,9 @@ public:
     /// That of the first choice.
     [[nodiscard]] uint32_t seed() const;
 
+    /// Whether the model works on it, and it waits for a place no more. Thread-safe.
+    [[nodiscard]] bool has_begun() const;
+
     /// Generates, detokenizes, finds stop strings, parses, to the end of all choices. Blocking; events come
     /// on this thread. Once only. Same model, request and seed: same text. Errors: invalid_argument (a bias
     /// that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished is

@@ -5,6 +5,11 @@
 
 namespace etna::generate {
 
+double KeptAnswer::mean_logprob() const {
+    const std::size_t drawn = tokens + (end_logprob ? 1 : 0);
+    return drawn == 0 ? 0 : (logprob_sum + end_logprob.value_or(0)) / static_cast<double>(drawn);
+}
+
 std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_t count) {
     std::vector<std::size_t> places(answers.size());
     std::iota(places.begin(), places.end(), std::size_t{0});

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 // Private to the room.
@@ -14,10 +15,10 @@ struct KeptAnswer {
     std::vector<Event> events; ///< Finished is the last
     double logprob_sum = 0;    ///< of its tokens
     std::size_t tokens = 0;
+    std::optional<double> end_logprob = {}; ///< of the token that ended it, which is none of these
 
-    [[nodiscard]] double mean_logprob() const {
-        return tokens == 0 ? 0 : logprob_sum / static_cast<double>(tokens);
-    }
+    /// The end takes part, lest an answer that is empty is the likeliest of all. 0 where nothing was drawn.
+    [[nodiscard]] double mean_logprob() const;
 };
 
 /// The `count` of highest mean log-probability, by their place; the first among equals.

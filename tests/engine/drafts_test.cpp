@@ -3,6 +3,7 @@
 #include "core/engine/draft_gain.hpp"
 #include "core/engine/draft_lookup.hpp"
 #include "core/engine/draft_meter.hpp"
+#include "core/engine/sequence.hpp"
 #include "tests/support/catch.hpp"
 
 #include <vector>
@@ -12,8 +13,43 @@ namespace {
 
 using engine::DraftCosts;
 using engine::DraftGain;
+using engine::Drafting;
 using engine::DraftLookup;
 using Tokens = std::vector<TokenId>;
+
+/// Whose drafts are right, of a sequence that has both sources.
+struct Right {
+    bool lookup = false;
+    bool model = false;
+};
+
+/// What a sequence's drafts came to.
+struct Spent {
+    uint32_t tokens = 0;
+    uint32_t accepted = 0;
+    uint32_t wasted = 0; ///< rejected rows, and passes of the draft model for them
+};
+
+/// So many tokens of a sequence, of which lookup has a candidate for each `every`-th step.
+Spent spend(uint32_t tokens, uint32_t tokens_max, const DraftCosts& costs, Right right, uint32_t every) {
+    Drafting drafting({.tokens_max = tokens_max, .lookup_ngram_max = 3, .uses_model = true});
+    Spent spent;
+    for (uint32_t step = 0; spent.tokens < tokens; ++step) {
+        const uint32_t looked_up = step % every == 0 ? drafting.lookup_gain.length() : 0;
+        drafting.by_model = looked_up == 0;
+        drafting.in_flight = drafting.by_model ? drafting.model_gain.length() : looked_up;
+        const bool is_right = drafting.by_model ? right.model : right.lookup;
+        drafting.step_accepted = is_right ? drafting.in_flight : 0;
+        spent.tokens += drafting.step_accepted + 1;
+        spent.accepted += drafting.step_accepted;
+        spent.wasted += is_right ? 0 : drafting.in_flight * (drafting.by_model ? 2 : 1);
+        if (drafting.in_flight == 0)
+            drafting.skip();
+        else
+            drafting.settle(costs);
+    }
+    return spent;
+}
 
 } // namespace
 
@@ -75,6 +111,45 @@ TEST_CASE("drafts that are always wrong cost at most 3 percent of 512 tokens") {
             }
         }
     }
+}
+
+TEST_CASE("two sources that are always wrong cost no more together than one") {
+    for (const float cost : {0.0F, 0.05F, 0.1F, 0.15F, 0.3F, 1.0F}) {
+        for (const uint32_t tokens_max : {1U, 2U, 5U, 8U, 32U}) {
+            for (const uint32_t every : {1U, 2U, 3U, 7U, 50U, 600U}) {
+                INFO("cost " << cost << ", at most " << tokens_max << ", lookup each " << every);
+                const Spent spent = spend(512, tokens_max, {.draft = cost, .row = cost}, {}, every);
+                CHECK(spent.wasted > 0);
+                CHECK(spent.wasted <= 15); // of 512
+            }
+        }
+    }
+}
+
+TEST_CASE("a source that is always wrong does not pause one that is right") {
+    const DraftCosts costs = {.draft = 0.2F, .row = 0.1F};
+    constexpr uint32_t steps_wasted = 20; // of 1000 tokens, where five drafts of each six tokens may be right
+    const Spent by_lookup = spend(1000, 5, costs, {.lookup = true}, 1);
+    CHECK(by_lookup.tokens - by_lookup.accepted <= 1000 / 6 + steps_wasted);
+    const Spent by_model = spend(1000, 5, costs, {.model = true}, 1);
+    CHECK(by_model.tokens - by_model.accepted <= 1000 / 6 + steps_wasted);
+    CHECK(by_model.wasted <= 15);
+    // Where lookup has nothing for every other step, those are plain ones.
+    const Spent sometimes = spend(1000, 5, costs, {.lookup = true}, 2);
+    CHECK(sometimes.accepted >= 1000 * 5 / 7 - 5 * steps_wasted);
+}
+
+TEST_CASE("a source that a sequence does not have is asked for nothing, and leaves all to the other") {
+    const Drafting lookup({.tokens_max = 5, .lookup_ngram_max = 3});
+    CHECK(lookup.model_gain.length() == 0);
+    CHECK(lookup.lookup_gain.length() == DraftGain(5).length());
+    const Drafting predicted({.tokens_max = 5, .prediction = {1, 2}});
+    CHECK(predicted.model_gain.length() == 0);
+    CHECK(predicted.lookup_gain.length() == DraftGain(5).length());
+    const Drafting model({.tokens_max = 5, .uses_model = true});
+    CHECK(model.lookup_gain.length() == 0);
+    CHECK(model.model_gain.length() == DraftGain(5).length());
+    CHECK(Drafting({.tokens_max = 5}).is_paused());
 }
 
 TEST_CASE("drafts that are right grow to what was asked for, and never pause") {

@@ -67,6 +67,35 @@ engine::Request long_request(uint32_t tokens, const Speculation& speculation) {
     return request;
 }
 
+/// Room for 512 tokens, and for every draft.
+FakeOptions roomy() {
+    FakeOptions options;
+    options.limits.context_tokens = 600;
+    options.limits.wanted_max = options.limits.rows_max;
+    options.limits.slots = 32;
+    for (engine::CacheGroup& group : options.limits.groups)
+        group.page_count = 200;
+    return options;
+}
+
+constexpr TokenId never = 63; ///< what the requests below ban
+
+/// After each token the prediction has one that does not come.
+std::vector<TokenId> wrong_prediction() {
+    std::vector<TokenId> prediction;
+    for (TokenId token = 0; token < never; ++token)
+        prediction.insert(prediction.end(), {token, never});
+    return prediction;
+}
+
+/// Rows of the draft model that are drafts; known tokens that it catches up on are none.
+void count_drafts(FakeOptions& draft, uint64_t& rows) {
+    draft.on_submit = [&rows](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows)
+            rows += row.want != engine::Want::none ? 1 : 0;
+    };
+}
+
 Finished run(Driver& driver, const engine::Request& request, const FakeOptions& options) {
     const engine::RequestId id = driver.add(request);
     driver.run();
@@ -188,6 +217,93 @@ TEST_CASE("a draft model that is always wrong is given up: at most 3 percent of 
     const uint64_t wasted = driver.told(id).finished->rejected_drafts + draft_rows;
     CHECK(wasted > 0);
     CHECK(static_cast<double>(wasted) <= 0.03 * 512);
+}
+
+TEST_CASE("a draft model and a prediction that are always wrong are given up together") {
+    const FakeOptions options = roomy();
+    FakeOptions draft = options;
+    draft.scripts = {{.continuation = {never}}};
+    uint64_t draft_rows = 0;
+    count_drafts(draft, draft_rows);
+    Driver driver(options, draft);
+    engine::Request request =
+        long_request(512, {.tokens_max = 5, .prediction = wrong_prediction(), .uses_model = true});
+    request.logit_bias = {{never, -INFINITY}};
+    const Finished finished = run(driver, request, options);
+    CHECK(finished.completion_tokens == 512);
+    CHECK(finished.accepted_drafts == 0);
+    CHECK(draft_rows > 0);
+    CHECK(finished.rejected_drafts > draft_rows); // some were not the model's
+    CHECK(static_cast<double>(finished.rejected_drafts + draft_rows) <= 0.03 * 512);
+}
+
+TEST_CASE("a draft model that is always wrong hardly slows lookup that is right") {
+    FakeOptions options = roomy();
+    options.scripts = round_scripts();
+    FakeOptions draft = options;
+    draft.scripts = {{.continuation = {never}}};
+    const engine::Request alone = long_request(400, {.tokens_max = 5, .lookup_ngram_max = 3});
+    engine::Request both = alone;
+    both.speculation->uses_model = true;
+    Driver lookup(options);
+    Driver beside(options, draft);
+    const Finished fast = run(lookup, alone, options);
+    const Finished finished = run(beside, both, options);
+    CHECK(fast.accepted_drafts > 300);
+    CHECK(finished.accepted_drafts + 10 > fast.accepted_drafts);
+    CHECK(beside.steps() < lookup.steps() + 10);
+}
+
+TEST_CASE("a prediction that is always wrong hardly slows a draft model that is right") {
+    FakeOptions options = roomy();
+    options.scripts = round_scripts();
+    engine::Request alone = long_request(400, {.tokens_max = 5, .uses_model = true});
+    alone.logit_bias = {{never, -INFINITY}};
+    engine::Request both = alone;
+    both.speculation->prediction = wrong_prediction();
+    Driver model(options, options);
+    Driver beside(options, options);
+    const Finished fast = run(model, alone, options);
+    const Finished finished = run(beside, both, options);
+    CHECK(fast.accepted_drafts > 300);
+    CHECK(finished.accepted_drafts + 20 > fast.accepted_drafts);
+    CHECK(beside.steps() < model.steps() + 20);
+}
+
+TEST_CASE("beside a draft model single tokens are looked up where no longer runs are asked for") {
+    FakeOptions options = roomy();
+    options.scripts = round_scripts();
+    FakeOptions draft = options;
+    draft.scripts = {{.continuation = {never}}};
+    Driver driver(options, draft);
+    const Finished finished =
+        run(driver, long_request(100, {.tokens_max = 5, .lookup_ngram_max = 1, .uses_model = true}), options);
+    CHECK(finished.accepted_drafts > 60);
+}
+
+TEST_CASE("where the sequences fill every row of a step no draft is made, and none waited for") {
+    FakeOptions options = roomy();
+    options.limits.rows_max = options.limits.wanted_max = options.limits.sequences_max = 4;
+    FakeOptions draft;
+    uint64_t draft_rows = 0;
+    count_drafts(draft, draft_rows);
+    Driver driver(options, draft);
+    std::vector<engine::RequestId> ids;
+    for (TokenId first = 1; first <= options.limits.sequences_max; ++first) {
+        engine::Request request = long_request(20, {.tokens_max = 5, .uses_model = true});
+        request.prompt = {first};
+        ids.push_back(driver.add(request));
+    }
+    std::size_t most_unread = 0;
+    while (!driver.is_idle()) {
+        while (driver.start_step())
+            most_unread = std::max(most_unread, driver.unread());
+        driver.finish_step();
+    }
+    CHECK(draft_rows == 0);
+    CHECK(most_unread == options.limits.in_flight_max);
+    for (const engine::RequestId id : ids)
+        CHECK(driver.told(id).finished->rejected_drafts == 0);
 }
 
 TEST_CASE("with drafts the draws keep their distribution") {

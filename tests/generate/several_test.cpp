@@ -1,11 +1,13 @@
 // The best of several answers: sampled ones, and those of a beam search.
 
 #include "core/generate/generation.hpp"
+#include "core/generate/ranking.hpp"
 #include "tests/generate/answers.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 using namespace etna;
@@ -60,7 +62,66 @@ Request sampled(uint32_t choices) {
     return request;
 }
 
+/// Eight short answers, of which the model's end token may come at once.
+Request short_ones() {
+    Request request = sampled(8);
+    request.sampling.temperature = 8.0F; // what the script says comes about as often as all else together
+    return request;
+}
+
+KeptAnswer kept(double logprob_sum, std::size_t tokens, std::optional<double> end_logprob = std::nullopt) {
+    KeptAnswer answer;
+    answer.logprob_sum = logprob_sum;
+    answer.tokens = tokens;
+    answer.end_logprob = end_logprob;
+    return answer;
+}
+
 } // namespace
+
+TEST_CASE("the token that ended an answer is ranked with its others, and counted nowhere else") {
+    const std::vector<KeptAnswer> answers = {kept(0, 0, -9.0),   // ended at once, which was improbable
+                                             kept(-6, 3),        // -2, cut off
+                                             kept(-2, 3, -2.0),  // -1
+                                             kept(-1, 1, -9.0),  // -5
+                                             kept(-4, 2, -2.0),  // -2 as well
+                                             kept(0, 0, -0.25)}; // ended at once, as was likely
+    CHECK(rank(answers, 6) == std::vector<std::size_t>{5, 2, 1, 4, 3, 0});
+    CHECK(tokens_beside(answers, {5, 2}) == 6);
+}
+
+TEST_CASE("an empty answer is no best one where its end was improbable") {
+    const Model model = test::model_that_says(story);
+    Request request = short_ones();
+    request.logit_bias = {{model.tokenizer().eos().value(), 60}}; // of which log-probabilities know nothing
+    const std::vector<Told> all = tell(model, request);
+    const auto is_empty = [](const Told& told) { return told.finished.at(0).tokens.empty(); };
+    const auto empty = std::count_if(all.begin(), all.end(), is_empty);
+    REQUIRE(empty > 0);
+    REQUIRE(empty < 8);
+    request.choices = 1;
+    request.best_of = 8;
+    const Told best = tell(model, request).at(0);
+    CHECK_FALSE(is_empty(best));
+    CHECK(best.logprobs.size() == best.finished[0].tokens.size()); // the end is not told with them
+    std::size_t untold = 0;
+    for (const Told& told : all)
+        untold += told.finished[0].tokens.size();
+    CHECK(best.finished[0].untold_tokens == untold - best.finished[0].tokens.size());
+}
+
+TEST_CASE("an empty answer is the best one where its end was likely") {
+    const Model model = test::model_that_says("");
+    Request request = short_ones();
+    request.seed = 12; // whose first answer is not empty
+    const std::vector<Told> all = tell(model, request);
+    const auto is_empty = [](const Told& told) { return told.finished.at(0).tokens.empty(); };
+    REQUIRE_FALSE(is_empty(all[0])); // it is not simply the first
+    REQUIRE(std::count_if(all.begin(), all.end(), is_empty) > 0);
+    request.choices = 1;
+    request.best_of = 8;
+    CHECK(is_empty(tell(model, request).at(0)));
+}
 
 TEST_CASE("best_of tells the likeliest of what would have been sampled, the best first") {
     const Model model = test::model_that_says(story);
