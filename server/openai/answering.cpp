@@ -2,6 +2,7 @@
 
 #include "server/ids.hpp"
 #include "server/keeping.hpp"
+#include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
 
 #include <ctime>
@@ -142,6 +143,7 @@ ApiError Answering::failed(const Error& error) {
         told.param = std::string(kind->prompt_member);
     if (!told.param)
         told.param = schema_member(error);
+    tell_of_tool(told, call.tools);
     if (told.status == client_left_status)
         service->metrics.client_left(model_name);
     in_flight->set_status(told.status);

@@ -1,35 +1,17 @@
 #include "server/openai/generation_fields.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace etna::server::openai {
 namespace {
 
 constexpr int64_t best_of_max = 20; // OpenAI's, and OVMS's default of best_of_limit
 constexpr float usual_diversity_penalty = 1;
-
-/// What only a search takes is refused without one, unless it asks for nothing.
-void refuse_without_search(Fields& fields, Dialect dialect) {
-    // OVMS documents 1 as its default of diversity_penalty, so clients write it who want no beams.
-    const std::vector<Json> no_diversity =
-        dialect == Dialect::ovms ? std::vector<Json>{0, 1} : std::vector<Json>{0};
-    const std::pair<std::string_view, std::vector<Json>> neutral[] = {{"num_beam_groups", {1}},
-                                                                      {"diversity_penalty", no_diversity},
-                                                                      {"length_penalty", {1}},
-                                                                      {"early_stopping", {false}}};
-    for (const auto& [name, values] : neutral) {
-        const Json* given = fields.any(name);
-        if (given != nullptr && std::find(values.begin(), values.end(), *given) == values.end())
-            fields.refuse(name, "is for beam search, which this request does not ask for; say best_of or "
-                                "use_beam_search");
-    }
-}
 
 engine::EarlyStopping read_early_stopping(Fields& fields) {
     const Json* const given = fields.any("early_stopping");
@@ -42,10 +24,38 @@ engine::EarlyStopping read_early_stopping(Fields& fields) {
     return engine::EarlyStopping::never;
 }
 
+std::optional<double> read_length_penalty(Fields& fields) {
+    return fields.number("length_penalty", -engine::length_penalty_max, engine::length_penalty_max);
+}
+
+std::optional<double> read_diversity_penalty(Fields& fields) {
+    return fields.number("diversity_penalty", 0, engine::diversity_penalty_max);
+}
+
+/// What only a search takes has no effect without one. OVMS takes it all the same, so it is noted there; on
+/// OpenAI's paths it is refused, unless it asks for nothing. A wrong type is told as such on both.
+void read_without_search(Fields& fields, Dialect dialect) {
+    // OVMS documents 1 as its default of diversity_penalty, so clients write it who want no beams.
+    const bool is_ovms = dialect == Dialect::ovms;
+    const auto diversity = read_diversity_penalty(fields);
+    const std::pair<std::string_view, bool> asked[] = {
+        {"num_beam_groups", fields.integer("num_beam_groups", 1, best_of_max).value_or(1) != 1},
+        {"diversity_penalty", diversity.value_or(0) != 0 && !(is_ovms && diversity == 1)},
+        {"length_penalty", read_length_penalty(fields).value_or(1) != 1},
+        {"early_stopping", read_early_stopping(fields) != engine::EarlyStopping::heuristic}};
+    for (const auto& [name, is_asked] : asked) {
+        if (is_asked && is_ovms)
+            fields.note({name});
+        else if (is_asked)
+            fields.refuse(name, "is for beam search, which this request does not ask for; say best_of or "
+                                "use_beam_search");
+    }
+}
+
 /// Groups and penalty, each by the other where only one of them is given.
 void read_groups(Fields& fields, engine::Beams& beams) {
     const auto groups = fields.integer("num_beam_groups", 1, beams.width);
-    const auto penalty = fields.number("diversity_penalty", 0, engine::diversity_penalty_max);
+    const auto penalty = read_diversity_penalty(fields);
     beams.diversity_penalty = static_cast<float>(penalty.value_or(usual_diversity_penalty));
     beams.groups = beams.diversity_penalty > 0 && penalty && !groups
                        ? beams.width
@@ -57,8 +67,7 @@ void read_groups(Fields& fields, engine::Beams& beams) {
 void read_search(Fields& fields, uint32_t width, generate::Request& request) {
     engine::Beams beams = {.width = width};
     read_groups(fields, beams);
-    beams.length_penalty = static_cast<float>(
-        fields.number("length_penalty", -engine::length_penalty_max, engine::length_penalty_max).value_or(1));
+    beams.length_penalty = static_cast<float>(read_length_penalty(fields).value_or(1));
     beams.early_stopping = read_early_stopping(fields);
     request.beams = beams;
 }
@@ -84,7 +93,7 @@ void read_beams(Fields& fields, Dialect dialect, generate::Request& request) {
         return fields.refuse("n", fmt::format("must be at most {} for a beam search", best_of_max));
     if (is_asked || is_meant)
         return read_search(fields, static_cast<uint32_t>(width), request);
-    refuse_without_search(fields, dialect);
+    read_without_search(fields, dialect);
     if (width > choices)
         request.best_of = static_cast<uint32_t>(width);
 }

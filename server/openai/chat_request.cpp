@@ -2,6 +2,7 @@
 
 #include "server/metadata.hpp"
 #include "server/openai/chat_response.hpp"
+#include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
 #include "server/openai/message_fields.hpp"
 #include "server/openai/prompt_logprobs.hpp"
@@ -102,17 +103,18 @@ std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
     return text;
 }
 
-void read_conversation(Fields& fields, const Json& body, chat::CallCount calls, generate::Request& request) {
+RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount calls,
+                               generate::Request& request) {
     fields.require("messages");
     const Json* given = fields.list("messages");
     if (given == nullptr)
-        return;
+        return {};
     check_messages(fields, *given);
     if (fields.problem())
-        return;
-    Json messages = *given;
+        return {};
+    Json messages = with_functions_alone(*given);
     chat::Conversation conversation = {.calls = calls};
-    read_tools(fields, conversation);
+    RequestTools tools = read_tools(fields, conversation);
     if (read_response_format(fields, request) && !conversation.demanded_tool)
         add_instruction(messages, json_instruction);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
@@ -123,13 +125,16 @@ void read_conversation(Fields& fields, const Json& body, chat::CallCount calls, 
                 fields.adopt_unknown({std::string(name)});
         }
         request.prompt = std::move(*raw);
-        return;
+        return {};
     }
     auto parsed = chat::parse_conversation(text_of(Json({{"messages", std::move(messages)}})));
-    if (!parsed)
-        return fields.refuse("messages", fmt::format("cannot be read: {}", parsed.error().message));
+    if (!parsed) {
+        fields.refuse("messages", fmt::format("cannot be read: {}", parsed.error().message));
+        return {};
+    }
     conversation.messages = std::move(parsed->messages);
     request.prompt = std::move(conversation);
+    return tools;
 }
 
 void read_logprobs(Fields& fields, generate::Request& request) {
@@ -175,8 +180,9 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     read_logprobs(fields, request);
     request.prompt_logprobs = read_prompt_logprobs(fields);
     const bool has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
-    read_conversation(fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one,
-                      request);
+    RequestTools tools = read_conversation(
+        fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one, request);
+    call.tools = std::move(tools.offered);
     read_prediction(fields, request);
     call.kept = read_keeping(fields, body, context.can_keep);
     note_without_effect(fields, call.kept.has_value());
@@ -186,9 +192,14 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     read_ignored(fields, call.delivery);
     const ChatForm form = {.tells_logprobs = request.logprobs.has_value(),
                            .has_parallel_calls = has_parallel_calls,
-                           .told_stops = told_stops(request, *context.tokenizer)};
-    call.writer = [form](uint32_t choice, std::span<const TokenId> /*prompt*/) {
-        return std::make_unique<ChatChoice>(choice, form);
+                           .told_stops = told_stops(request, *context.tokenizer),
+                           .custom_tools = std::move(tools.custom)};
+    const bool goes_on = fields.flag("continue_final_message").value_or(false) ||
+                         !std::holds_alternative<chat::Conversation>(request.prompt);
+    const UntoldTokens untold(request, *context.tokenizer,
+                              goes_on ? text::TextPosition::continuation : text::TextPosition::beginning);
+    call.writer = [form, untold](uint32_t choice, std::span<const TokenId> /*prompt*/) {
+        return std::make_unique<ChatChoice>(choice, form, untold);
     };
     call.whole = [] { return std::make_unique<ChatMessage>(); };
     if (request.prompt_logprobs) {

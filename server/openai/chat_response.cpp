@@ -16,15 +16,15 @@ Json token_json(const generate::TokenLogprob& token) {
     return {{"token", token.bytes}, {"logprob", token.logprob}, {"bytes", std::move(bytes)}};
 }
 
-Json function_call(std::size_t index, std::string id, const std::string& name) {
-    Json function = {{"name", name}, {"arguments", ""}};
-    return {{"index", index}, {"id", std::move(id)}, {"type", "function"}, {"function", std::move(function)}};
-}
-
 Json list_of(Json item) {
     Json list = Json::array();
     list.push_back(std::move(item));
     return list;
+}
+
+/// More of the text that a custom tool is called with; an empty one ends it.
+Json input_piece(std::size_t call, const std::string& text) {
+    return {{"index", call}, {"custom", {{"input", text}}}};
 }
 
 } // namespace
@@ -51,41 +51,43 @@ std::optional<Json> ChatChoice::take(const generate::Event& event) {
     if (const auto* output = std::get_if<chat::output::Event>(&event))
         return take_output(*output);
     if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-        untold_.push_back(*token);
+        untold_.add(*token);
         return std::nullopt;
     }
-    if (const auto* finished = std::get_if<generate::Finished>(&event)) {
-        const std::string stop = told_stop(form_.told_stops, *finished);
-        Json last = choice(stop.empty() ? Json::object() : Json({{"content", stop}}));
-        last["finish_reason"] =
-            finished->finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
-                ? "tool_calls" // it was ended after its only call
-                : generate::to_string(finished->finish_reason);
-        return last;
-    }
+    if (const auto* finished = std::get_if<generate::Finished>(&event))
+        return end(*finished);
     return std::nullopt;
+}
+
+Json ChatChoice::end(const generate::Finished& finished) {
+    const std::string stop = told_stop(form_.told_stops, finished);
+    Json delta = stop.empty() ? Json::object() : Json({{"content", stop}});
+    if (Json ends = ends_of_cut_inputs(); !ends.empty())
+        delta["tool_calls"] = std::move(ends);
+    Json last = choice(std::move(delta), untold_.take_last(finished));
+    last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
+                                ? "tool_calls" // it was ended after its only call
+                                : generate::to_string(finished.finish_reason);
+    return last;
 }
 
 std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
     using Kind = chat::output::EventKind;
-    const auto begun = std::find(begun_.begin(), begun_.end(), event.call);
+    const auto begun =
+        std::find_if(begun_.begin(), begun_.end(), [&](const Begun& one) { return one.call == event.call; });
     const auto index = static_cast<std::size_t>(begun - begun_.begin());
     switch (event.kind) {
     case Kind::reasoning:
         return choice({{"reasoning_content", event.text}});
     case Kind::call_begun:
-        begun_.push_back(event.call);
-        return choice(
-            {{"tool_calls",
-              list_of(function_call(index, event.id.empty() ? new_id("call_") : event.id, event.name))}});
+        return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
-        return choice(
-            {{"tool_calls", list_of({{"index", index}, {"function", {{"arguments", event.text}}}})}});
+        return add_arguments(index, event.text);
     case Kind::call_broken: // told as the text that it is, unless a part of it has been told as a call
         return begun == begun_.end() ? std::optional(choice({{"content", event.text}})) : std::nullopt;
     case Kind::call_done:
         ++calls_done_;
-        return std::nullopt;
+        return end_call(index);
     case Kind::content_was_reasoning: // what has been sent stands
     case Kind::content:
         break;
@@ -93,13 +95,59 @@ std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
     return std::nullopt;
 }
 
-/// The delta with the tokens that it is made of.
-Json ChatChoice::choice(Json delta) {
-    Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
-    if (form_.tells_logprobs) {
-        whole["logprobs"] = untold_.empty() ? Json(nullptr) : logprobs_json(untold_);
-        untold_.clear();
+Json ChatChoice::begin_call(const chat::output::Event& event) {
+    const bool is_custom = form_.custom_tools.contains(event.name);
+    const char* const type = is_custom ? "custom" : "function";
+    Json call = {{"index", begun_.size()},
+                 {"id", event.id.empty() ? new_id("call_") : event.id},
+                 {"type", type},
+                 {type, {{"name", event.name}, {is_custom ? "input" : "arguments", ""}}}};
+    begun_.push_back({.call = event.call, .input = {}, .is_done = false});
+    if (is_custom)
+        begun_.back().input.emplace();
+    return call;
+}
+
+/// A custom tool's are told as the text that stands in them.
+std::optional<Json> ChatChoice::add_arguments(std::size_t index, const std::string& arguments) {
+    std::optional<CustomInput>& input = begun_.at(index).input;
+    if (!input)
+        return choice(
+            {{"tool_calls", list_of({{"index", index}, {"function", {{"arguments", arguments}}}})}});
+    const std::string text = input->push(arguments);
+    if (text.empty())
+        return std::nullopt;
+    return choice({{"tool_calls", list_of(input_piece(index, text))}});
+}
+
+std::optional<Json> ChatChoice::end_call(std::size_t index) {
+    begun_.at(index).is_done = true;
+    if (!begun_[index].input)
+        return std::nullopt;
+    return choice({{"tool_calls", list_of(input_piece(index, ""))}});
+}
+
+/// Of custom calls that the answer's end cut off behind their text: what was still to come adds nothing to
+/// it.
+Json ChatChoice::ends_of_cut_inputs() const {
+    Json ends = Json::array();
+    for (std::size_t index = 0; index < begun_.size(); ++index) {
+        const Begun& call = begun_[index];
+        if (call.input && call.input->is_over() && !call.is_done)
+            ends.push_back(input_piece(index, ""));
     }
+    return ends;
+}
+
+Json ChatChoice::choice(Json delta) {
+    return choice(std::move(delta), untold_.take());
+}
+
+/// The delta with the tokens that it is made of.
+Json ChatChoice::choice(Json delta, const std::vector<generate::TokenDelta>& tokens) const {
+    Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
+    if (form_.tells_logprobs)
+        whole["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens);
     return whole;
 }
 
@@ -112,15 +160,8 @@ void ChatMessage::add(const Json& piece) {
         content_ = content_.value_or("") + delta["content"].get<std::string>();
     if (delta.contains("reasoning_content"))
         reasoning_ += delta["reasoning_content"].get<std::string>();
-    for (const Json& call : delta.value("tool_calls", Json::array())) {
-        const auto index = call["index"].get<std::size_t>();
-        if (index == calls_.size()) {
-            calls_.push_back({{"id", call["id"]}, {"type", "function"}, {"function", call["function"]}});
-        } else {
-            Json& arguments = calls_[index]["function"]["arguments"];
-            arguments = arguments.get<std::string>() + call["function"]["arguments"].get<std::string>();
-        }
-    }
+    for (const Json& call : delta.value("tool_calls", Json::array()))
+        add_call(call);
     const Json told = piece.value("logprobs", Json());
     if (!told.is_null() && logprobs_.is_null()) {
         logprobs_ = told;
@@ -130,11 +171,35 @@ void ChatMessage::add(const Json& piece) {
     }
 }
 
+void ChatMessage::add_call(const Json& call) {
+    const char* const type = call.contains("custom") ? "custom" : "function";
+    const char* const member = call.contains("custom") ? "input" : "arguments";
+    const auto index = call["index"].get<std::size_t>();
+    if (index == calls_.size()) {
+        calls_.push_back({{"id", call["id"]}, {"type", type}, {type, call[type]}});
+    } else {
+        Json& text = calls_[index][type][member];
+        const std::string more = call[type][member];
+        text = text.get<std::string>() + more;
+        if (more.empty() && call.contains("custom"))
+            ended_inputs_.insert(index);
+    }
+}
+
+bool ChatMessage::is_whole(std::size_t call) const {
+    const Json& told = calls_[call];
+    if (told["type"] == "custom")
+        return ended_inputs_.contains(call);
+    return Json::accept(told["function"]["arguments"].get<std::string>());
+}
+
 /// A call that was cut off is none: nobody could make it.
 Json ChatMessage::whole_calls() const {
-    Json calls = calls_;
-    if (!calls.empty() && !Json::accept(calls.back()["function"]["arguments"].get<std::string>()))
-        calls.erase(calls.size() - 1);
+    Json calls = Json::array();
+    for (std::size_t call = 0; call < calls_.size(); ++call) {
+        if (is_whole(call))
+            calls.push_back(calls_[call]);
+    }
     return calls;
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
+#include "server/custom_input.hpp"
 #include "server/openai/generation_call.hpp"
+#include "server/openai/untold_tokens.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +21,14 @@ struct ChatForm {
     bool tells_logprobs = false;
     bool has_parallel_calls = true;           ///< false: an answer ends after its first call
     std::vector<std::string> told_stops = {}; ///< see told_stops()
+    std::set<std::string> custom_tools = {};  ///< names of tools that take text instead of arguments
 };
 
 /// Deltas: {"index", "delta", "finish_reason"[, "logprobs"]}.
 class ChatChoice : public ChoiceWriter {
 public:
-    ChatChoice(uint32_t index, ChatForm form) : index_(index), form_(std::move(form)) {}
+    ChatChoice(uint32_t index, ChatForm form, UntoldTokens untold)
+        : index_(index), form_(std::move(form)), untold_(std::move(untold)) {}
 
     /// The role.
     std::optional<Json> begin() override;
@@ -32,22 +37,36 @@ public:
 
 private:
     Json choice(Json delta);
+    Json choice(Json delta, const std::vector<generate::TokenDelta>& tokens) const;
+    Json end(const generate::Finished& finished);
     std::optional<Json> take_output(const chat::output::Event& event);
+    Json begin_call(const chat::output::Event& event);
+    std::optional<Json> add_arguments(std::size_t index, const std::string& arguments);
+    std::optional<Json> end_call(std::size_t index);
+    [[nodiscard]] Json ends_of_cut_inputs() const;
 
     uint32_t index_;
     ChatForm form_;
-    std::vector<generate::TokenDelta> untold_; ///< tokens whose text has not come yet
-    std::vector<std::size_t> begun_; ///< calls by the parser's count; its place is the client's count
+    UntoldTokens untold_;
+    struct Begun {
+        std::size_t call = 0;             ///< by the parser's count
+        std::optional<CustomInput> input; ///< of a custom tool
+        bool is_done = false;
+    };
+    std::vector<Begun> begun_; ///< by the client's count
     std::size_t calls_done_ = 0;
 };
 
-/// {"index", "message", "logprobs", "finish_reason"}.
+/// {"index", "message", "logprobs", "finish_reason"}. A custom call's text does not say whether more of it
+/// was to come: it is whole where an empty piece has ended it.
 class ChatMessage : public WholeChoice {
 public:
     void add(const Json& piece) override;
     [[nodiscard]] Json result() const override;
 
 private:
+    void add_call(const Json& call);
+    [[nodiscard]] bool is_whole(std::size_t call) const;
     [[nodiscard]] Json whole_calls() const;
 
     Json index_ = 0;
@@ -55,6 +74,7 @@ private:
     std::optional<std::string> content_;
     std::string reasoning_;
     Json calls_ = Json::array();
+    std::set<std::size_t> ended_inputs_; ///< custom calls whose text has come to its end
     Json logprobs_ = nullptr;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/text/detokenizer.hpp"
 #include "server/openai/completion_response.hpp"
+#include "server/openai/format_fields.hpp"
 #include "server/openai/prompt_logprobs.hpp"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     if (!request.max_tokens && context.dialect == Dialect::openai)
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
     check_ignored_end(fields, context.limits, request);
+    read_response_format(fields, request); // as in chats; there is no template to tell the model of it
     const bool echoes = fields.flag("echo").value_or(false);
     const auto of_prompt = read_logprobs(fields, echoes, request);
     request.suffix = fields.text("suffix");
@@ -148,11 +150,15 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         request.prompt = std::move(prompt);
         call.requests.push_back(request);
     }
-    call.writer = [form, echoed = std::move(echoed), choices = request.choices,
+    // Ids are told one by one, whatever becomes of their text.
+    const UntoldTokens untold =
+        form.tells_text ? UntoldTokens(request, *context.tokenizer, text::TextPosition::continuation)
+                        : UntoldTokens();
+    call.writer = [form, untold, echoed = std::move(echoed), choices = request.choices,
                    is_cut = echoes && request.prompt_tokens_max,
                    tokenizer = context.tokenizer](uint32_t choice, std::span<const TokenId> prompt) {
         const std::string& whole = echoed[choice / choices];
-        return std::make_unique<CompletionChoice>(choice, form,
+        return std::make_unique<CompletionChoice>(choice, form, untold,
                                                   is_cut ? text_left(whole, prompt, *tokenizer) : whole);
     };
     call.whole = [] { return std::make_unique<WholeCompletion>(); };

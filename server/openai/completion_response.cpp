@@ -31,6 +31,15 @@ Json top_of(const generate::TokenDelta& token, std::size_t count) {
     return top;
 }
 
+/// The log-probabilities of an answer that has no token.
+Json no_logprobs(uint32_t top) {
+    Json none = {
+        {"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"text_offset", Json::array()}};
+    if (top > 0)
+        none["top_logprobs"] = Json::array();
+    return none;
+}
+
 } // namespace
 
 std::optional<Json> CompletionChoice::begin() {
@@ -56,18 +65,21 @@ std::optional<Json> CompletionChoice::take(const generate::Event& event) {
 std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& token) {
     std::optional<Json> before = prompt_piece();
     if (form_.logprobs)
-        add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
+        untold_.add(token);
     if (form_.tells_text)
         return before;
-    untold_tokens_.push_back(token.chosen.token);
+    untold_ids_.push_back(token.chosen.token);
     return piece("");
 }
 
 Json CompletionChoice::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // it still waits if no token came
+    add(untold_.take_last(finished));
     Json last = before ? std::move(*before) : piece("");
     if (form_.tells_text)
         last["text"] = last["text"].get<std::string>() + told_stop(form_.told_stops, finished);
+    if (form_.logprobs && !has_logprobs_)
+        last["logprobs"] = no_logprobs(*form_.logprobs);
     last["finish_reason"] = generate::to_string(finished.finish_reason);
     return last;
 }
@@ -81,14 +93,20 @@ std::optional<Json> CompletionChoice::prompt_piece() {
     return piece(prompt_);
 }
 
-/// With the log-probabilities of the tokens that have come since the last piece.
+/// With the log-probabilities of the tokens that it is made of.
 Json CompletionChoice::piece(std::string_view text) {
+    add(untold_.take());
     Json told = {
-        {"text", text}, {"index", index_}, {"logprobs", std::move(untold_)}, {"finish_reason", nullptr}};
-    untold_ = nullptr;
+        {"text", text}, {"index", index_}, {"logprobs", std::move(logprobs_)}, {"finish_reason", nullptr}};
+    logprobs_ = nullptr;
     if (!form_.tells_text)
-        told["token_ids"] = std::exchange(untold_tokens_, {});
+        told["token_ids"] = std::exchange(untold_ids_, {});
     return told;
+}
+
+void CompletionChoice::add(const std::vector<generate::TokenDelta>& tokens) {
+    for (const generate::TokenDelta& token : tokens)
+        add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
 }
 
 /// `likelihood` is null for the first token of a prompt: nothing stands before it that could make it likely.
@@ -96,11 +114,12 @@ Json CompletionChoice::piece(std::string_view text) {
 void CompletionChoice::add(const std::string& bytes, const generate::TokenDelta* likelihood,
                            std::size_t characters) {
     const bool is_known = likelihood != nullptr;
-    untold_["tokens"].push_back(token_text(bytes));
-    untold_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
-    untold_["text_offset"].push_back(characters_);
+    has_logprobs_ = true;
+    logprobs_["tokens"].push_back(token_text(bytes));
+    logprobs_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
+    logprobs_["text_offset"].push_back(characters_);
     if (*form_.logprobs > 0) // the published schema has no null for it
-        untold_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs) : Json(nullptr));
+        logprobs_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs) : Json(nullptr));
     characters_ += characters;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/openai/generation_call.hpp"
+#include "server/openai/untold_tokens.hpp"
 
 #include <string>
 #include <vector>
@@ -19,8 +20,8 @@ struct CompletionForm {
 class CompletionChoice : public ChoiceWriter {
 public:
     /// `prompt` is needed where the form echoes.
-    CompletionChoice(uint32_t index, const CompletionForm& form, std::string prompt)
-        : index_(index), form_(form), prompt_(std::move(prompt)) {}
+    CompletionChoice(uint32_t index, const CompletionForm& form, UntoldTokens untold, std::string prompt)
+        : index_(index), form_(form), prompt_(std::move(prompt)), untold_(std::move(untold)) {}
 
     /// The prompt, if it is wanted; with log-probabilities it comes later, with the first token.
     std::optional<Json> begin() override;
@@ -29,6 +30,7 @@ public:
 private:
     std::optional<Json> take_token(const generate::TokenDelta& token);
     Json end(const generate::Finished& finished);
+    void add(const std::vector<generate::TokenDelta>& tokens);
     void add(const std::string& bytes, const generate::TokenDelta* likelihood, std::size_t characters);
     std::optional<Json> prompt_piece();
     Json piece(std::string_view text);
@@ -37,9 +39,11 @@ private:
     CompletionForm form_;
     std::string prompt_;
     bool has_told_prompt_ = false;
-    std::vector<TokenId> untold_tokens_; ///< where ids are told instead of text
-    Json untold_;                        ///< log-probabilities of tokens whose text has not come yet
-    std::size_t characters_ = 0;         ///< of the text before the next token
+    UntoldTokens untold_;
+    std::vector<TokenId> untold_ids_; ///< where ids are told instead of text
+    Json logprobs_;                   ///< of the tokens that the next piece tells
+    bool has_logprobs_ = false;       ///< of any token so far
+    std::size_t characters_ = 0;      ///< of the text before the next token
 };
 
 /// The same shape, whole.

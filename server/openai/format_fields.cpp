@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +22,28 @@ using grammar::Notation;
 constexpr std::string_view any_object = R"({"type": "object"})";
 constexpr std::size_t choices_max = 10'000;
 
+/// What a member says that the answer is kept to.
+enum class Kind : uint8_t { schema, object, regex, choices, grammar };
+
+struct Member {
+    std::string_view name;
+    Kind kind;
+};
+
+constexpr std::array<Member, 5> of_structured_outputs = {{{"json", Kind::schema},
+                                                          {"json_object", Kind::object},
+                                                          {"regex", Kind::regex},
+                                                          {"choice", Kind::choices},
+                                                          {"grammar", Kind::grammar}}};
+/// vLLM's earlier names, and llama.cpp's.
+constexpr std::array<Member, 7> of_root = {{{"guided_json", Kind::schema},
+                                            {"guided_json_object", Kind::object},
+                                            {"guided_regex", Kind::regex},
+                                            {"guided_choice", Kind::choices},
+                                            {"guided_grammar", Kind::grammar},
+                                            {"json_schema", Kind::schema},
+                                            {"grammar", Kind::grammar}}};
+
 /// A schema as an object, true or false, or as a text that holds one.
 void read_schema(Fields& fields, std::string_view name, Description& description) {
     const Json* const schema = fields.any(name);
@@ -25,39 +52,55 @@ void read_schema(Fields& fields, std::string_view name, Description& description
     description.text = schema->is_string() ? schema->get<std::string>() : text_of(*schema);
 }
 
-/// Reads the one member that says what is wanted; `prefix` stands before the names.
-bool read_one(Fields& fields, const std::string& prefix, std::string_view what, Description& description) {
-    const std::string name = prefix + std::string(what);
-    if (fields.any(name) == nullptr)
-        return false;
-    if (what == "json") {
-        read_schema(fields, name, description);
-    } else if (what == "json_object") {
+void read_choices(Fields& fields, std::string_view name, Description& description) {
+    description.notation = Notation::choices;
+    description.choices = fields.texts(name, choices_max).value_or(std::vector<std::string>());
+    if (description.choices.empty())
+        fields.refuse(name, "must be a list of texts, one at least");
+}
+
+/// What one member says; empty where it is absent, or asks for nothing.
+std::optional<Description> read_member(Fields& fields, const Member& member) {
+    if (fields.any(member.name) == nullptr)
+        return std::nullopt;
+    Description description = {.place = fields.path_of(member.name)};
+    switch (member.kind) {
+    case Kind::schema:
+        read_schema(fields, member.name, description);
+        break;
+    case Kind::object:
         description.text = any_object;
-        return fields.flag(name).value_or(false);
-    } else if (what == "choice") {
-        description.notation = Notation::choices;
-        description.choices = fields.texts(name, choices_max).value_or(std::vector<std::string>());
-        if (description.choices.empty())
-            fields.refuse(name, "must be a list of texts, one at least");
-    } else {
-        description.notation = what == "regex" ? Notation::regex : Notation::gbnf;
-        description.text = fields.text(name).value_or("");
+        if (!fields.flag(member.name).value_or(false))
+            return std::nullopt;
+        break;
+    case Kind::choices:
+        read_choices(fields, member.name, description);
+        break;
+    case Kind::regex:
+    case Kind::grammar:
+        description.notation = member.kind == Kind::regex ? Notation::regex : Notation::gbnf;
+        description.text = fields.text(member.name).value_or("");
+        break;
     }
-    return true;
+    return description;
 }
 
 /// Of several that are named, which is an error, the first.
-void read_kinds(Fields& fields, const std::string& prefix, generate::Request& request) {
-    for (const std::string_view what : {"json", "json_object", "regex", "choice", "grammar"}) {
-        Description description;
-        if (!read_one(fields, prefix, what, description))
-            continue;
-        if (request.grammar) {
-            fields.refuse(prefix + std::string(what), "comes beside another format of the answer; say one");
-            return;
-        }
-        request.grammar = std::move(description);
+void read_members(Fields& fields, std::span<const Member> members, generate::Request& request) {
+    for (const Member& member : members) {
+        auto description = read_member(fields, member);
+        if (description && request.grammar)
+            return fields.refuse(member.name, "comes beside another format of the answer; say one");
+        if (description)
+            request.grammar = std::move(description);
+    }
+}
+
+void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+        const Json* const value = fields.any(name);
+        if (value != nullptr && *value != false)
+            fields.refuse(name, "is not supported", "unsupported_parameter");
     }
 }
 
@@ -66,16 +109,11 @@ void read_structured_outputs(Fields& fields, generate::Request& request) {
     if (object == nullptr)
         return;
     Fields within(*object, "structured_outputs");
-    read_kinds(within, "", request);
+    read_members(within, of_structured_outputs, request);
     const bool is_compact = within.flag("disable_any_whitespace").value_or(false);
     if (request.grammar)
         request.grammar->is_compact = is_compact;
-    for (const std::string_view name :
-         {"structural_tag", "whitespace_pattern", "disable_additional_properties"}) {
-        const Json* const value = within.any(name);
-        if (value != nullptr && *value != false)
-            within.refuse(name, "is not supported", "unsupported_parameter");
-    }
+    refuse_unsupported(within, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
     within.accept({"disable_fallback"});
     if (within.problem())
         fields.adopt(*within.problem());
@@ -96,13 +134,38 @@ bool is_lenient(Fields& fields) {
     return schema == 1U;
 }
 
+/// OpenAI's `response_format.json_schema`.
+void read_json_schema(Fields& format, Description& description) {
+    format.require("json_schema");
+    const Json* const given = format.object("json_schema");
+    if (given == nullptr)
+        return;
+    Fields within(*given, "response_format.json_schema");
+    within.require("schema");
+    within.accept({"name", "description", "strict"}); // the answer is kept to it in any case
+    if (within.any("schema") != nullptr)
+        read_schema(within, "schema", description);
+    if (within.problem())
+        format.adopt(*within.problem());
+    format.adopt_unknown(within.unknown());
+}
+
+/// llama.cpp's schema of a `json_object`. Gives whether there is one: an empty one says no more than the
+/// type.
+bool read_schema_of_object(Fields& format, Description& description) {
+    const Json* const schema = format.object("schema");
+    if (schema == nullptr || schema->empty())
+        return false;
+    read_schema(format, "schema", description);
+    return true;
+}
+
 } // namespace
 
 void read_structure(Fields& fields, generate::Request& request) {
     read_structured_outputs(fields, request);
-    read_kinds(fields, "guided_", request);
-    if (fields.any("guided_whitespace_pattern") != nullptr)
-        fields.refuse("guided_whitespace_pattern", "is not supported", "unsupported_parameter");
+    read_members(fields, of_root, request);
+    refuse_unsupported(fields, {"guided_whitespace_pattern", "grammar_lazy"});
     fields.accept({"guided_decoding_backend"}); // there is one
     const bool may_leave_out = is_lenient(fields);
     request.has_lenient_tools = may_leave_out;
@@ -112,12 +175,13 @@ void read_structure(Fields& fields, generate::Request& request) {
 
 std::optional<std::string> schema_member(const Error& error) {
     const std::string place = error.message.substr(0, error.message.find(": "));
-    constexpr std::array<std::string_view, 4> members = {"tools[", "response_format.", "structured_outputs.",
-                                                         "guided_"};
-    const bool is_schema = std::any_of(members.begin(), members.end(), [&](std::string_view member) {
+    constexpr std::array<std::string_view, 3> above = {"tools[", "response_format.", "structured_outputs."};
+    const bool is_within = std::any_of(above.begin(), above.end(), [&](std::string_view member) {
         return place.starts_with(member) && place.find(' ') == std::string::npos;
     });
-    return is_schema ? std::optional(place) : std::nullopt;
+    const bool is_root = std::any_of(of_root.begin(), of_root.end(),
+                                     [&](const Member& member) { return place == member.name; });
+    return is_within || is_root ? std::optional(place) : std::nullopt;
 }
 
 bool read_response_format(Fields& fields, generate::Request& request) {
@@ -127,30 +191,22 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     Fields format(*object, "response_format");
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-    Description description = {.text = std::string(any_object)};
-    if (type == 2U) {
-        format.require("json_schema");
-        if (const Json* const given = format.object("json_schema")) {
-            Fields within(*given, "response_format.json_schema");
-            within.require("schema");
-            within.accept({"name", "description", "strict"}); // the answer is kept to it in any case
-            if (within.any("schema") != nullptr)
-                read_schema(within, "schema", description);
-            if (within.problem())
-                format.adopt(*within.problem());
-        }
-    }
-    if (type.value_or(0) != 0U && request.grammar)
+    const bool is_kept = type.value_or(0) != 0U;
+    Description description = {.text = std::string(any_object), .is_lenient = request.has_lenient_tools};
+    bool has_schema = false;
+    if (type == 1U)
+        has_schema = read_schema_of_object(format, description);
+    if (type == 2U)
+        read_json_schema(format, description);
+    if (is_kept && request.grammar)
         format.refuse("type", "comes beside another format of the answer; say one");
-    if (format.problem()) {
+    fields.adopt_unknown(format.unknown());
+    if (format.problem())
         fields.adopt(*format.problem());
+    if (!is_kept || format.problem())
         return false;
-    }
-    if (type.value_or(0) == 0U)
-        return false;
-    description.is_lenient = is_lenient(fields);
     request.grammar = std::move(description);
-    return type == 1U;
+    return type == 1U && !has_schema;
 }
 
 } // namespace etna::server::openai

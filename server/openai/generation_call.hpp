@@ -2,6 +2,7 @@
 
 #include "core/generate/generate.hpp"
 #include "server/json.hpp"
+#include "server/openai/custom_tools.hpp"
 #include "server/openai/generation_fields.hpp"
 
 #include <cstddef>
@@ -89,6 +90,7 @@ struct GenerationCall {
     std::function<std::unique_ptr<WholeChoice>()> whole;
     void (*rearrange)(Json& answer) = nullptr; ///< changes a finished answer, or a chunk; null: as it is
     std::optional<ChatToKeep> kept = {};       ///< empty: nothing is kept of it
+    std::vector<OfferedTool> tools = {};       ///< as the model has them
 };
 
 /// What an endpoint knows before it reads a body.

@@ -56,42 +56,6 @@ void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary, generat
     wishes.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
 }
 
-/// {"token id": bias}.
-void read_logit_bias(Fields& fields, uint32_t vocabulary, generate::Request& request) {
-    const Json* map = fields.object("logit_bias");
-    if (map == nullptr)
-        return;
-    constexpr double bias_max = 100;
-    for (const auto& [name, bias] : map->items()) {
-        const bool is_number =
-            !name.empty() && name.size() <= 10 &&
-            std::all_of(name.begin(), name.end(), [](char digit) { return digit >= '0' && digit <= '9'; });
-        const uint64_t token = is_number ? std::stoull(name) : vocabulary;
-        if (token >= vocabulary)
-            return fields.refuse(
-                "logit_bias", fmt::format("names `{}`; its names are token ids below {}", name, vocabulary));
-        if (!bias.is_number() || !(bias.get<double>() >= -bias_max && bias.get<double>() <= bias_max))
-            return fields.refuse("logit_bias", fmt::format("must map token ids to numbers from {} to {}",
-                                                           -bias_max, bias_max));
-        // -100 is a ban in OpenAI's words.
-        const float value = bias.get<float>();
-        request.logit_bias.push_back({static_cast<TokenId>(token),
-                                      value <= -bias_max ? -std::numeric_limits<float>::infinity() : value});
-    }
-}
-
-void read_stop_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request) {
-    const Json* list = fields.list("stop_token_ids");
-    if (list == nullptr)
-        return;
-    for (const Json& token : *list) {
-        if (!token.is_number_unsigned() || token.get<uint64_t>() >= vocabulary)
-            return fields.refuse("stop_token_ids",
-                                 fmt::format("must be a list of token ids below {}", vocabulary));
-        request.stop_tokens.push_back(token.get<TokenId>());
-    }
-}
-
 /// Members of `nvext`, for what the root leaves open.
 void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request) {
     const Json* object = fields.object("nvext");
@@ -192,8 +156,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_lengths(fields, dialect, limits, request);
     read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);
-    read_logit_bias(fields, vocabulary, request);
-    read_stop_tokens(fields, vocabulary, request);
+    read_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
     read_structure(fields, request);
     if (const auto seed = fields.integer("seed", 0, seed_max))

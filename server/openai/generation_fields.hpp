@@ -36,6 +36,10 @@ struct RequestContext;
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request);
 
+/// `logit_bias`, `stop_token_ids`, and vLLM's `allowed_token_ids`; its `bad_words` and `logprob_token_ids`
+/// are refused. Sources: OpenAI API 2.3.0; vLLM sampling parameters.
+void read_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request);
+
 /// Whether a request that ignores the model's end has a bound; asked when its max_tokens is settled.
 void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request);
 

@@ -1,5 +1,7 @@
 #include "server/openai/message_fields.hpp"
 
+#include "server/openai/custom_tools.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -46,15 +48,21 @@ bool is_function(const Json& function) {
     return function.is_object() && function.contains("name") && function["name"].is_string();
 }
 
+bool is_call(const Json& call) {
+    if (is_named_custom(call))
+        return call["custom"].value("input", Json()).is_string();
+    return call.is_object() && call.contains("function") && is_function(call["function"]);
+}
+
 /// Calls that an assistant has made: `tool_calls`, and OpenAI's older `function_call`.
 void check_calls(Fields& message) {
     const Json* const calls = message.list("tool_calls");
     for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
-        const Json& call = (*calls)[i];
-        if (!call.is_object() || !call.contains("function") || !is_function(call["function"]))
+        if (!is_call((*calls)[i]))
             return message.refuse(
                 fmt::format("tool_calls[{}]", i),
-                R"(must be {"id": ..., "type": "function", "function": {"name": ..., "arguments": ...}})");
+                R"(must be {"id": ..., "type": "function", "function": {"name": ..., "arguments": ...}} )"
+                R"(or {"id": ..., "type": "custom", "custom": {"name": ..., "input": ...}})");
     }
     const Json* const older = message.object("function_call");
     if (older != nullptr && !is_function(*older))

@@ -139,10 +139,14 @@ HttpReply change_chat(Service& service, const HttpRequest& request, const Call& 
     if (const auto* error = std::get_if<ApiError>(&body))
         return reply_of(*error);
     Fields fields(std::get<Json>(body));
-    fields.require("metadata");
+    fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
     if (fields.problem())
         return reply_of(*fields.problem());
+    Delivery delivery;
+    delivery.ignored = fields.unknown();
+    if (const auto refusal = refuse_unknown(is_strict(request), delivery))
+        return reply_of(*refusal);
     const auto shelf = shelf_of(service, request);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
@@ -157,7 +161,11 @@ HttpReply change_chat(Service& service, const HttpRequest& request, const Call& 
         });
     if (!was_there)
         return reply_of(store_failed(was_there.error()));
-    return *was_there ? HttpReply{.body = told + "\n"} : reply_of(not_found(call.path_values.front()));
+    if (!*was_there)
+        return reply_of(not_found(call.path_values.front()));
+    HttpReply reply = {.body = told + "\n"};
+    tell_ignored(delivery, reply);
+    return reply;
 }
 
 HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& call) {

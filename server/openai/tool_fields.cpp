@@ -1,9 +1,13 @@
 #include "server/openai/tool_fields.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,12 +17,20 @@ namespace {
 /// What a `tool_choice` leaves of the tools.
 struct ToolChoice {
     bool offers_tools = true;
-    std::optional<std::string> demanded; ///< a call of this one has to come; empty text: of any
-    const Json* allowed = nullptr; ///< only these, {"type": "function", "function": {"name"}}; null: all
+    bool demands_call = false;
+    const Json* demanded = nullptr; ///< a call of this one has to come, by type and name; null: of any
+    const Json* allowed = nullptr;  ///< only these, each with its type and name; null: all
+};
+
+/// A tool as the model has it.
+struct ReadTool {
+    Json function;
+    OfferedTool offered;
 };
 
 constexpr std::string_view choices_that_there_are =
-    R"(must be "none", "auto", "required", {"type": "function", "function": {"name": ...}} or )"
+    R"(must be "none", "auto", "required", {"type": "function", "function": {"name": ...}}, )"
+    R"({"type": "custom", "custom": {"name": ...}} or )"
     R"({"type": "allowed_tools", "allowed_tools": {"mode": "auto" or "required", "tools": [...]}})";
 
 bool is_named_function(const Json& json) {
@@ -27,8 +39,16 @@ bool is_named_function(const Json& json) {
            json["function"]["name"].is_string();
 }
 
+bool is_named(const Json& json) {
+    return is_named_function(json) || is_named_custom(json);
+}
+
+std::string_view type_of(const Json& tool) {
+    return is_named_custom(tool) ? "custom" : "function";
+}
+
 std::string name_of(const Json& tool) {
-    return tool["function"]["name"].get<std::string>();
+    return tool[std::string(type_of(tool))]["name"].get<std::string>();
 }
 
 void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
@@ -38,12 +58,12 @@ void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
     allowed.require("tools");
     choice.allowed = allowed.list("tools");
     for (std::size_t i = 0; choice.allowed != nullptr && i < choice.allowed->size(); ++i) {
-        if (!is_named_function((*choice.allowed)[i]))
+        if (!is_named((*choice.allowed)[i]))
             allowed.refuse(fmt::format("tools[{}]", i),
                            R"(must be {"type": "function", "function": {"name": ...}})");
     }
     if (mode == 1U)
-        choice.demanded = std::string();
+        choice.demands_call = true;
     if (allowed.problem())
         fields.adopt(*allowed.problem());
     fields.adopt_unknown(allowed.unknown());
@@ -57,65 +77,108 @@ ToolChoice read_choice(Fields& fields) {
     if (*given == "none") {
         choice.offers_tools = false;
     } else if (*given == "required") {
-        choice.demanded = std::string();
+        choice.demands_call = true;
     } else if (given->is_object() && given->value("type", Json()) == "allowed_tools" &&
                given->contains("allowed_tools") && (*given)["allowed_tools"].is_object()) {
         read_allowed(fields, (*given)["allowed_tools"], choice);
-    } else if (is_named_function(*given)) {
-        choice.demanded = name_of(*given);
+    } else if (is_named(*given)) {
+        choice.demands_call = true;
+        choice.demanded = given;
     } else {
         fields.refuse("tool_choice", std::string(choices_that_there_are));
     }
     return choice;
 }
 
-void check_tools(Fields& fields, const Json& tools) {
-    for (std::size_t i = 0; i < tools.size(); ++i) {
-        if (!is_named_function(tools[i]))
-            return fields.refuse(
-                fmt::format("tools[{}]", i),
-                R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}})");
+/// The tool in the list's `place`; a function of no name where it is none.
+ReadTool read_tool(Fields& fields, const Json& given, std::size_t place) {
+    const std::string path = fmt::format("tools[{}]", place);
+    if (is_named_custom(given)) {
+        Fields tool(given, path);
+        Json function = function_of_custom(tool);
+        if (tool.problem())
+            fields.adopt(*tool.problem());
+        fields.adopt_unknown(tool.unknown());
+        return {.function = std::move(function), .offered = {.place = place, .is_custom = true}};
     }
+    if (is_named_function(given))
+        return {.function = given, .offered = {.place = place}};
+    fields.refuse(path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}} )"
+                        R"(or {"type": "custom", "custom": {"name": ..., "format": ...}})");
+    return {};
 }
 
-bool has(const Json& tools, const std::string& name) {
-    return std::any_of(tools.begin(), tools.end(), [&](const Json& tool) { return name_of(tool) == name; });
+std::vector<ReadTool> read_list(Fields& fields) {
+    const Json* const given = fields.list("tools");
+    std::vector<ReadTool> tools;
+    std::set<std::string> names;
+    for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
+        tools.push_back(read_tool(fields, (*given)[i], i));
+        if (!fields.problem() && !names.insert(name_of(tools.back().function)).second) {
+            fields.refuse(fmt::format("tools[{}].{}.name", i, type_of((*given)[i])),
+                          "is that of another tool already; give each tool its own");
+        }
+    }
+    return tools;
+}
+
+/// Refuses what names none of the tools.
+void check_named(Fields& fields, const std::string& place, const Json& named,
+                 const std::vector<ReadTool>& tools) {
+    const std::string name = name_of(named);
+    const auto found = std::find_if(tools.begin(), tools.end(),
+                                    [&](const ReadTool& tool) { return name_of(tool.function) == name; });
+    if (found == tools.end()) {
+        fields.refuse(place, fmt::format("names `{}`, which is not among the tools", name));
+    } else if (found->offered.is_custom != is_named_custom(named)) {
+        const std::string_view type = found->offered.is_custom ? "custom" : "function";
+        fields.refuse(place, fmt::format("names `{}` as a {} tool, and it is a {} tool; name it by that type",
+                                         name, type_of(named), type));
+    }
 }
 
 /// Those of the tools that are allowed, in their own order.
-Json allowed_of(Fields& fields, const Json& tools, const Json& allowed) {
+std::vector<ReadTool> allowed_of(Fields& fields, const std::vector<ReadTool>& tools, const Json& allowed) {
+    std::set<std::string> names;
     for (std::size_t i = 0; i < allowed.size(); ++i) {
-        if (!has(tools, name_of(allowed[i])))
-            fields.refuse(fmt::format("tool_choice.allowed_tools.tools[{}]", i),
-                          fmt::format("names `{}`, which is not among the tools", name_of(allowed[i])));
+        check_named(fields, fmt::format("tool_choice.allowed_tools.tools[{}]", i), allowed[i], tools);
+        names.insert(name_of(allowed[i]));
     }
-    Json left = Json::array();
+    std::vector<ReadTool> left;
     std::copy_if(tools.begin(), tools.end(), std::back_inserter(left),
-                 [&](const Json& tool) { return has(allowed, name_of(tool)); });
+                 [&](const ReadTool& tool) { return names.contains(name_of(tool.function)); });
     return left;
 }
 
 } // namespace
 
-void read_tools(Fields& fields, chat::Conversation& conversation) {
-    const Json* given = fields.list("tools");
-    if (given != nullptr)
-        check_tools(fields, *given);
-    ToolChoice choice = read_choice(fields);
+RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
+    RequestTools result;
+    std::vector<ReadTool> tools = read_list(fields);
+    const ToolChoice choice = read_choice(fields);
     if (fields.problem())
-        return;
-    Json tools = given == nullptr ? Json::array() : *given;
+        return result;
+    for (const ReadTool& tool : tools) {
+        if (tool.offered.is_custom)
+            result.custom.insert(name_of(tool.function));
+    }
     if (choice.allowed != nullptr)
         tools = allowed_of(fields, tools, *choice.allowed);
-    if (choice.demanded && tools.empty())
+    if (choice.demands_call && tools.empty())
         fields.refuse("tool_choice", "needs `tools`");
-    if (choice.demanded && !choice.demanded->empty() && !has(tools, *choice.demanded))
-        fields.refuse("tool_choice",
-                      fmt::format("names `{}`, which is not among the tools", *choice.demanded));
+    if (choice.demanded != nullptr)
+        check_named(fields, "tool_choice", *choice.demanded, tools);
     if (fields.problem() || tools.empty() || !choice.offers_tools)
-        return;
-    conversation.tools = text_of(tools);
-    conversation.demanded_tool = std::move(choice.demanded);
+        return result;
+    Json functions = Json::array();
+    for (ReadTool& tool : tools) {
+        result.offered.push_back(tool.offered);
+        functions.push_back(std::move(tool.function));
+    }
+    conversation.tools = text_of(functions);
+    if (choice.demands_call)
+        conversation.demanded_tool = choice.demanded == nullptr ? std::string() : name_of(*choice.demanded);
+    return result;
 }
 
 } // namespace etna::server::openai

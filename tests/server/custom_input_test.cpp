@@ -1,7 +1,7 @@
 // The text of a custom tool's call, read out of JSON that arrives in pieces.
 #include "core/base/utf8.hpp"
+#include "server/custom_input.hpp"
 #include "server/json.hpp"
-#include "server/responses/custom_input.hpp"
 #include "server/responses/items.hpp"
 #include "tests/support/catch.hpp"
 
@@ -12,7 +12,6 @@
 
 using namespace etna;
 using namespace etna::server;
-using responses::CustomInput;
 
 namespace {
 

@@ -154,6 +154,8 @@ TEST_CASE("best_of and beams mean what each dialect says") {
     for (const char* path : {"/v1/completions", "/v1/chat/completions"}) {
         CHECK(status(path, R"("diversity_penalty": 0)") == 200);
         CHECK(status(path, R"("diversity_penalty": 1.0)") == 400);
+        CHECK(has(post(path, R"("length_penalty": 0.7)"), "is for beam search"));
+        CHECK(has(post(path, R"("early_stopping": "never")"), "is for beam search"));
         CHECK(status(path, R"("best_of": 2)") == 200);
         CHECK(status(path, R"("best_of": 21)") == 400);
         // Samples know no such thing; at temperature 0 it is a search.
@@ -163,10 +165,19 @@ TEST_CASE("best_of and beams mean what each dialect says") {
     }
     for (const char* path : {"/v3/completions", "/v3/chat/completions"}) {
         CHECK(status(path, R"("diversity_penalty": 1.0)") == 200); // its documented default
-        CHECK(status(path, R"("diversity_penalty": 0.5)") == 400);
         CHECK(status(path, R"("best_of": 3, "length_penalty": 0.5, "diversity_penalty": 0.5)") == 200);
+        // OVMS has these rows without a word that they need a search: they have no effect, and are told.
+        CHECK(ignored(post(path, R"("diversity_penalty": 0.5)")) == "diversity_penalty");
+        CHECK(ignored(post(path, R"("length_penalty": 0.7, "early_stopping": true, "num_beam_groups": 2)")) ==
+              "num_beam_groups, length_penalty, early_stopping");
+        CHECK(ignored(post(path, R"("length_penalty": 1, "early_stopping": false)")).empty());
+        CHECK(ignored(post(path, R"("best_of": 3, "length_penalty": 0.7)")).empty());
     }
     for (const char* path : {"/v1/completions", "/v3/chat/completions"}) {
+        CHECK(has(post(path, R"("length_penalty": "x")"), "`length_penalty` must be a number"));
+        CHECK(has(post(path, R"("early_stopping": "no")"), "`early_stopping` must be true, false or"));
+        CHECK(has(post(path, R"("diversity_penalty": [1])"), "`diversity_penalty` must be a number"));
+        CHECK(has(post(path, R"("num_beam_groups": true)"), "`num_beam_groups` must be an integer"));
         CHECK(status(path, R"("best_of": 4, "use_beam_search": true, "early_stopping": "never")") == 200);
         CHECK(status(path, R"("best_of": 4, "use_beam_search": true, "early_stopping": "soon")") == 400);
         const FakeAnswer uneven =

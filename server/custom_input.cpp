@@ -1,11 +1,11 @@
-#include "server/responses/custom_input.hpp"
+#include "server/custom_input.hpp"
 
 #include "core/base/utf8.hpp"
 
 #include <cstdlib>
 #include <utility>
 
-namespace etna::server::responses {
+namespace etna::server {
 namespace {
 
 constexpr unsigned first_high = 0xD800; // UTF-16's surrogates
@@ -122,4 +122,4 @@ void CustomInput::end_surrogate(std::string& text) {
         text += replacement_character;
 }
 
-} // namespace etna::server::responses
+} // namespace etna::server

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace etna::server::responses {
+namespace etna::server {
 
 /// Reads the text of {"input": "..."} while its JSON arrives in pieces, which may end anywhere. Not
 /// thread-safe.
@@ -12,6 +12,9 @@ class CustomInput {
 public:
     /// More of the JSON; the text that it adds: whole characters.
     std::string push(std::string_view json);
+
+    /// Whether the quote that ends the text has come.
+    [[nodiscard]] bool is_over() const { return state_ == State::over; }
 
 private:
     enum class State : uint8_t { before, text, escape, code, over };
@@ -26,4 +29,4 @@ private:
     std::string character_;  ///< bytes of one that is not whole
 };
 
-} // namespace etna::server::responses
+} // namespace etna::server

@@ -1,0 +1,138 @@
+#include "server/openai/custom_tools.hpp"
+
+#include "core/grammar/language.hpp"
+#include "core/grammar/regex.hpp"
+#include "core/grammar/schema/json_schema.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::openai {
+namespace {
+
+/// `format.grammar`, as keywords of the text's schema.
+void read_grammar(Fields& format, Json& input) {
+    format.require("grammar");
+    const Json* const given = format.object("grammar");
+    if (given == nullptr)
+        return;
+    Fields grammar(*given, format.path_of("grammar"));
+    grammar.require("syntax");
+    grammar.require("definition");
+    const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
+    const std::string definition = grammar.text("definition").value_or("");
+    if (is_lark)
+        input[std::string(grammar::lark_keyword)] = definition;
+    else
+        input["pattern"] = pattern_of_whole(grammar, definition);
+    if (grammar.problem())
+        format.adopt(*grammar.problem());
+    format.adopt_unknown(grammar.unknown());
+}
+
+/// The schema of the text that the tool takes.
+Json input_schema(Fields& custom) {
+    Json input = {{"type", "string"}};
+    const Json* const given = custom.object("format");
+    if (given == nullptr)
+        return input;
+    Fields format(*given, custom.path_of("format"));
+    format.require("type");
+    if (format.choice("type", {"text", "grammar"}) == 1U)
+        read_grammar(format, input);
+    if (format.problem())
+        custom.adopt(*format.problem());
+    custom.adopt_unknown(format.unknown());
+    return input;
+}
+
+/// Where a grammar stands in the schema that it became; empty where the text names no place.
+std::string_view grammar_place(std::string_view text) {
+    constexpr std::string_view input = ": #/properties/input/";
+    return text.starts_with(input) ? text.substr(0, text.find(": ", input.size())) : std::string_view();
+}
+
+} // namespace
+
+bool is_named_custom(const Json& json) {
+    return json.is_object() && json.value("type", Json()) == "custom" && json.contains("custom") &&
+           json["custom"].is_object() && json["custom"].value("name", Json()).is_string();
+}
+
+Json function_of_custom(Fields& tool) {
+    tool.accept({"type"});
+    Fields custom(*tool.object("custom"), tool.path_of("custom"));
+    Json function = {{"name", custom.text("name").value_or("")}};
+    if (const auto description = custom.text("description"))
+        function["description"] = *description;
+    Json input = input_schema(custom);
+    const bool is_kept = input.size() > 1;
+    function["parameters"] = {{"type", "object"},
+                              {"properties", {{"input", std::move(input)}}},
+                              {"required", Json::array({"input"})},
+                              {"additionalProperties", false}};
+    if (is_kept)
+        function["strict"] = true;
+    if (custom.problem())
+        tool.adopt(*custom.problem());
+    tool.adopt_unknown(custom.unknown());
+    return {{"type", "function"}, {"function", std::move(function)}};
+}
+
+/// By itself an expression can be wrong where it is right in brackets: "a)|(?:b". Other errors are those of
+/// what it becomes. One letter stands for all, as only its form is looked at.
+std::string pattern_of_whole(Fields& grammar, const std::string& definition) {
+    grammar::Language language;
+    const grammar::Expression letter = language.literal("a");
+    const auto texts = grammar::regex(
+        language, definition, [&](const grammar::CodePoints&) { return letter; }, grammar::Place::anywhere);
+    if (!texts && texts.error().kind == ErrorKind::invalid_argument) {
+        const std::string place = grammar.path_of("definition");
+        grammar.adopt({.status = 400,
+                       .message = fmt::format("{}: {}; {}", place, texts.error().message, texts.error().hint),
+                       .param = place,
+                       .code = "invalid_value"});
+    }
+    return "^(?:" + definition + ")$";
+}
+
+Json with_functions_alone(Json messages) {
+    for (Json& message : messages) {
+        if (!message.contains("tool_calls") || message["tool_calls"].is_null())
+            continue;
+        for (Json& call : message["tool_calls"]) {
+            if (!is_named_custom(call))
+                continue;
+            const Json custom = call["custom"];
+            call.erase("custom");
+            call["type"] = "function";
+            call["function"] = {{"name", custom["name"]},
+                                {"arguments", text_of(Json({{"input", custom["input"]}}))}};
+        }
+    }
+    return messages;
+}
+
+void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& tools) {
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+        const std::string made = fmt::format("tools[{}].function.parameters", i);
+        if (error.param != made)
+            continue;
+        const auto& [place, is_custom] = tools[i];
+        error.param = is_custom ? fmt::format("tools[{}].custom.format.grammar.definition", place)
+                                : fmt::format("tools[{}].function.parameters", place);
+        if (!error.message.starts_with(made))
+            return;
+        std::string_view rest = std::string_view(error.message).substr(made.size());
+        if (is_custom)
+            rest.remove_prefix(grammar_place(rest).size());
+        error.message = *error.param + std::string(rest);
+        return;
+    }
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "server/fields.hpp"
+#include "server/json.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+// Tools that take a text instead of arguments: for the model they are functions of one text, `input`. Source:
+// OpenAI API 2.3.0, CustomToolChatCompletions.
+namespace etna::server::openai {
+
+/// A tool that the model is offered.
+struct OfferedTool {
+    std::size_t place = 0; ///< in the request's `tools`
+    bool is_custom = false;
+};
+
+/// {"type": "custom", "custom": {"name": ...}}.
+bool is_named_custom(const Json& json);
+
+/// The function that a custom tool becomes; its `input` is kept to the tool's format. Mistakes are left in
+/// `tool`, which reads it. Precondition: is_named_custom().
+Json function_of_custom(Fields& tool);
+
+/// The `pattern` of texts that all of the regular expression matches. What is none is left in `grammar` as a
+/// mistake in its `definition`.
+std::string pattern_of_whole(Fields& grammar, const std::string& definition);
+
+/// Messages whose calls of custom tools are calls of those functions. Precondition: check_messages().
+Json with_functions_alone(Json messages);
+
+/// What is wrong with the parameters of one of `tools`, which the core counts, told by its place in the
+/// request, and of a custom tool as a mistake in its format. Other errors stay as they are.
+void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& tools);
+
+} // namespace etna::server::openai

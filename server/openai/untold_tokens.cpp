@@ -1,0 +1,68 @@
+#include "server/openai/untold_tokens.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace etna::server::openai {
+namespace {
+
+/// None where a stop string is told like any other text.
+std::vector<std::string> taking_stops(const generate::Request& request) {
+    return request.matched_stop == generate::MatchedStop::left_out ? request.stop
+                                                                   : std::vector<std::string>();
+}
+
+} // namespace
+
+UntoldTokens::UntoldTokens(const generate::Request& request, const text::Tokenizer& tokenizer,
+                           text::TextPosition position)
+    : tokenizer_(&tokenizer), control_(request.control_tokens),
+      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::beginning),
+      stops_(taking_stops(request)), matcher_(stops_), free_tokens_(request.min_tokens) {}
+
+/// What of a token the text shows.
+std::string_view UntoldTokens::shown(const generate::TokenLogprob& token) {
+    const auto is_control = [&](text::TokenType type) {
+        return type == text::TokenType::control || type == text::TokenType::unknown;
+    };
+    const bool is_hidden = tokenizer_ != nullptr && control_ == text::ControlTokens::hidden &&
+                           is_control(tokenizer_->type(token.token));
+    std::string_view bytes = is_hidden ? std::string_view() : token.bytes;
+    if (hides_space_ && !bytes.empty()) {
+        hides_space_ = false;
+        bytes.remove_prefix(bytes.front() == ' ' ? 1 : 0);
+    }
+    return bytes;
+}
+
+void UntoldTokens::add(generate::TokenDelta token) {
+    const std::string_view bytes = shown(token.chosen);
+    const std::size_t begin = bytes_;
+    bytes_ += bytes.size();
+    sure_ = free_tokens_ > 0 ? bytes_ : sure_ + matcher_.push(bytes).size();
+    free_tokens_ -= free_tokens_ > 0 ? 1 : 0;
+    waiting_.push_back({.token = std::move(token), .begin = begin, .end = bytes_});
+}
+
+/// A token that shows nothing takes no text away, and goes with what stands before it.
+std::vector<generate::TokenDelta> UntoldTokens::take() {
+    const auto held = std::find_if(waiting_.begin(), waiting_.end(),
+                                   [&](const Waiting& one) { return one.begin >= sure_ && one.end > sure_; });
+    std::vector<generate::TokenDelta> told;
+    std::transform(waiting_.begin(), held, std::back_inserter(told),
+                   [](Waiting& one) { return std::move(one.token); });
+    waiting_.erase(waiting_.begin(), held);
+    return told;
+}
+
+std::vector<generate::TokenDelta> UntoldTokens::take_last(const generate::Finished& finished) {
+    const auto matched = matcher_.matched();
+    const bool is_cut = finished.finish_reason == generate::FinishReason::stop && matched &&
+                        stops_[*matched] == finished.matched;
+    if (!is_cut)
+        sure_ = bytes_;
+    return take();
+}
+
+} // namespace etna::server::openai

@@ -1,0 +1,193 @@
+// What keeps an answer to a form or to some tokens, by the names of OpenAI, vLLM and llama.cpp: it is kept or
+// refused with its member, never left out in silence.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+constexpr const char* completions = "/v1/completions";
+constexpr const char* chats = "/v1/chat/completions";
+constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+/// A body for the path, with more members.
+std::string asked(const std::string& path, const std::string& more) {
+    const std::string prompt =
+        path == chats ? R"("messages": [{"role": "user", "content": "Once"}])" : R"("prompt": "Once")";
+    return "{" + prompt + R"(, "max_tokens": 100, "temperature": 0, )" + more + "}";
+}
+
+FakeAnswer ask(FakeService& service, const std::string& path, const std::string& more) {
+    return service.post(path, asked(path, more));
+}
+
+FakeAnswer ask_strictly(FakeService& service, const std::string& path, const std::string& more) {
+    return service.ask({.method = "POST",
+                        .path = path,
+                        .headers = {{"host", "127.0.0.1"}, {"etna-strict", "1"}},
+                        .body = asked(path, more)});
+}
+
+std::string text_of(const FakeAnswer& answer) {
+    CAPTURE(answer.body);
+    REQUIRE(answer.status == 200);
+    const Json choice = Json::parse(answer.body)["choices"][0];
+    return (choice.contains("text") ? choice["text"] : choice["message"]["content"]).get<std::string>();
+}
+
+std::string ignored(const FakeAnswer& answer) {
+    const auto header = answer.headers.find("etna-ignored");
+    return header == answer.headers.end() ? "" : header->second;
+}
+
+/// The error of a refusal; checks that it is one.
+Json refused(const FakeAnswer& answer) {
+    CAPTURE(answer.body);
+    CHECK(answer.status == 400);
+    return Json::parse(answer.body).value("error", Json::object());
+}
+
+} // namespace
+
+TEST_CASE("an answer is kept to the schema of a json_object") {
+    FakeService service({.chat_template = plain_template});
+    for (const char* path : {chats, completions}) {
+        const auto with = [&](const std::string& schema, const std::string& more = "") {
+            return ask(service, path,
+                       R"("response_format": {"type": "json_object", "schema": )" + schema + "}" + more);
+        };
+        CHECK(Json::parse(text_of(with(R"({"const": {"a": 1}})"))) == Json({{"a", 1}}));
+        CHECK(Json::parse(text_of(with(R"({"enum": ["red"]})"))) == "red");
+        const std::string unenforceable = R"({"type": "array", "items": {"enum": [1]}, "uniqueItems": true})";
+        CHECK(refused(with(unenforceable))["param"] == "response_format.schema");
+        CHECK(with(unenforceable, R"(, "etna": {"schema": "lenient"})").status == 200);
+        CHECK(refused(with("5"))["param"] == "response_format.schema");
+    }
+}
+
+TEST_CASE("what nobody knows of a format of the answer is told, and refused by who is strict") {
+    FakeService service({.chat_template = plain_template});
+    const std::string schema = R"("json_schema": {"name": "n", "schema": {"const": 1})";
+    const std::pair<std::string, std::string> formats[] = {
+        {R"({"type": "text", "odd": 1})", "response_format.odd"},
+        {R"({"type": "text", "schema": {"const": 1}})", "response_format.schema"},
+        {R"({"type": "json_schema", )" + schema + R"(}, "schema": {}})", "response_format.schema"},
+        {R"({"type": "json_schema", )" + schema + R"(, "odd": 1}})", "response_format.json_schema.odd"}};
+    for (const char* path : {chats, completions}) {
+        for (const auto& [format, unknown] : formats) {
+            CAPTURE(path, format);
+            CHECK(ignored(ask(service, path, "\"response_format\": " + format)) == unknown);
+            const Json error = refused(ask_strictly(service, path, "\"response_format\": " + format));
+            CHECK(error["param"] == unknown);
+            CHECK(error["code"] == "unknown_parameter");
+        }
+        CHECK(ask_strictly(service, path,
+                           R"("response_format": {"type": "json_schema", )" + schema +
+                               R"(, "strict": true, "description": "d"}})")
+                  .status == 200);
+    }
+}
+
+TEST_CASE("an answer is kept to what any of the names says, and to one of them alone") {
+    FakeService service({.chat_template = plain_template});
+    const std::vector<std::string> members = {
+        R"("grammar": "root ::= \"1\"")",
+        R"("json_schema": {"const": 1})",
+        R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}})",
+        R"("guided_regex": "1")",
+        R"("guided_choice": ["1"])",
+        R"("structured_outputs": {"json": {"const": 1}})"};
+    for (const char* path : {chats, completions}) {
+        for (std::size_t i = 0; i < members.size(); ++i) {
+            CAPTURE(path, members[i]);
+            const FakeAnswer answer = ask_strictly(service, path, members[i]);
+            CHECK(text_of(answer) == "1");
+            CHECK(ignored(answer).empty());
+            for (std::size_t other = i + 1; other < members.size(); ++other) {
+                const Json error = refused(ask(service, path, members[i] + ", " + members[other]));
+                CHECK(error["message"].get<std::string>().find("beside another format") != std::string::npos);
+            }
+        }
+        CHECK(refused(ask(service, path, R"("grammar": 5)"))["param"] == "grammar");
+        CHECK(refused(ask(service, path, R"("grammar": "root ::= \"1\"", "grammar_lazy": true)"))["param"] ==
+              "grammar_lazy");
+    }
+}
+
+TEST_CASE("what is wrong with a schema, a grammar or an expression is told with its member") {
+    FakeService service({.chat_template = plain_template});
+    const std::pair<std::string, std::string> mistakes[] = {
+        {R"x("guided_regex": "(?=a)")x", "guided_regex"},
+        {R"("guided_grammar": "root ::= <x>")", "guided_grammar"},
+        {R"("guided_json": {"uniqueItems": true})", "guided_json"},
+        {R"("grammar": "root ::= <x>")", "grammar"},
+        {R"("json_schema": {"uniqueItems": true})", "json_schema"},
+        {R"("structured_outputs": {"regex": "["})", "structured_outputs.regex"},
+        {R"("structured_outputs": {"grammar": "start: item"})", "structured_outputs.grammar"},
+        {R"("response_format": {"type": "json_schema", "json_schema": {"schema": {"uniqueItems": true}}})",
+         "response_format.json_schema.schema"}};
+    for (const char* path : {chats, completions}) {
+        for (const auto& [member, place] : mistakes) {
+            CAPTURE(path, member);
+            const Json error = refused(ask(service, path, member));
+            CHECK(error["param"] == place);
+            CHECK(error["message"].get<std::string>().starts_with(place + ": "));
+        }
+    }
+}
+
+TEST_CASE("an answer has no token but those that are allowed") {
+    FakeService service({.chat_template = plain_template});
+    const auto ids = [&](const std::string& more) {
+        std::set<int> different;
+        for (int seed = 0; seed < 5; ++seed) {
+            const FakeAnswer answer = service.post(
+                completions, R"({"prompt": "Once", "max_tokens": 20, "detokenize": false, "seed": )" +
+                                 std::to_string(seed) + ", " + more + "}");
+            CAPTURE(answer.body);
+            REQUIRE(answer.status == 200);
+            const Json choice = Json::parse(answer.body)["choices"][0];
+            CHECK(choice["finish_reason"] == "length"); // the model's end is not among them
+            for (const Json& token : choice["token_ids"])
+                different.insert(token.get<int>());
+        }
+        return different;
+    };
+    CHECK(ids(R"("allowed_token_ids": [300, 301])") == std::set<int>{300, 301});
+    CHECK(ids(R"("allowed_token_ids": [300], "logit_bias": {"302": 100})") == std::set<int>{300});
+    for (const char* path : {chats, completions}) {
+        const auto param = [&](const std::string& more) {
+            return refused(ask(service, path, more))["param"];
+        };
+        CHECK(param(R"("allowed_token_ids": [])") == "allowed_token_ids");
+        CHECK(param(R"("allowed_token_ids": [512])") == "allowed_token_ids");
+        CHECK(param(R"("allowed_token_ids": ["300"])") == "allowed_token_ids");
+        CHECK(param(R"("allowed_token_ids": 300)") == "allowed_token_ids");
+        const Json none =
+            refused(ask(service, path, R"("allowed_token_ids": [300], "logit_bias": {"300": -100})"));
+        CHECK(none["message"].get<std::string>().find("bans every token") != std::string::npos);
+        CHECK(ask_strictly(service, path, R"("allowed_token_ids": null)").status == 200);
+    }
+}
+
+TEST_CASE("bans and log-probabilities that cannot be had are refused") {
+    FakeService service({.chat_template = plain_template});
+    for (const char* path : {chats, completions}) {
+        for (const auto& [name, value] : {std::pair<std::string, std::string>("bad_words", R"(["dog"])"),
+                                          {"logprob_token_ids", "[300]"}}) {
+            const Json error = refused(ask(service, path, "\"" + name + "\": " + value));
+            CHECK(error["param"] == name);
+            CHECK(error["code"] == "unsupported_parameter");
+            CHECK(ask_strictly(service, path, "\"" + name + "\": []").status == 200);
+        }
+    }
+}

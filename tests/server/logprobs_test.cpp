@@ -1,0 +1,153 @@
+// The log-probabilities of tokens beside a stop string: those of the text that is told, and no others.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeService;
+
+namespace {
+
+constexpr const char* completions = "/v1/completions";
+constexpr const char* chats = "/v1/chat/completions";
+constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+struct Told {
+    std::string text;
+    std::vector<std::string> tokens;
+    std::vector<std::size_t> offsets; ///< of completions
+    bool operator==(const Told&) const = default;
+};
+
+/// Adds what a choice, a piece of a stream or a whole one, tells.
+void add(const Json& choice, Told& told) {
+    for (const char* member : {"message", "delta"}) {
+        if (choice.contains(member) && choice[member].contains("content"))
+            told.text += choice[member]["content"].get<std::string>();
+    }
+    told.text += choice.value("text", "");
+    const Json logprobs = choice.value("logprobs", Json());
+    if (logprobs.is_null())
+        return;
+    for (const Json& token : logprobs.value("content", Json::array()))
+        told.tokens.push_back(token["token"]);
+    for (const Json& token : logprobs.value("tokens", Json::array()))
+        told.tokens.push_back(token);
+    for (const Json& offset : logprobs.value("text_offset", Json::array()))
+        told.offsets.push_back(offset);
+}
+
+Told ask(FakeService& service, const std::string& path, const std::string& more) {
+    const bool is_chat = path == chats;
+    const std::string body = (is_chat ? R"({"messages": [{"role": "user", "content": "a"}], "logprobs": true)"
+                                      : R"({"prompt": "a", "logprobs": 1)") +
+                             (R"(, "max_tokens": 60, "temperature": 0, )" + more + "}");
+    const auto answer = service.post(path, body);
+    CAPTURE(answer.body);
+    REQUIRE(answer.status == 200);
+    Told told;
+    if (more.find("\"stream\": true") == std::string::npos) {
+        add(Json::parse(answer.body)["choices"][0], told);
+        return told;
+    }
+    for (std::size_t at = answer.body.find("data: {"); at != std::string::npos;
+         at = answer.body.find("data: {", at + 1))
+        add(Json::parse(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6))["choices"][0], told);
+    return told;
+}
+
+std::string joined(const std::vector<std::string>& tokens) {
+    std::string all;
+    for (const std::string& token : tokens)
+        all += token;
+    return all;
+}
+
+/// Every token begins in the text, and together they are all of it.
+void check_tokens(Told told) {
+    const bool hides_space = !told.tokens.empty() && told.tokens[0].starts_with(' ') && // SentencePiece's
+                             !told.text.starts_with(' ');
+    if (hides_space)
+        told.tokens[0].erase(0, 1);
+    CAPTURE(told.text, told.tokens, told.offsets);
+    CHECK(joined(told.tokens).starts_with(told.text));
+    for (const std::size_t offset : told.offsets)
+        CHECK(offset < told.text.size());
+    std::size_t begin = 0;
+    for (const std::string& token : told.tokens) {
+        CHECK(begin < told.text.size());
+        begin += token.size();
+    }
+}
+
+} // namespace
+
+TEST_CASE("tokens whose text a stop string took away are not told") {
+    const std::pair<std::string, std::vector<std::string>> sayings[] = {
+        {"abcabcabc", {"cab", "bca", "cabca", "abcabcabc", "c", " ", "zzz"}},
+        {"aaaaaab", {"aab", "aaab", "b"}}, // what may be a stop, and is not, is told late
+        {"the dog sat on the mat", {"dog", "on the m", "at on", "t"}}};
+    for (const auto& [says, stops] : sayings) {
+        FakeService service({.chat_template = plain_template, .says = says});
+        for (const std::string& stop : stops) {
+            const std::string more = "\"stop\": [\"" + stop + "\"]";
+            CAPTURE(says, stop);
+            for (const char* path : {completions, chats}) {
+                // A completion goes on with its prompt, with the space that SentencePiece puts before a text.
+                const std::string all = (std::string(path) == completions ? " " : "") + says;
+                const Told told = ask(service, path, more);
+                CHECK(told.text == all.substr(0, all.find(stop)));
+                check_tokens(told);
+                CHECK(ask(service, path, more + R"(, "stream": true)") == told);
+            }
+        }
+    }
+}
+
+TEST_CASE("tokens of a stop string that is told are told with it") {
+    FakeService service({.chat_template = plain_template, .says = "abcabcabc"});
+    for (const char* path : {completions, chats}) {
+        const std::string more = R"("stop": ["cab"], "include_stop_str_in_output": true)";
+        const Told told = ask(service, path, more);
+        CHECK(told.text == (std::string(path) == completions ? " abcab" : "abcab"));
+        check_tokens(told);
+        CHECK(ask(service, path, more + R"(, "stream": true)") == told);
+    }
+}
+
+TEST_CASE("tokens that an answer has to have are told, whatever stop string is among them") {
+    FakeService service({.chat_template = plain_template, .says = "abcabcabc"});
+    for (const char* path : {completions, chats}) {
+        for (int least = 0; least < 9; ++least) {
+            const Told told =
+                ask(service, path, R"("stop": ["cab"], "min_tokens": )" + std::to_string(least));
+            CAPTURE(least);
+            check_tokens(told);
+        }
+    }
+}
+
+TEST_CASE("a completion that was cut at its first token has log-probabilities of no token") {
+    FakeService service({.chat_template = plain_template, .says = "abcabcabc"});
+    for (const int top : {0, 2}) {
+        const Json body = {{"prompt", "a"},
+                           {"max_tokens", 20},
+                           {"temperature", 0},
+                           {"logprobs", top},
+                           {"stop", Json::array({" a"})}};
+        const auto answer = service.post(completions, body.dump());
+        CAPTURE(answer.body);
+        REQUIRE(answer.status == 200);
+        const Json choice = Json::parse(answer.body)["choices"][0];
+        CHECK(choice["text"] == "");
+        Json none = {
+            {"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"text_offset", Json::array()}};
+        if (top > 0)
+            none["top_logprobs"] = Json::array();
+        CHECK(choice["logprobs"] == none);
+    }
+}
