@@ -119,7 +119,7 @@ Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
     if (origin.empty() || !may_read(rules, origin))
         return {};
     return {{"access-control-allow-origin", origin},
-            {"access-control-allow-methods", "GET, POST, OPTIONS"},
+            {"access-control-allow-methods", "GET, HEAD, POST, DELETE, OPTIONS"},
             {"access-control-allow-headers", allowed_headers(request)},
             {"access-control-expose-headers",
              "x-request-id, etna-ignored, retry-after, retry-after-ms, x-should-retry"},

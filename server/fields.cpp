@@ -166,6 +166,11 @@ void Fields::require(std::string_view name) {
         refuse(name, "is required", "missing_required_parameter");
 }
 
+void Fields::require_or_null(std::string_view name) {
+    if (!object_->contains(name))
+        require(name);
+}
+
 void Fields::refuse(std::string_view name, std::string problem, std::string code) {
     if (!problem_) {
         problem_ = ApiError{.status = 400,

@@ -49,6 +49,8 @@ public:
 
     /// Error: 400 where the member is absent.
     void require(std::string_view name);
+    /// The same, but null will do.
+    void require_or_null(std::string_view name);
 
     /// Makes the first problem of a reader's own.
     void refuse(std::string_view name, std::string problem, std::string code = "invalid_value");

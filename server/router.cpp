@@ -70,8 +70,10 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
         if (path.substr(0, open) != pattern.substr(0, open))
             return std::nullopt;
         path.remove_prefix(open);
-        pattern.remove_prefix(pattern.find('}') + 1);
-        const std::string_view value = pattern.empty() ? path : path.substr(0, path.find('/'));
+        const std::size_t close = pattern.find('}');
+        const bool has_slashes = pattern.substr(open, close + 1 - open) == "{model}";
+        pattern.remove_prefix(close + 1);
+        const std::string_view value = has_slashes ? path : path.substr(0, path.find('/'));
         if (value.empty())
             return std::nullopt;
         values.emplace_back(value);
@@ -113,6 +115,9 @@ bool Router::is_vital(const HttpRequest& request) const {
 
 HttpReply Router::route(const HttpRequest& request, Call& call, std::string& figure) const {
     if (const auto refused = check_origin(service_->options.access, request))
+        return reply_of(*refused);
+    const bool has_dialects = request.path.find("/responses") != std::string::npos;
+    if (const auto refused = has_dialects ? responses::check_dialect(request) : std::nullopt)
         return reply_of(*refused);
     if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty())
         return {.status = 204};

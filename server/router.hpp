@@ -57,7 +57,7 @@ private:
 };
 
 /// The values that stand for the pattern's names in braces; empty where the path does not match. None of them
-/// is empty.
+/// is empty, and none but the value of a {model} at the end has slashes in it.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path);
 
 } // namespace etna::server

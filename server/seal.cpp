@@ -89,7 +89,9 @@ Result<Seal> Seal::temporary() {
 
 Result<Seal> Seal::open(const std::filesystem::path& file) {
     constexpr mode_t only_owner = 0600;
-    const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, only_owner);
+    int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, only_owner);
+    if (descriptor < 0) // a store that cannot be written can be read with its key
+        descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return Error{ErrorKind::io, fmt::format("the key {} cannot be opened", file.string())};
     ::fchmod(descriptor, only_owner);

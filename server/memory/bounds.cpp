@@ -5,7 +5,8 @@
 namespace etna::server::memory {
 namespace {
 
-/// The work of any change is that of what it removes: nothing is looked through.
+/// The work of any change is that of what it removes: nothing is looked through but
+/// what is being made, which stays: it was promised to be found.
 Status remove_surplus_of(const Reading& reading, Kind kind, const Kept& kept) {
     Database& database = reading.database();
     const auto number = static_cast<int64_t>(kind);
@@ -15,6 +16,7 @@ Status remove_surplus_of(const Reading& reading, Kind kind, const Kept& kept) {
             return {};
         ETNA_TRY(const auto oldest,
                  database.number("SELECT number FROM entries WHERE kind = ? AND number NOT IN (?, ?) "
+                                 "AND number NOT IN (SELECT number FROM responses WHERE is_pending) "
                                  "ORDER BY freshness LIMIT 1",
                                  {number, kept.entries[0], kept.entries[1]}));
         if (!oldest)
@@ -44,10 +46,12 @@ Status remove_surplus_bytes(const Reading& reading, const Kept& kept) {
         ETNA_TRY(const auto bytes, database.number("SELECT sum(bytes) FROM totals"));
         if (static_cast<uint64_t>(bytes.value_or(0)) <= reading.bytes_max())
             return {};
-        ETNA_TRY(const auto oldest, database.number("SELECT number FROM entries WHERE number NOT IN (?, ?) "
-                                                    "ORDER BY freshness LIMIT 1",
-                                                    {kept.entries[0], kept.entries[1]}));
-        if (!oldest) // what is left are turns that requests go on from at this moment
+        ETNA_TRY(const auto oldest,
+                 database.number("SELECT number FROM entries WHERE number NOT IN (?, ?) "
+                                 "AND number NOT IN (SELECT number FROM responses WHERE is_pending) "
+                                 "ORDER BY freshness LIMIT 1",
+                                 {kept.entries[0], kept.entries[1]}));
+        if (!oldest) // what is left is being made, or gone on from at this moment
             return {};
         ETNA_CHECK(remove_entry(reading, *oldest));
     }

@@ -65,11 +65,11 @@ Result<bool> Store::delete_conversation(const Owner& owner, const std::string& i
     return delete_entry(*content_, {Kind::conversation, owner, id});
 }
 
-Result<bool> Store::add_items(const Owner& owner, const Addition& addition) {
+Result<bool> Store::add_items(const Owner& owner, const Addition& addition, Repeated repeated) {
     ETNA_TRY(Change change, Change::begin(*content_));
     ETNA_TRY(const auto number, find_conversation(change, owner, addition.conversation));
     if (number)
-        ETNA_CHECK(append_items(change, *number, addition.items, Repeated::refused));
+        ETNA_CHECK(append_items(change, *number, addition.items, repeated));
     ETNA_CHECK(change.commit({.entries = {number.value_or(0)}}));
     return number.has_value();
 }

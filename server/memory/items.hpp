@@ -7,9 +7,6 @@
 // Items of a conversation, by its number.
 namespace etna::server::memory {
 
-/// What becomes of an item whose id the conversation has already.
-enum class Repeated : uint8_t { refused, left_out };
-
 /// At the end, in this order; the conversation is touched and grows. Error: invalid_argument (one was
 /// refused).
 Status append_items(const Change& change, int64_t conversation, const std::vector<Item>& items,

@@ -77,6 +77,9 @@ struct Conversation {
     int64_t created_us = 0; ///< set by the store
 };
 
+/// What becomes of an item whose id the conversation has already.
+enum class Repeated : uint8_t { refused, left_out };
+
 /// Items that a turn adds to a conversation.
 struct Addition {
     std::string conversation; ///< its id
@@ -140,8 +143,10 @@ public:
     Result<std::optional<Conversation>> conversation(const Owner& owner, const std::string& id);
     Result<bool> set_metadata(const Owner& owner, const std::string& id, const std::string& metadata);
     Result<bool> delete_conversation(const Owner& owner, const std::string& id);
-    /// Error: invalid_argument (the conversation has an item of the same id): then nothing is added.
-    Result<bool> add_items(const Owner& owner, const Addition& addition);
+    /// Error: invalid_argument (the conversation has an item of the same id, and that is to be refused): then
+    /// nothing is added.
+    Result<bool> add_items(const Owner& owner, const Addition& addition,
+                           Repeated repeated = Repeated::refused);
     /// Empty where there is no such conversation, or no item `after`.
     Result<std::optional<Page>> items(const Owner& owner, const std::string& id, const PageWish& wish);
     /// All of them, the oldest first.

@@ -6,6 +6,7 @@
 #include "server/responses/making.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <set>
 #include <utility>
@@ -14,16 +15,15 @@ namespace etna::server::responses {
 namespace {
 
 constexpr uint32_t summary_tokens_max = 1024;
-constexpr uint32_t summary_part =
-    4; ///< of the context, at most one in so many tokens is kept for the summary
 
 constexpr const char* wish =
     "Summarize our conversation so far for somebody who has to go on with it: what I want, what was said and "
     "decided, names, facts and numbers, what tools gave, and what is still open. Write the summary and "
     "nothing else.";
 
-/// The request for a response that is the summary. Errors: 400, with the member.
-std::variant<Json, ApiError> summary_request(const Json& body) {
+/// The request for a response that is the summary; `delivery` gets what is ignored. Errors: 400, with the
+/// member.
+std::variant<Json, ApiError> summary_request(const Json& body, openai::Delivery& delivery) {
     Fields fields(body);
     fields.require("model"); // which the API demands here, and nowhere else
     const Json* const input = fields.any("input");
@@ -31,12 +31,19 @@ std::variant<Json, ApiError> summary_request(const Json& body) {
         fields.require("input");
     if (input != nullptr && !input->is_string() && !input->is_array())
         fields.refuse("input", "must be a string or a list of items", "invalid_type");
-    fields.accept({"instructions", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options",
-                   "service_tier"});
+    constexpr std::array<const char*, 7> passed_on = {"model",
+                                                      "instructions",
+                                                      "previous_response_id",
+                                                      "prompt_cache_key",
+                                                      "prompt_cache_retention",
+                                                      "service_tier",
+                                                      "prompt_cache_options"};
+    fields.accept({passed_on.begin(), passed_on.end()});
     if (fields.problem())
         return *fields.problem();
+    delivery.ignored = fields.unknown();
     Json request = Json::object();
-    for (const char* const name : {"model", "instructions", "previous_response_id", "prompt_cache_key"}) {
+    for (const char* const name : passed_on) {
         if (body.contains(name))
             request[name] = body[name];
     }
@@ -113,24 +120,29 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
     return object;
 }
 
-std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call) {
+std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call,
+                                       openai::Delivery& delivery) {
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
-    const auto asked = summary_request(std::get<Json>(body));
+    const auto asked = summary_request(std::get<Json>(body), delivery);
     if (const auto* error = std::get_if<ApiError>(&asked))
         return *error;
+    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), delivery))
+        return std::move(*refusal);
     const auto prepared = Making::prepare(service, request, call, std::get<Json>(asked));
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return *error;
     Making& making = *std::get<std::shared_ptr<Making>>(prepared);
-    if (const auto error = making.leave_room(summary_tokens_max, summary_part, request.is_client_gone))
+    if (const auto error = making.leave_room(request.is_client_gone))
         return *error;
     if (const auto error = making.begin(request.is_client_gone))
         return *error;
     making.make([](std::string_view) { return true; }, request.is_client_gone);
     if (making.failure())
         return *making.failure();
+    const openai::Delivery& told = making.answering().call.delivery;
+    delivery.ignored.insert(delivery.ignored.end(), told.ignored.begin(), told.ignored.end());
     const memory::Owner owner = owner_of(service.options.access, request);
     return compaction(service.keeping->seal, purpose_of(sealed_items, owner), making.items(),
                       making.object());
@@ -139,10 +151,12 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
 } // namespace
 
 HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
-    const auto made = compacted(service, request, call);
+    openai::Delivery delivery;
+    const auto made = compacted(service, request, call, delivery);
     const auto* const error = std::get_if<ApiError>(&made);
     HttpReply reply =
         error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(made)) + "\n"};
+    openai::tell_ignored(delivery, reply);
     reply.is_counted = true;
     return reply;
 }

@@ -2,12 +2,14 @@
 // /conversations.
 #include "server/ids.hpp"
 #include "server/metadata.hpp"
+#include "server/openai/generation_call.hpp"
 #include "server/pages.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/past.hpp"
 #include "server/service.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -62,6 +64,11 @@ HttpReply conversation_reply(const Shelf& shelf) {
     return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", shelf.id));
 }
 
+HttpReply noting(const openai::Delivery& delivery, HttpReply reply) {
+    openai::tell_ignored(delivery, reply);
+    return reply;
+}
+
 /// Items that the conversation has already, or that are more than may be kept, are the request's mistake.
 ApiError not_added(const Error& error) {
     if (error.kind != ErrorKind::invalid_argument)
@@ -74,11 +81,13 @@ struct Brought {
     std::vector<memory::Item> items;
     Json told = Json::array();
     Json metadata;
+    openai::Delivery delivery; ///< members that nobody knows
 };
 
 /// The items as they are kept: those that are referred to instead of the references, and no sealed ones that
-/// will not open.
-std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const memory::Owner& owner) {
+/// will not open, nor results of calls that are neither in `past` nor among them.
+std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const memory::Owner& owner,
+                                              Json past) {
     const Json given = read_items(fields, "items");
     if (fields.problem())
         return *fields.problem();
@@ -88,21 +97,51 @@ std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, 
     const auto opened = unsealed(keeping, owner, std::get<Json>(items), "items");
     if (const auto* error = std::get_if<ApiError>(&opened))
         return *error;
+    for (const Json& item : std::get<Json>(opened))
+        past.push_back(item);
+    if (const auto lonely = result_without_call(past))
+        return no_call_before(past[*lonely], "items");
     return items;
 }
 
-/// `required`: the member that has to be there; empty: none.
+/// What the conversation has, as far as results may belong to it. Error: 404.
+std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
+    const auto items = shelf.store->items(shelf.owner, shelf.id);
+    if (!items)
+        return store_failed(items.error());
+    if (!*items)
+        return not_found("conversation", shelf.id);
+    Json past = Json::array();
+    for (const memory::Item& item : **items) {
+        Json json = json_of(item.body);
+        const std::string type = json.value("type", "");
+        if (type.ends_with("_call") || type == "compaction") // which may hold calls
+            past.push_back(std::move(json));
+    }
+    return unsealed(keeping, shelf.owner, past, "items");
+}
+
+/// Whether any of the items in a request's body is the result of a call.
+bool has_results(const Json* items) {
+    return items != nullptr && std::any_of(items->begin(), items->end(), [](const Json& item) {
+               const Json type = item.is_object() ? item.value("type", Json()) : Json();
+               return type.is_string() && type.get_ref<const std::string&>().ends_with("_output");
+           });
+}
+
+/// What makes a conversation, or is added to one. `is_new`: neither items nor a body have to be there.
 std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shelf, const HttpRequest& request,
-                                             std::string_view required) {
+                                             bool is_new) {
     const auto body =
         request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
     Fields fields(std::get<Json>(body));
     Brought brought;
-    brought.metadata = read_metadata(fields);
-    if (!required.empty())
-        fields.require(required);
+    if (is_new)
+        brought.metadata = read_metadata(fields);
+    else
+        fields.require("items");
     const Json* const given = fields.list("items");
     if (given != nullptr && given->size() > items_at_once_max) {
         fields.refuse(
@@ -110,9 +149,17 @@ std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shel
             fmt::format("has {} items; at most {} are taken at once", given->size(), items_at_once_max),
             "array_above_max_length");
     }
-    auto items = read_whole_items(fields, keeping, shelf.owner);
+    std::variant<Json, ApiError> past = Json::array();
+    if (!is_new && has_results(given))
+        past = past_of(keeping, shelf);
+    if (const auto* error = std::get_if<ApiError>(&past))
+        return *error;
+    auto items = read_whole_items(fields, keeping, shelf.owner, std::get<Json>(std::move(past)));
     if (const auto* error = std::get_if<ApiError>(&items))
         return *error;
+    brought.delivery.ignored = fields.unknown();
+    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), brought.delivery))
+        return std::move(*refusal);
     brought.told = std::get<Json>(std::move(items));
     for (const Json& item : brought.told)
         brought.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
@@ -125,15 +172,15 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, {});
+    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/true);
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
-    const auto& [items, told, metadata] = std::get<Brought>(brought);
+    const auto& [items, told, metadata, delivery] = std::get<Brought>(brought);
     Shelf own = std::get<Shelf>(shelf);
     own.id = new_id("conv_");
     const Status made =
         own.store->create({.id = own.id, .owner = own.owner, .metadata = text_of(metadata)}, items);
-    return made ? conversation_reply(own) : reply_of(not_added(made.error()));
+    return made ? noting(delivery, conversation_reply(own)) : reply_of(not_added(made.error()));
 }
 
 HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call) {
@@ -147,15 +194,23 @@ HttpReply change_conversation(Service& service, const HttpRequest& request, cons
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, "metadata");
-    if (const auto* error = std::get_if<ApiError>(&brought))
+    const auto body = parse_body(request);
+    if (const auto* error = std::get_if<ApiError>(&body))
         return reply_of(*error);
+    Fields fields(std::get<Json>(body));
+    fields.require_or_null("metadata");
+    const Json metadata = read_metadata(fields);
+    if (fields.problem())
+        return reply_of(*fields.problem());
+    openai::Delivery delivery;
+    delivery.ignored = fields.unknown();
+    if (const auto refusal = openai::refuse_unknown(openai::is_strict(request), delivery))
+        return reply_of(*refusal);
     const auto& own = std::get<Shelf>(shelf);
-    const auto changed =
-        own.store->set_metadata(own.owner, own.id, text_of(std::get<Brought>(brought).metadata));
+    const auto changed = own.store->set_metadata(own.owner, own.id, text_of(metadata));
     if (!changed)
         return reply_of(store_failed(changed.error()));
-    return conversation_reply(own);
+    return noting(delivery, conversation_reply(own));
 }
 
 HttpReply remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
@@ -175,7 +230,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, "items");
+    auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/false);
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
@@ -184,7 +239,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
         return reply_of(not_added(added.error()));
-    return *added ? list_reply(std::move(given.told), /*has_more=*/false)
+    return *added ? noting(given.delivery, list_reply(std::move(given.told), /*has_more=*/false))
                   : reply_of(not_found("conversation", own.id));
 }
 

@@ -97,17 +97,17 @@ HttpReply made_reply(const std::shared_ptr<Making>& making, Service& service, co
 }
 
 std::variant<std::shared_ptr<Making>, ApiError> prepare(Service& service, const HttpRequest& request,
-                                                        const Call& call) {
+                                                        const Call& call, Purpose purpose) {
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
-    return Making::prepare(service, request, call, std::get<Json>(body));
+    return Making::prepare(service, request, call, std::get<Json>(body), purpose);
 }
 
 } // namespace
 
 HttpReply create(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = prepare(service, request, call);
+    auto prepared = prepare(service, request, call, Purpose::answer);
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return reply_of(*error);
     HttpReply reply = made_reply(std::get<std::shared_ptr<Making>>(prepared), service, request);
@@ -116,14 +116,19 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
 }
 
 HttpReply count_input(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = prepare(service, request, call);
+    auto prepared = prepare(service, request, call, Purpose::count);
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return reply_of(*error);
-    const auto count = std::get<std::shared_ptr<Making>>(prepared)->count(request.is_client_gone);
+    Making& making = *std::get<std::shared_ptr<Making>>(prepared);
+    const auto count = making.count_left(request.is_client_gone);
     if (const auto* error = std::get_if<ApiError>(&count))
         return reply_of(*error);
     const Json told = {{"object", "response.input_tokens"}, {"input_tokens", std::get<std::size_t>(count)}};
+    const openai::Delivery& delivery = making.answering().call.delivery;
+    if (const auto refusal = refuse_unknown(making.answering().is_strict, delivery))
+        return reply_of(*refusal);
     HttpReply reply = {.body = text_of(told) + "\n"};
+    tell_ignored(delivery, reply);
     reply.is_counted = true;
     return reply;
 }

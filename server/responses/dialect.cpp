@@ -8,6 +8,8 @@ namespace etna::server::responses {
 namespace {
 
 constexpr int first_refusal = 400;
+constexpr std::string_view header_name = "etna-dialect";
+constexpr std::string_view open_responses = "open-responses";
 
 std::string_view error_type(int status, const Json& code) {
     constexpr int not_found = 404;
@@ -25,7 +27,18 @@ std::string_view error_type(int status, const Json& code) {
 } // namespace
 
 Wording wording_of(const HttpRequest& request) {
-    return request.header("etna-dialect") == "open-responses" ? Wording::open_responses : Wording::openai;
+    return in_small_letters(request.header(header_name)) == open_responses ? Wording::open_responses
+                                                                           : Wording::openai;
+}
+
+std::optional<ApiError> check_dialect(const HttpRequest& request) {
+    const std::string wanted = in_small_letters(request.header(header_name));
+    if (wanted.empty() || wanted == "openai" || wanted == open_responses)
+        return std::nullopt;
+    return ApiError{.status = 400,
+                    .message = "the header `etna-dialect` must be openai or open-responses",
+                    .param = std::string(header_name),
+                    .code = "unsupported_value"};
 }
 
 std::string_view error_type(const ApiError& error) {

@@ -4,6 +4,7 @@
 #include "server/http.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace etna::server::responses {
@@ -15,6 +16,9 @@ enum class Wording : uint8_t {
 };
 
 Wording wording_of(const HttpRequest& request);
+
+/// Error: 400 for a dialect that nobody knows.
+std::optional<ApiError> check_dialect(const HttpRequest& request);
 
 /// The type of an error as Open Responses calls it, which knows five.
 std::string_view error_type(const ApiError& error);

@@ -3,6 +3,8 @@
 #include "server/ids.hpp"
 
 #include <array>
+#include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -140,7 +142,8 @@ std::string type_of(const Json& item) {
 /// The item with what it may leave out.
 Json completed(Fields& fields, const Json& given, const Kind& kind) {
     Json item = {{"type", kind.type}};
-    item["id"] = given.value("id", Json()).is_string() ? given["id"] : Json(new_id(kind.id_prefix));
+    const Json id = given.value("id", Json());
+    item["id"] = id.is_string() && id != "" ? id : Json(new_id(kind.id_prefix));
     for (const auto& [name, value] : given.items()) {
         if (name != "type" && name != "id" && !value.is_null())
             item[name] = value;
@@ -282,6 +285,50 @@ Json messages_of(const Json& items) {
     for (const Json& item : items)
         messages.add(item);
     return std::move(messages).take();
+}
+
+std::optional<std::size_t> result_without_call(const Json& items) {
+    std::map<std::string, std::string> called; // ids, by the type of their results
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::string type = items[i].value("type", "message");
+        if (type == "function_call" || type == "custom_tool_call")
+            called[items[i]["call_id"].get<std::string>()] = type + "_output";
+        if (!type.ends_with("_output"))
+            continue;
+        const auto call = called.find(items[i]["call_id"].get<std::string>());
+        if (call == called.end() || call->second != type)
+            return i;
+    }
+    return std::nullopt;
+}
+
+ApiError no_call_before(const Json& result, std::string_view member) {
+    const std::string type = result["type"];
+    return {.status = 400,
+            .message = fmt::format("there is no {} before the {} with call_id `{}`",
+                                   type.substr(0, type.rfind("_output")), type,
+                                   result["call_id"].get<std::string>()),
+            .param = std::string(member),
+            .code = "tool_call_not_found"};
+}
+
+std::size_t droppable(const Json& items) {
+    if (items.empty())
+        return 0;
+    std::set<std::string> awaited; // calls of the results at the end
+    std::size_t first = items.size() - 1;
+    for (std::size_t i = items.size(); i-- > 0;) {
+        const std::string type = items[i].value("type", "message");
+        if (type.ends_with("_output") && i + 1 >= first) {
+            awaited.insert(items[i]["call_id"].get<std::string>());
+            first = i;
+        } else if (type.ends_with("_call") && awaited.erase(items[i]["call_id"].get<std::string>()) > 0) {
+            first = i;
+        }
+        if (awaited.empty())
+            break;
+    }
+    return first;
 }
 
 std::string custom_arguments(std::string_view input) {

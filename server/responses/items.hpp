@@ -3,8 +3,10 @@
 #include "server/fields.hpp"
 #include "server/json.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 // Items: what the Responses API has instead of messages. Source: OpenAI API 2.3.0, InputItem and OutputItem.
 namespace etna::server::responses {
@@ -22,6 +24,16 @@ void rename(Json& item);
 /// template's matter. Items that refer to others, and those that are sealed, have to be replaced by what they
 /// stand for before. Precondition: items as read_items() gives them, or as output has them.
 Json messages_of(const Json& items);
+
+/// The first result that stands behind no call of its kind and id; empty where there is none. Precondition:
+/// as messages_of().
+std::optional<std::size_t> result_without_call(const Json& items);
+/// Error 400 for it. `member`: where it stands.
+ApiError no_call_before(const Json& result, std::string_view member);
+
+/// How many of the oldest items may be left out for want of room: not the last, and not the calls whose
+/// results are the last. Precondition: as messages_of().
+std::size_t droppable(const Json& items);
 
 /// What a tool was called with, as JSON arguments of a function: custom tools have one member, `input`.
 std::string custom_arguments(std::string_view input);

@@ -28,25 +28,18 @@ void rename_new(Json& items) {
     }
 }
 
-/// Every result has to follow the call that it is of. The first `past` items stand in the member of that
-/// name. Error: 400.
-std::optional<ApiError> check_results(const Json& items, std::size_t past, const char* past_member) {
-    std::set<std::string> called;
-    for (std::size_t i = 0; i < items.size(); ++i) {
-        const Json& item = items[i];
-        const std::string type = item.value("type", "message");
-        if (type == "function_call" || type == "custom_tool_call")
-            called.insert(item["call_id"].get<std::string>());
-        if (!type.ends_with("_output") || called.contains(item["call_id"].get<std::string>()))
-            continue;
-        return ApiError{.status = 400,
-                        .message =
-                            fmt::format("there is no call of a tool before the output with call_id `{}`",
-                                        item["call_id"].get<std::string>()),
-                        .param = i < past ? past_member : "input",
-                        .code = "tool_call_not_found"};
+void tell_without_effect(const Request& request, openai::Delivery& delivery) {
+    delivery.ignored.insert(delivery.ignored.end(), request.ignored.begin(), request.ignored.end());
+    delivery.noted.insert(delivery.noted.end(), request.noted.begin(), request.noted.end());
+}
+
+/// An id names one item of a list, so that pages can begin behind it.
+void rename_repeated(Json& items) {
+    std::set<std::string> seen = {""};
+    for (Json& item : items) {
+        if (!seen.insert(item["id"].get<std::string>()).second)
+            rename(item);
     }
-    return std::nullopt;
 }
 
 } // namespace
@@ -74,8 +67,9 @@ Making::Making(Service& service, const HttpRequest& request, Request asked)
 }
 
 std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service, const HttpRequest& request,
-                                                                const Call& call, const Json& body) {
-    auto asked = read_request(body);
+                                                                const Call& call, const Json& body,
+                                                                Purpose purpose) {
+    auto asked = read_request(body, purpose);
     if (auto* error = std::get_if<ApiError>(&asked))
         return std::move(*error);
     auto name = openai::model_of(service, body);
@@ -87,9 +81,11 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
     if (auto error = making->check_wishes())
         return std::move(*error);
     making->response_.told["store"] = making->request_.stores;
+    making->purpose_ = purpose;
     making->response_.model = std::get<std::string>(name);
     making->answering_ = openai::make_answering(service, request, call, making->kind_,
                                                 making->response_.model, making->request_.chat);
+    making->run_->set_input(making->request_.input);
     making->run_->set(making->object());
     return making;
 }
@@ -107,6 +103,7 @@ std::optional<ApiError> Making::load_items() {
     if (auto* error = std::get_if<ApiError>(&input))
         return std::move(*error);
     request_.input = std::get<Json>(std::move(input));
+    rename_repeated(request_.input);
     const char* const past_member = request_.conversation ? "conversation" : "previous_response_id";
     auto before = unsealed(keeping, owner_, past_.items, past_member);
     if (auto* error = std::get_if<ApiError>(&before))
@@ -115,10 +112,16 @@ std::optional<ApiError> Making::load_items() {
     if (auto* error = std::get_if<ApiError>(&own))
         return std::move(*error);
     items_ = std::get<Json>(std::move(before));
-    const std::size_t past_items = items_.size();
+    std::size_t past_items = items_.size();
     for (Json& item : std::get<Json>(own))
         items_.push_back(std::move(item));
-    return check_results(items_, past_items, past_member);
+    for (auto lonely = result_without_call(items_); lonely; lonely = result_without_call(items_)) {
+        if (*lonely >= past_items)
+            return no_call_before(items_[*lonely], "input");
+        items_.erase(*lonely); // whose call was deleted
+        --past_items;
+    }
+    return std::nullopt;
 }
 
 /// What this server, or the client's standard, does not have. Errors: 400.
@@ -171,6 +174,8 @@ void Making::compose() {
     Json messages = messages_of(left_items());
     if (request_.instructions)
         messages.insert(messages.begin(), Json({{"role", "system"}, {"content", *request_.instructions}}));
+    if (messages.empty() && purpose_ == Purpose::count) // whose tools, and what stands around, take room
+        messages.push_back({{"role", "user"}, {"content", ""}});
     body["messages"] = std::move(messages);
     answering_->body = std::move(body);
 }
@@ -196,28 +201,18 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     form_.calls_max = request_.calls_max;
     form_.custom_tools = request_.custom_tools;
     form_.told_stops = openai::told_stops(wanted, *context.tokenizer);
+    form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::beginning);
     if (request_.included.sealed_reasoning) {
         form_.seal = [this](const std::string& text) {
             auto sealed = service_->keeping->seal.seal(text, purpose_of(sealed_reasoning, owner_));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
+    tell_without_effect(request_, call.delivery);
     call.writer = [this](uint32_t, std::span<const TokenId>) {
         return std::make_unique<OutputWriter>(form_, output_);
     };
     return std::move(call);
-}
-
-/// Whether there was something to leave out: the oldest item that is not the last, and results of calls that
-/// have gone with it.
-bool Making::drop_oldest() {
-    if (items_.size() < 2)
-        return false;
-    const std::size_t before = dropped_;
-    // Half of what is left, so that a long past is not tried item by item.
-    const std::size_t most = items_.size() - 1;
-    dropped_ = std::min(most, dropped_ + std::max<std::size_t>((most - dropped_) / 4, 1));
-    return dropped_ > before;
 }
 
 std::optional<ApiError> Making::acquire(const std::function<bool()>& is_unwanted) {
@@ -237,38 +232,103 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
                                                      .context_tokens = answering_->model->context_tokens()});
     if (auto* error = std::get_if<ApiError>(&read))
         return in_words_of_responses(std::move(*error), request_);
-    const auto prompt = generate::encode(
-        *answering_->model, std::get<openai::GenerationCall>(read).requests.front(), is_unwanted);
+    auto& call = std::get<openai::GenerationCall>(read);
+    const auto prompt = generate::encode(*answering_->model, call.requests.front(), is_unwanted);
+    answering_->call.delivery = call.delivery;
+    tell_without_effect(request_, answering_->call.delivery);
     if (!prompt)
         return answering_->failed(prompt.error());
     answering_->in_flight->set_status(200);
     return prompt->tokens.size();
 }
 
-std::optional<ApiError> Making::leave_room(uint32_t tokens, uint32_t part,
-                                           const std::function<bool()>& is_unwanted) {
-    while (true) {
-        const auto taken = count(is_unwanted);
-        if (const auto* error = std::get_if<ApiError>(&taken))
-            return *error;
-        const uint32_t context = answering_->model->context_tokens();
-        const uint32_t room = std::min(tokens, context / part);
-        if (std::get<std::size_t>(taken) + room <= context || !drop_oldest())
-            return std::nullopt;
+std::variant<std::size_t, ApiError> Making::count_left(const std::function<bool()>& is_unwanted) {
+    auto taken = count(is_unwanted);
+    const auto* const tokens = std::get_if<std::size_t>(&taken);
+    if (!request_.drops_oldest || tokens == nullptr || *tokens <= room().most)
+        return taken;
+    drop_to_fit(room().after_dropping, is_unwanted);
+    return count(is_unwanted);
+}
+
+std::optional<ApiError> Making::leave_room(const std::function<bool()>& is_unwanted) {
+    const auto taken = count(is_unwanted);
+    if (const auto* error = std::get_if<ApiError>(&taken))
+        return *error;
+    if (std::get<std::size_t>(taken) > room().after_dropping)
+        drop_to_fit(room().after_dropping, is_unwanted);
+    return std::nullopt;
+}
+
+/// Leaves out the fewest of the oldest items with which the prompt has at most so many tokens: up to a
+/// question, so that templates which want turns in their order get them; up to any item where that is not
+/// enough. All that may be left out where nothing is.
+void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_unwanted) {
+    const std::size_t end = std::max(droppable(items_), dropped_);
+    std::vector<std::size_t> questions;
+    std::vector<std::size_t> all;
+    for (std::size_t i = dropped_ + 1; i <= end; ++i) {
+        all.push_back(i);
+        if (items_[i].value("role", "") == "user")
+            questions.push_back(i);
     }
+    if (!drop_to_one_of(questions, tokens_max, is_unwanted) && !drop_to_one_of(all, tokens_max, is_unwanted))
+        dropped_ = end;
+}
+
+/// Drops up to the first of the places with which the prompt is short enough; by halves. Whether there is
+/// one.
+bool Making::drop_to_one_of(const std::vector<std::size_t>& places, std::size_t tokens_max,
+                            const std::function<bool()>& is_unwanted) {
+    const std::size_t before = dropped_;
+    std::size_t low = 0;
+    std::size_t high = places.size();
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        dropped_ = places[middle];
+        const auto taken = count(is_unwanted);
+        const auto* const tokens = std::get_if<std::size_t>(&taken);
+        if (is_unwanted())
+            break;
+        if (tokens != nullptr && *tokens <= tokens_max)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    dropped_ = high < places.size() ? places[high] : before;
+    return high < places.size();
+}
+
+/// The most tokens that a prompt may have, and with what truncation leaves of it: then there is room for what
+/// the answer may need, as far as that is a part of the context.
+Making::Room Making::room() const {
+    constexpr std::size_t usual_answer = 1024;
+    constexpr std::size_t answers_part = 4;
+    const std::size_t context = answering_->model->context_tokens();
+    const Json wanted = request_.told["max_output_tokens"];
+    const std::size_t answer = wanted.is_null() ? usual_answer : wanted.get<std::size_t>();
+    const std::size_t most = service_->options.limits.prompt_tokens_max.value_or(context - 1);
+    return {.most = std::min(context - 1, most),
+            .after_dropping = std::min(context - std::min(answer, context / answers_part), most)};
 }
 
 std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) {
     if (auto error = acquire(is_unwanted))
         return error;
+    std::optional<ApiError> too_long; // with all items
     while (true) {
         compose();
         const auto error = answering_->begin(is_unwanted);
         if (!error)
             break;
         const bool is_too_long = error->code == "context_length_exceeded";
-        if (!is_too_long || !request_.drops_oldest || !drop_oldest())
-            return in_words_of_responses(*error, request_);
+        if (!is_too_long || !request_.drops_oldest || dropped_ >= droppable(items_))
+            return in_words_of_responses(too_long ? *too_long : *error, request_);
+        if (too_long)
+            ++dropped_; // what was thought to be enough is not
+        else
+            drop_to_fit(room().after_dropping, is_unwanted);
+        too_long = error;
     }
     if (dropped_ > 0)
         response_.told["etna"] = {{"dropped_items", items_.size() - left_items().size()}};

@@ -26,8 +26,10 @@ public:
 
     /// Reads the body of a request, and loads what it goes on from. Errors: those of reading, of load_past()
     /// and of the model's name.
-    static std::variant<std::shared_ptr<Making>, ApiError>
-    prepare(Service& service, const HttpRequest& request, const Call& call, const Json& body);
+    static std::variant<std::shared_ptr<Making>, ApiError> prepare(Service& service,
+                                                                   const HttpRequest& request,
+                                                                   const Call& call, const Json& body,
+                                                                   Purpose purpose = Purpose::answer);
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<Run>& run() const { return run_; }
@@ -50,10 +52,12 @@ public:
     /// How many tokens its prompt has, without an answer. Errors: as begin().
     std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_unwanted);
 
-    /// Drops the oldest items until so many tokens are left for the answer, or one of `part` of the context
+    /// As count(), of what truncation leaves.
+    std::variant<std::size_t, ApiError> count_left(const std::function<bool()>& is_unwanted);
+
+    /// Drops the oldest items until there is room for the answer that is asked for, or a part of the context
     /// if that is less. To be called before begin(). Errors: those of count().
-    std::optional<ApiError> leave_room(uint32_t tokens, uint32_t part,
-                                       const std::function<bool()>& is_unwanted);
+    std::optional<ApiError> leave_room(const std::function<bool()>& is_unwanted);
 
     /// Keeps it as one that is being made, so that it is found again after the process has died. Error: 500.
     std::optional<ApiError> keep_pending();
@@ -72,14 +76,25 @@ private:
                                                         const openai::RequestContext& context);
     std::optional<ApiError> load_items();
     std::optional<ApiError> check_wishes();
+    void leave_queue();
     void answer(const std::function<bool()>& is_unwanted);
-    bool drop_oldest();
+    /// Tokens of a prompt.
+    struct Room {
+        std::size_t most;
+        std::size_t after_dropping;
+    };
+    [[nodiscard]] Room room() const;
+    void drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_unwanted);
+    bool drop_to_one_of(const std::vector<std::size_t>& places, std::size_t tokens_max,
+                        const std::function<bool()>& is_unwanted);
     [[nodiscard]] Json left_items() const;
     void compose();
     void settle(const Status& status);
     void lose(const Error& error);
     void fail(const ApiError& error);
     std::vector<std::string> last_frames();
+    [[nodiscard]] bool is_to_be_kept() const;
+    [[nodiscard]] bool joins_conversation() const;
     Status keep(const std::vector<std::string>& last);
     void tell_end();
     void tell_state(std::string_view type);
@@ -90,6 +105,7 @@ private:
     Service* service_; ///< borrowed
     memory::Owner owner_;
     Request request_;
+    Purpose purpose_ = Purpose::answer;
     Past past_;
     std::size_t dropped_ = 0; ///< of the items, the oldest, for want of room
     Json items_;              ///< all that the model is given

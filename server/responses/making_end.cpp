@@ -36,11 +36,10 @@ std::optional<ApiError> Making::keep_pending() {
 void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     send_ = send;
     tell_state("response.created");
-    if (request_.is_background) {
+    if (request_.is_background)
         tell_state("response.queued");
-        response_.status = ResponseStatus::in_progress;
-    }
-    tell_state("response.in_progress");
+    else
+        tell_state("response.in_progress");
     try { // nobody is behind a thread of its own who could tell the client
         answer(is_unwanted);
     } catch (const std::exception&) {
@@ -57,12 +56,21 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     run_->end();
 }
 
+/// Whoever waited in a queue waits no more.
+void Making::leave_queue() {
+    if (response_.status != ResponseStatus::queued)
+        return;
+    response_.status = ResponseStatus::in_progress;
+    tell_state("response.in_progress");
+}
+
 void Making::answer(const std::function<bool()>& is_unwanted) {
     const auto is_over = [&] { return is_waiting(is_unwanted); };
     if (const auto error = has_begun_ ? std::nullopt : begin(is_over))
         return fail(*error);
     settle(answering_->run(
         [&](const Json& events) {
+            leave_queue();
             for (const Json& event : events)
                 tell(event);
             return is_heard_;
@@ -72,13 +80,16 @@ void Making::answer(const std::function<bool()>& is_unwanted) {
 
 /// To be asked now and then: whether the answer has to end; tells clients that it goes on.
 bool Making::is_waiting(const std::function<bool()>& is_unwanted) {
+    if (answering_->generation && answering_->generation->has_begun())
+        leave_queue();
     if (Clock::now() - told_ > service_->options.reassuring_interval)
-        tell_state("response.in_progress");
+        tell_state(fmt::format("response.{}", to_string(response_.status)));
     return !is_heard_ || run_->is_cancelled() || is_unwanted();
 }
 
 /// What has become of it.
 void Making::settle(const Status& status) {
+    leave_queue();
     response_.output = output_->items;
     for (Json& item : response_.output) {
         if (item["status"] == "in_progress") // what a failure has ended
@@ -101,6 +112,7 @@ void Making::settle(const Status& status) {
 }
 
 void Making::fail(const ApiError& error) {
+    leave_queue();
     failure_ = error;
     const bool is_wanted_so = run_->is_cancelled();
     response_.status = is_wanted_so ? ResponseStatus::cancelled : ResponseStatus::failed;
@@ -129,8 +141,7 @@ std::vector<std::string> Making::last_frames() {
 void Making::tell_end() {
     const int64_t number = next_number_;
     auto frames = last_frames();
-    const bool is_left = is_left_ || (!is_heard_ && !request_.is_background);
-    if ((request_.stores || request_.conversation) && !is_left) {
+    if (is_to_be_kept()) {
         if (const Status kept = keep(frames); !kept) {
             lose(kept.error());
             next_number_ = number;
@@ -159,6 +170,20 @@ void Making::lose(const Error& error) {
     service_->keeping->runs.hold(run_);
 }
 
+/// Whether somebody may ask for it again: not where its client has left, or got an error in its place.
+bool Making::is_to_be_kept() const {
+    const bool is_left = is_left_ || (!is_heard_ && !request_.is_background);
+    const bool is_known = !failure_ || request_.is_background || request_.is_streamed;
+    return !is_left && ((request_.stores && is_known) || joins_conversation());
+}
+
+/// Half an answer that failed, or was cancelled, is no turn of a conversation: whoever asks again would find
+/// its question there twice.
+bool Making::joins_conversation() const {
+    return request_.conversation &&
+           (response_.status == ResponseStatus::completed || response_.status == ResponseStatus::incomplete);
+}
+
 Status Making::keep(const std::vector<std::string>& last) {
     Json turn = request_.input;
     for (const Json& item : response_.output)
@@ -180,11 +205,11 @@ Status Making::keep(const std::vector<std::string>& last) {
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
     if (!request_.stores) { // the conversation alone
-        const auto added = service_->keeping->store->add_items(owner_, addition);
+        const auto added = service_->keeping->store->add_items(owner_, addition, memory::Repeated::left_out);
         return added ? Status() : added.error();
     }
     return service_->keeping->store->put(kept, past_.history ? &*past_.history : nullptr,
-                                         request_.conversation ? &addition : nullptr);
+                                         joins_conversation() ? &addition : nullptr);
 }
 
 void Making::tell_state(std::string_view type) {

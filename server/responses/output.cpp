@@ -38,7 +38,7 @@ std::optional<Json> OutputWriter::take(const generate::Event& event) {
     } else if (const auto* parsed = std::get_if<chat::output::Event>(&event)) {
         take_output(*parsed);
     } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-        untold_.push_back(*token);
+        form_.untold.add(*token);
     } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
         finish(*finished);
     }
@@ -93,11 +93,14 @@ void OutputWriter::add_text(std::string_view text) {
                              {"content", Json::array()}});
         tell_part("response.content_part.added", text_part("", Json::array()));
     }
-    Json logprobs = take_logprobs();
-    for (const Json& one : logprobs)
-        logprobs_.push_back(one);
     text_ += text;
     output_->text += text;
+    tell_delta(text, told_logprobs(form_.untold.take()));
+}
+
+void OutputWriter::tell_delta(std::string_view text, Json logprobs) {
+    for (const Json& one : logprobs)
+        logprobs_.push_back(one);
     Json members = place();
     members["content_index"] = 0;
     members["delta"] = text;
@@ -106,7 +109,7 @@ void OutputWriter::add_text(std::string_view text) {
 }
 
 void OutputWriter::add_reasoning(std::string_view text) {
-    untold_.clear(); // log-probabilities are told of text alone
+    form_.untold.forget(); // log-probabilities are told of text alone
     if (open_ != Open::reasoning) {
         close();
         open(Open::reasoning, {{"type", "reasoning"},
@@ -125,7 +128,7 @@ void OutputWriter::add_reasoning(std::string_view text) {
 }
 
 void OutputWriter::begin_call(const chat::output::Event& event) {
-    untold_.clear();
+    form_.untold.forget();
     close();
     const bool is_custom = form_.custom_tools.contains(event.name);
     input_ = CustomInput();
@@ -170,6 +173,9 @@ void OutputWriter::end_call(const char* status) {
 
 void OutputWriter::finish(const generate::Finished& finished) {
     add_text(openai::told_stop(form_.told_stops, finished));
+    Json last = told_logprobs(form_.untold.take_last(finished));
+    if (open_ == Open::message && !last.empty()) // tokens of text that came before it was sure to stay
+        tell_delta("", std::move(last));
     output_->finish_reason = finished.finish_reason;
     output_->was_left = finished.finish_reason == generate::FinishReason::cancelled && !has_enough();
     const bool is_cut = finished.finish_reason == generate::FinishReason::length || output_->was_left;
@@ -263,10 +269,10 @@ Json OutputWriter::place() const {
     return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
 }
 
-Json OutputWriter::take_logprobs() {
+Json OutputWriter::told_logprobs(const std::vector<generate::TokenDelta>& tokens) {
     if (!form_.tells_logprobs)
         return Json::array();
-    return openai::logprobs_json(std::exchange(untold_, {}))["content"];
+    return openai::logprobs_json(tokens)["content"];
 }
 
 } // namespace etna::server::responses

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "server/custom_input.hpp"
 #include "server/openai/generation_call.hpp"
-#include "server/responses/custom_input.hpp"
+#include "server/openai/untold_tokens.hpp"
 #include "server/responses/dialect.hpp"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ struct OutputForm {
     Wording wording = Wording::openai;
     /// Gives what of a reasoning only this server can read; empty: nothing of the kind is told.
     std::function<std::string(const std::string& reasoning)> seal = {};
+    openai::UntoldTokens untold = {}; ///< of an answer that has not begun
 };
 
 /// What an answer has become.
@@ -67,17 +69,17 @@ private:
     void tell_item(std::string_view type);
     void tell_part(std::string_view type, const Json& part);
     [[nodiscard]] Json place() const;
-    [[nodiscard]] Json take_logprobs();
+    [[nodiscard]] Json told_logprobs(const std::vector<generate::TokenDelta>& tokens);
+    void tell_delta(std::string_view text, Json logprobs);
 
     OutputForm form_;
     std::shared_ptr<Output> output_;
     Json events_ = Json::array();
     Open open_ = Open::nothing;
-    std::string text_;                         ///< of the item that is open
-    std::string custom_;                       ///< what of a custom call has been told
-    Json logprobs_ = Json::array();            ///< of that text
-    std::vector<generate::TokenDelta> untold_; ///< tokens whose text has not come yet
-    CustomInput input_;                        ///< of a custom call
+    std::string text_;              ///< of the item that is open
+    std::string custom_;            ///< what of a custom call has been told
+    Json logprobs_ = Json::array(); ///< of that text
+    CustomInput input_;             ///< of a custom call
     uint32_t calls_done_ = 0;
 };
 

@@ -8,10 +8,10 @@
 namespace etna::server::responses {
 namespace {
 
-ApiError cannot_go_on(std::string_view member) {
+ApiError cannot_go_on(std::string_view member, std::string_view what) {
     return {.status = 400,
             .message =
-                fmt::format("`{}` needs a server that keeps responses, and this one keeps nothing", member),
+                fmt::format("`{}` needs a server that keeps {}, and this one keeps none", member, what),
             .param = std::string(member),
             .code = "unsupported_parameter"};
 }
@@ -99,8 +99,10 @@ ApiError wrong_item(const std::string& name, std::size_t index, std::string_view
 std::variant<Past, ApiError> load_past(Keeping& keeping, const memory::Owner& owner, const Request& request) {
     if (!request.previous && !request.conversation)
         return Past();
-    if (!(request.previous ? keeping.keeps().responses : keeping.keeps().conversations))
-        return cannot_go_on(request.previous ? "previous_response_id" : "conversation");
+    if (request.previous && !keeping.keeps().responses)
+        return cannot_go_on("previous_response_id", "responses");
+    if (request.conversation && !keeping.keeps().conversations)
+        return cannot_go_on("conversation", "conversations");
     return request.previous ? load_response(keeping, owner, *request.previous)
                             : load_conversation(*keeping.store, owner, *request.conversation);
 }

@@ -22,7 +22,40 @@ Json or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
 }
 
+/// What a member's own reader has found goes to the reader of the whole.
+void take_over(const Fields& member, Fields& whole) {
+    if (member.problem())
+        whole.adopt(*member.problem());
+    whole.adopt_unknown(member.unknown());
+}
+
 /// `text`: the form of the answer.
+void read_format(Fields& text, Json& told, Request& request) {
+    const Json* const wanted = text.object("format");
+    if (wanted == nullptr)
+        return;
+    Fields format(*wanted, "text.format");
+    format.require("type");
+    const auto type = format.choice("type", {"text", "json_object", "json_schema"});
+    told = *wanted;
+    if (type == 1U)
+        request.chat["response_format"] = {{"type", "json_object"}};
+    if (type == 2U) {
+        format.require("name");
+        for (const std::string_view name : {"name", "description"})
+            format.text(name);
+        format.flag("strict");
+        format.require("schema");
+        Json schema = Json::object();
+        for (const char* const name : {"name", "description", "strict", "schema"})
+            schema[name] = wanted->value(name, Json());
+        request.chat["response_format"] = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};
+        if (told.value("strict", Json()).is_null())
+            told["strict"] = false;
+    }
+    take_over(format, text);
+}
+
 void read_text(Fields& fields, Request& request) {
     Json told = {{"format", {{"type", "text"}}}, {"verbosity", "medium"}};
     if (const Json* const given = fields.object("text")) {
@@ -30,30 +63,8 @@ void read_text(Fields& fields, Request& request) {
         constexpr std::array<std::string_view, 3> words = {"low", "medium", "high"};
         if (const auto verbosity = text.choice("verbosity", {words.begin(), words.end()}))
             told["verbosity"] = words[*verbosity];
-        if (const Json* const wanted = text.object("format")) {
-            Fields format(*wanted, "text.format");
-            format.require("type");
-            const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-            told["format"] = *wanted;
-            if (type == 1U)
-                request.chat["response_format"] = {{"type", "json_object"}};
-            if (type == 2U) {
-                format.require("name");
-                format.text("name");
-                format.flag("strict");
-                format.require("schema");
-                Json schema = *wanted;
-                schema.erase("type");
-                request.chat["response_format"] = {{"type", "json_schema"},
-                                                   {"json_schema", std::move(schema)}};
-                if (told["format"].value("strict", Json()).is_null())
-                    told["format"]["strict"] = false;
-            }
-            if (format.problem())
-                text.adopt(*format.problem());
-        }
-        if (text.problem())
-            fields.adopt(*text.problem());
+        read_format(text, told["format"], request);
+        take_over(text, fields);
     }
     request.told["text"] = std::move(told);
 }
@@ -73,9 +84,11 @@ void read_reasoning(Fields& fields, Request& request) {
         request.tells_summary = summary || older;
         if (request.tells_summary)
             told["summary"] = summary ? *summary : *older;
-        reasoning.accept({"context", "mode"});
-        if (reasoning.problem())
-            fields.adopt(*reasoning.problem());
+        if (reasoning.choice("context", {"auto", "current_turn", "all_turns"}))
+            told["context"] = (*given)["context"];
+        if (const auto mode = reasoning.text("mode"))
+            told["mode"] = *mode;
+        take_over(reasoning, fields);
     }
     request.told["reasoning"] = std::move(told);
 }
@@ -165,21 +178,51 @@ void read_bookkeeping(Fields& fields, Request& request) {
     request.told["store"] = request.stores;
 }
 
+/// Events are never padded against those who measure their lengths: who asks for it is told.
+void read_stream_options(Fields& fields, Request& request) {
+    const Json* const given = fields.object("stream_options");
+    if (given == nullptr)
+        return;
+    if (!request.is_streamed)
+        fields.refuse("stream_options", "is for `stream`: true only");
+    Fields options(*given, "stream_options");
+    options.flag("include_obfuscation");
+    options.note({"include_obfuscation"});
+    request.noted = options.noted();
+    options.accept({"include_usage"}); // the last event has it always
+    take_over(options, fields);
+}
+
+/// How long prompts are cached: as long as there is room, whatever is asked.
+void read_caching(Fields& fields, Request& request) {
+    if (fields.choice("prompt_cache_retention", {"in_memory", "24h"}))
+        request.told["prompt_cache_retention"] = *fields.text("prompt_cache_retention");
+    const Json* const given = fields.object("prompt_cache_options");
+    if (given == nullptr)
+        return;
+    Fields options(*given, "prompt_cache_options");
+    options.choice("ttl", {"30m"});
+    options.choice("mode", {"implicit", "explicit"});
+    request.told["prompt_cache_options"] = {{"ttl", options.text("ttl").value_or("30m")},
+                                            {"mode", options.text("mode").value_or("implicit")}};
+    take_over(options, fields);
+}
+
 void read_delivery(Fields& fields, Request& request) {
     request.is_streamed = fields.flag("stream").value_or(false);
     request.is_background = fields.flag("background").value_or(false);
     request.told["background"] = request.is_background;
     if (request.is_background && !request.stores)
         fields.refuse("background", "needs `store`: the response has to be found again");
-    if (fields.object("stream_options") != nullptr && !request.is_streamed)
-        fields.refuse("stream_options", "is for `stream`: true only");
+    read_stream_options(fields, request);
     request.drops_oldest = fields.choice("truncation", {"disabled", "auto"}) == 1U;
     request.told["truncation"] = request.drops_oldest ? "auto" : "disabled";
     for (const std::string_view name : {"prompt", "context_management", "moderation"}) {
         if (const Json* const given = fields.any(name); given != nullptr && !given->empty())
             fields.refuse(name, "is not supported", "unsupported_parameter");
     }
-    fields.accept({"model", "prompt_cache_retention", "prompt_cache_options"});
+    read_caching(fields, request);
+    fields.accept({"model"});
 }
 
 struct Renamed {
@@ -198,10 +241,11 @@ constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "te
 
 } // namespace
 
-std::variant<Request, ApiError> read_request(const Json& body) {
+std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) {
     Fields fields(body);
     Request request;
-    if (fields.any("previous_response_id") == nullptr && fields.any("conversation") == nullptr)
+    if (purpose == Purpose::answer && fields.any("previous_response_id") == nullptr &&
+        fields.any("conversation") == nullptr)
         fields.require("input");
     request.input = read_items(fields, "input");
     request.instructions = fields.text("instructions");
@@ -221,8 +265,12 @@ std::variant<Request, ApiError> read_request(const Json& body) {
     read_delivery(fields, request);
     if (fields.problem())
         return *fields.problem();
-    for (const std::string& name : fields.unknown())
-        request.chat[name] = body[name];
+    for (const std::string& name : fields.unknown()) {
+        if (body.contains(name) && name != "messages" && !request.chat.contains(name))
+            request.chat[name] = body[name];
+        else
+            request.ignored.push_back(name);
+    }
     const Json choices = request.chat.value("n", Json());
     if (!choices.is_null() && choices != 1) {
         return ApiError{.status = 400,

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace etna::server::responses {
 
@@ -37,10 +38,15 @@ struct Request {
     /// The same as a chat completion, without its messages; with the members that nobody knows here, which
     /// may be etna's or vLLM's.
     Json chat = Json::object();
+    std::vector<std::string> ignored = {}; ///< members that nobody knows, by path
+    std::vector<std::string> noted = {};   ///< those that are known, and without effect
 };
 
-/// Errors: 400, with the member. Source: OpenAI API 2.3.0, CreateResponse.
-std::variant<Request, ApiError> read_request(const Json& body);
+/// What a response is asked for; whose tokens are only counted may lack an input.
+enum class Purpose : uint8_t { answer, count };
+
+/// Errors: 400, with the member. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
+std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose);
 
 /// What went wrong with the chat completion that `request` became, by the names of the request's members.
 ApiError in_words_of_responses(ApiError error, const Request& request);

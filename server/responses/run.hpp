@@ -14,6 +14,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace etna::server::responses {
@@ -29,6 +30,10 @@ public:
     [[nodiscard]] const memory::Owner& owner() const { return owner_; }
     /// Whether it has events.
     [[nodiscard]] bool is_streamed() const { return is_streamed_; }
+
+    /// The request's items: before others may find it.
+    void set_input(Json input) { input_ = std::move(input); }
+    [[nodiscard]] const Json& input() const { return input_; }
 
     void set(Json object);
     [[nodiscard]] Json object() const;
@@ -57,6 +62,7 @@ private:
     const std::string id_;
     const memory::Owner owner_;
     const bool is_streamed_;
+    Json input_;
     std::atomic<bool> is_cancelled_{false};
     std::atomic<bool> is_lost_{false};
     mutable std::mutex mutex_;

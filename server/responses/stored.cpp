@@ -167,6 +167,9 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
 }
 
 HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {
+    const auto run = running(service, request, call);
+    if (run != nullptr && (!run->has_ended() || run->is_lost()))
+        return page_reply(request, run->input(), memory::Order::descending);
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);

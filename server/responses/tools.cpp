@@ -1,10 +1,12 @@
 #include "server/responses/tools.hpp"
 
 #include "core/grammar/schema/json_schema.hpp"
+#include "server/openai/custom_tools.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -29,11 +31,12 @@ Json input_schema(Fields& tool) {
         const bool is_lark = syntax == 0U;
         if (definition) {
             input[is_lark ? std::string(grammar::lark_keyword) : "pattern"] =
-                is_lark ? *definition : "^(?:" + *definition + ")$";
+                is_lark ? *definition : openai::pattern_of_whole(format, *definition);
         }
     }
     if (format.problem())
         tool.adopt(*format.problem());
+    tool.adopt_unknown(format.unknown());
     return input;
 }
 
@@ -81,6 +84,7 @@ void read_custom(Fields& tool, const Json& given, Tools& tools) {
 
 void read_list(Fields& fields, Tools& tools) {
     const Json* const given = fields.list("tools");
+    std::set<std::string> names;
     for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
         const std::string place = fmt::format("tools[{}]", i);
         if (!(*given)[i].is_object()) {
@@ -90,8 +94,11 @@ void read_list(Fields& fields, Tools& tools) {
         Fields tool((*given)[i], place);
         tool.require("type");
         const auto type = tool.text("type");
-        if (type == "function" || type == "custom")
+        if (type == "function" || type == "custom") {
             tool.require("name");
+            if (!names.insert(tool.text("name").value_or("")).second)
+                tool.refuse("name", "is that of another tool already");
+        }
         if (type == "function") {
             read_function(tool, tools);
         } else if (type == "custom") {
@@ -106,6 +113,8 @@ void read_list(Fields& fields, Tools& tools) {
         }
         if (tool.problem())
             fields.adopt(*tool.problem());
+        else
+            fields.adopt_unknown(tool.unknown());
     }
 }
 
@@ -133,6 +142,8 @@ void read_allowed(Fields& fields, const Json& given, Tools& tools) {
     }
     if (allowed.problem())
         return fields.adopt(*allowed.problem());
+    allowed.accept({"type"});
+    fields.adopt_unknown(allowed.unknown());
     tools.told_choice["mode"] = mode;
     if (mode == "none") {
         tools.chat["tool_choice"] = mode;

@@ -56,7 +56,7 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
 
 /// The chat completion that a response is made as.
 std::variant<Json, ApiError> as_chat(const Json& body) {
-    auto read = responses::read_request(body);
+    auto read = responses::read_request(body, responses::Purpose::answer);
     if (auto* error = std::get_if<ApiError>(&read))
         return std::move(*error);
     auto& request = std::get<responses::Request>(read);

@@ -88,7 +88,9 @@ bool ReferenceStore::remove_oldest(Entries& entries, std::optional<Kind> kind,
                                    const std::vector<uint64_t>& kept) {
     auto oldest = entries.end();
     for (auto place = entries.begin(); place != entries.end(); ++place) {
-        const bool may_go = (!kind || place->kind == *kind) && !std::ranges::count(kept, place->freshness);
+        const bool is_being_made = place->kind == Kind::response && place->response.is_pending;
+        const bool may_go =
+            (!kind || place->kind == *kind) && !is_being_made && !std::ranges::count(kept, place->freshness);
         if (may_go && (oldest == entries.end() || place->freshness < oldest->freshness))
             oldest = place;
     }

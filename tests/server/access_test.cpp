@@ -40,6 +40,7 @@ TEST_CASE("pages of other sites get nothing unless they are allowed") {
     const HttpRequest page = request({{"host", "localhost:8080"}, {"origin", "https://app.example"}});
     CHECK(!check_origin(open, page));
     CHECK(cors_headers(open, page).at("access-control-allow-origin") == "https://app.example");
+    CHECK(cors_headers(open, page).at("access-control-allow-methods") == "GET, HEAD, POST, DELETE, OPTIONS");
     CHECK(cors_headers(local, page).empty());
     CHECK(!check_origin({.cors_origins = {"*"}}, page));
 }

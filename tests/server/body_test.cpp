@@ -41,6 +41,7 @@ TEST_CASE("bodies that do not come take no handler from those that do") {
     CHECK(contains(answer(echo, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live"), "200 OK"));
     CHECK(
         contains(answer(echo, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "hi"), "200 OK"));
+    REQUIRE(eventually([&] { return echo.listener().requests() == 0; })); // both handlers are free again
     slow[1].send("cde\r\n0\r\n\r\n");
     CHECK(contains(slow[1].read_until("abcde"), "POST /a abcde"));
 }

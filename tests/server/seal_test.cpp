@@ -9,6 +9,7 @@
 #include <string>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace etna;
 using server::Seal;
@@ -79,4 +80,21 @@ TEST_CASE("a key that is none is told, with its file") {
     CHECK(result.error().message.find(file.string()) != std::string::npos);
     CHECK_FALSE(result.error().hint.empty());
     CHECK(Seal::open(folder.path() / "nowhere" / "key").error().kind == ErrorKind::io);
+}
+
+TEST_CASE("a key that can only be read opens what was sealed with it") {
+    const test::TemporaryFolder folder;
+    const fs::path file = folder.path() / "store.key";
+    const std::string kept = sealed(Seal::open(file).value(), "kept");
+    fs::permissions(file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+    fs::permissions(folder.path(), fs::perms(0755));
+    constexpr uid_t nobody = 65534;
+    const bool is_root = ::geteuid() == 0; // who may write everything
+    if (is_root)
+        REQUIRE(::seteuid(nobody) == 0);
+    const auto seal = Seal::open(file);
+    if (is_root)
+        REQUIRE(::seteuid(0) == 0);
+    REQUIRE(seal);
+    CHECK(seal->unseal(kept, "test").value() == "kept");
 }
