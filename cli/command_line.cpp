@@ -25,7 +25,10 @@ Error unknown_option(const Command& command, const std::string& typed) {
             known.push_back(fmt::format("--{}", option.name));
     }
     std::string hint = help_hint(command);
-    if (const auto near = store::similar(name, known); !near.empty()) {
+    auto near = store::similar(name, known);
+    if (!near.empty() && store::edit_distance(name, near.front()) == 1) // one slip leaves no doubt
+        std::erase_if(near, [&](const std::string& one) { return store::edit_distance(name, one) > 1; });
+    if (!near.empty()) {
         hint = fmt::format("did you mean `{}`?", fmt::join(near, "` or `"));
     } else if (!command.positionals.empty()) {
         hint += "; an argument that begins with a dash goes after `--`";

@@ -91,7 +91,7 @@ std::string_view wanted(const Option& option) {
     case Kind::flag:
         return "true or false";
     case Kind::integer:
-        return "a whole number";
+        return option.repeat == Repeat::collect ? "a whole number, or an array of them" : "a whole number";
     case Kind::number:
         return "a number";
     case Kind::size:

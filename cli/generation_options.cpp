@@ -37,6 +37,37 @@ Result<std::vector<std::string>> read_stops(const OptionValues& values) {
     return stops;
 }
 
+/// How long the answer is, and what ends it.
+Status read_length(const OptionValues& values, GenerationOptions& options) {
+    ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
+    ETNA_TRY(const auto min_tokens, values.integer("min-tokens"));
+    options.min_tokens = min_tokens.value_or(0);
+    if (options.max_tokens && options.min_tokens > *options.max_tokens) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("--min-tokens {} is more than --max-tokens {}", options.min_tokens,
+                                 *options.max_tokens),
+                     "lower the one or raise the other"};
+    }
+    ETNA_TRY(options.stop, read_stops(values));
+    ETNA_TRY(options.stop_tokens, values.integers("stop-token-id"));
+    ETNA_TRY(const bool ignores_end, values.flag("ignore-eos"));
+    options.end_tokens = ignores_end ? generate::EndTokens::go_on : generate::EndTokens::end;
+    return {};
+}
+
+/// The engine takes the ids as they are.
+Status check_stop_tokens(const std::vector<TokenId>& tokens, uint32_t vocabulary) {
+    for (const TokenId token : tokens) {
+        if (token >= vocabulary) {
+            return Error{
+                ErrorKind::invalid_argument,
+                fmt::format("--stop-token-id names token {}, and the vocabulary has {}", token, vocabulary),
+                fmt::format("name tokens from 0 to {}", vocabulary - 1)};
+        }
+    }
+    return {};
+}
+
 Result<chat::Thinking> read_thinking(const OptionValues& values) {
     ETNA_TRY(const bool on, values.flag("think"));
     ETNA_TRY(const bool off, values.flag("no-think"));
@@ -71,8 +102,9 @@ Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
 
 Result<GenerationOptions> read_generation(const OptionValues& values) {
     GenerationOptions options;
-    ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
-    ETNA_TRY(options.stop, read_stops(values));
+    ETNA_CHECK(read_length(values, options));
+    options.prediction = values.text("prediction").value_or("");
+    ETNA_TRY(options.logprobs, values.integer("logprobs"));
     ETNA_TRY(options.grammar, read_structure(values));
     ETNA_TRY(options.has_lenient_tools, values.flag("lenient-schema"));
     if (options.grammar)
@@ -93,9 +125,15 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     return options;
 }
 
-generate::Request request_for(const GenerationOptions& options) {
+Result<generate::Request> request_for(const GenerationOptions& options, const generate::Model& model) {
+    ETNA_CHECK(check_stop_tokens(options.stop_tokens, model.tokenizer().size()));
     generate::Request request;
     request.max_tokens = options.max_tokens;
+    request.min_tokens = options.min_tokens;
+    request.stop_tokens = options.stop_tokens;
+    request.end_tokens = options.end_tokens;
+    request.prediction = options.prediction;
+    request.logprobs = options.logprobs;
     request.sampling = options.sampling.wishes;
     request.logit_bias = options.sampling.logit_bias;
     if (options.sampling.dry_breakers)

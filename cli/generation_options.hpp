@@ -32,12 +32,17 @@ enum class ShowReasoning { always, never, on_terminal };
 /// What it is asked for besides the prompt.
 struct GenerationOptions {
     std::optional<uint32_t> max_tokens;
+    uint32_t min_tokens = 0;
     std::vector<std::string> stop;
+    std::vector<TokenId> stop_tokens;
+    generate::EndTokens end_tokens = generate::EndTokens::end;
+    std::string prediction;                      ///< what the answer may be; empty: nobody knows
     std::optional<grammar::Description> grammar; ///< what the answer is kept to
     bool has_lenient_tools = false;              ///< see generate::Request
     SamplingOptions sampling;
     SearchOptions search;
-    std::string system; ///< empty: no system message
+    std::optional<uint32_t> logprobs; ///< for how many tokens besides the chosen one; empty: none are told
+    std::string system;               ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::as_template_says;
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
@@ -50,7 +55,7 @@ struct GenerationOptions {
 Result<ModelOptions> read_model(const OptionValues& values, std::string model);
 Result<GenerationOptions> read_generation(const OptionValues& values);
 
-/// A request without a prompt.
-generate::Request request_for(const GenerationOptions& options);
+/// A request without a prompt. Error: invalid_argument (the model has no such stop token).
+Result<generate::Request> request_for(const GenerationOptions& options, const generate::Model& model);
 
 } // namespace etna::cli

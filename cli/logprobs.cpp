@@ -1,5 +1,7 @@
 #include "cli/logprobs.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -18,10 +20,29 @@ Json entry(const generate::TokenLogprob& one) {
     return {{"token", one.bytes}, {"logprob", one.logprob}, {"bytes", std::move(bytes)}};
 }
 
-/// `-0.0123 " there"`, with escapes as in JSON.
+/// What stands for minus infinity, which JSON has not. Source: vLLM.
+constexpr double impossible = -9999;
+
+void add_ranked(Json& place, const generate::TokenLogprob& one, std::size_t rank) {
+    place[fmt::format("{}", one.token)] = {
+        {"logprob", std::max(one.logprob, impossible)}, {"rank", rank}, {"decoded_token", one.bytes}};
+}
+
+/// With escapes as in JSON.
+std::string quoted(const std::string& bytes) {
+    return Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// `-0.0123 " there"`.
 std::string described(const generate::TokenLogprob& one) {
-    return fmt::format("{:8.4f} {}", one.logprob,
-                       Json(one.bytes).dump(-1, ' ', false, Json::error_handler_t::replace));
+    return fmt::format("{:8.4f} {}", one.logprob, quoted(one.bytes));
+}
+
+std::string likeliest(std::span<const generate::TokenLogprob> tokens) {
+    std::string text;
+    for (const generate::TokenLogprob& one : tokens)
+        text += (text.empty() ? "  likeliest " : ", ") + described(one);
+    return text;
 }
 
 } // namespace
@@ -38,15 +59,34 @@ Json logprobs_json(std::span<const generate::TokenDelta> tokens) {
     return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
+Json prompt_logprobs_json(std::span<const generate::PromptTokenDelta> tokens) {
+    Json places = Json::array();
+    for (const generate::PromptTokenDelta& token : tokens) {
+        Json& place = places.emplace_back(nullptr);
+        if (!token.likelihood)
+            continue;
+        place = Json::object();
+        for (std::size_t i = 0; i < token.likelihood->top.size(); ++i)
+            add_ranked(place, token.likelihood->top[i], i + 1);
+        add_ranked(place, token.likelihood->chosen, token.rank);
+    }
+    return places;
+}
+
+void report_prompt_logprobs(Diagnostics& diagnostics, std::span<const generate::PromptTokenDelta> tokens) {
+    for (const generate::PromptTokenDelta& token : tokens) {
+        if (!token.likelihood) {
+            diagnostics.line(fmt::format("prompt  {:8} {}", "", quoted(token.bytes)));
+            continue;
+        }
+        diagnostics.line(fmt::format("prompt  {}  rank {}{}", described(token.likelihood->chosen), token.rank,
+                                     likeliest(token.likelihood->top)));
+    }
+}
+
 void report_logprobs(Diagnostics& diagnostics, std::span<const generate::TokenDelta> tokens) {
     for (const generate::TokenDelta& token : tokens) {
-        std::string line = fmt::format("logprob {}", described(token.chosen));
-        const char* separator = "  likeliest ";
-        for (const generate::TokenLogprob& other : token.top) {
-            line += separator + described(other);
-            separator = ", ";
-        }
-        diagnostics.line(line);
+        diagnostics.line(fmt::format("logprob {}{}", described(token.chosen), likeliest(token.top)));
     }
 }
 

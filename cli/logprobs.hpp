@@ -14,6 +14,14 @@ namespace etna::cli {
 /// is repaired with U+FFFD in "token", and stands unchanged in "bytes".
 nlohmann::ordered_json logprobs_json(std::span<const generate::TokenDelta> tokens);
 
+/// `prompt_logprobs` as in vLLM: for each token null, where nothing stands before it, or {"ID": {"logprob",
+/// "rank", "decoded_token"}, ...} of the likeliest and the token itself. Pieces that are not UTF-8 are left
+/// to who writes the text.
+nlohmann::ordered_json prompt_logprobs_json(std::span<const generate::PromptTokenDelta> tokens);
+
+/// One line for each token: its log-probability and its rank, then the likeliest ones.
+void report_prompt_logprobs(Diagnostics& diagnostics, std::span<const generate::PromptTokenDelta> tokens);
+
 /// One line for each token: the chosen one and its log-probability, then the likeliest ones.
 void report_logprobs(Diagnostics& diagnostics, std::span<const generate::TokenDelta> tokens);
 

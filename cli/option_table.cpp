@@ -81,6 +81,8 @@ constexpr std::array all_commands = {
             "What the model has read stays in its cache, so that each turn computes only what is new. "
             "When the context is full, the oldest turns are forgotten first; the system message "
             "stays.\n\n"
+            "A conversation goes on with one answer. Several of them (--n), JSON and a prompt's scores are "
+            "`etna run`'s, which takes a chat that was saved with --messages.\n\n"
             "A tool of --tools that has a `command` is run by /bin/sh when the model calls it and you "
             "agree: the arguments come as JSON on standard input and as $arg_NAME, and what it writes "
             "to standard output goes back to the model; where it fails, its exit code and its standard "

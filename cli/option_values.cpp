@@ -69,6 +69,15 @@ Error refused(const TypedValue& value, std::string_view what, const Option& opti
     return refused(value, fmt::format("{} ({})", what, describe(option.range, option.kind)));
 }
 
+Result<uint32_t> whole_number(const TypedValue& value, const Option& option) {
+    if (!is_whole(value.text))
+        return refused(value, "a whole number", option);
+    const auto number = parsed<uint64_t>(value.text);
+    if (!number || !contains(option.range, static_cast<double>(*number)))
+        return out_of_range(value, option);
+    return static_cast<uint32_t>(*number); // every integer range ends within 32 bits
+}
+
 } // namespace
 
 const Option& OptionValues::option(std::string_view name) const {
@@ -87,12 +96,17 @@ Result<std::optional<uint32_t>> OptionValues::integer(std::string_view name) con
     const TypedValue* value = find(name);
     if (value == nullptr)
         return std::optional<uint32_t>();
-    if (!is_whole(value->text))
-        return refused(*value, "a whole number", option(name));
-    const auto number = parsed<uint64_t>(value->text);
-    if (!number || !contains(option(name).range, static_cast<double>(*number)))
-        return out_of_range(*value, option(name));
-    return std::optional(static_cast<uint32_t>(*number)); // every integer range ends within 32 bits
+    ETNA_TRY(const uint32_t number, whole_number(*value, option(name)));
+    return std::optional(number);
+}
+
+Result<std::vector<uint32_t>> OptionValues::integers(std::string_view name) const {
+    std::vector<uint32_t> numbers;
+    for (const TypedValue& value : texts(name)) {
+        ETNA_TRY(const uint32_t number, whole_number(value, option(name)));
+        numbers.push_back(number);
+    }
+    return numbers;
 }
 
 Result<std::optional<int32_t>> OptionValues::signed_integer(std::string_view name) const {

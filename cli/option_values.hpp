@@ -20,6 +20,7 @@ public:
 
     /// Empty when the option is absent. Preconditions: the command has the option, of that kind.
     [[nodiscard]] Result<std::optional<uint32_t>> integer(std::string_view name) const;
+    [[nodiscard]] Result<std::vector<uint32_t>> integers(std::string_view name) const; ///< every one counts
     [[nodiscard]] Result<std::optional<int32_t>> signed_integer(std::string_view name) const;
     [[nodiscard]] Result<std::optional<float>> number(std::string_view name) const;
     [[nodiscard]] Result<std::optional<uint64_t>> size_bytes(std::string_view name) const;

@@ -47,8 +47,8 @@ std::string_view conversation_option(const RunOptions& options) {
 
 Result<generate::Request> request_of(const RunOptions& options, const generate::Model& model, Asked asked) {
     const GenerationOptions& generation = options.generation;
-    generate::Request request = request_for(generation);
-    request.logprobs = options.logprobs;
+    ETNA_TRY(generate::Request request, request_for(generation, model));
+    request.prompt_logprobs = options.prompt_logprobs;
     if (!is_conversation(options, model)) {
         if (const auto option = conversation_option(options); !option.empty()) {
             return Error{
@@ -83,7 +83,14 @@ public:
         consent_.begin_with(tools, NamedBy::user);
     }
 
+    Status prepare(generate::Request& /*request*/) override {
+        prompt_.clear(); // that of the last generation has all of those before
+        return {};
+    }
+
     generate::Flow receive(const generate::Event& event) override {
+        if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event))
+            prompt_.push_back(*token);
         if (const auto* token = std::get_if<generate::TokenDelta>(&event))
             tokens_.push_back(*token);
         if (const auto* delta = std::get_if<generate::TextDelta>(&event))
@@ -108,6 +115,7 @@ public:
 
     [[nodiscard]] const Output& output() const { return screen_.output(); }
     [[nodiscard]] const std::string& text() const { return text_; } ///< of a prompt that is no conversation
+    [[nodiscard]] const std::vector<generate::PromptTokenDelta>& prompt() const { return prompt_; }
     [[nodiscard]] const std::vector<generate::TokenDelta>& tokens() const { return tokens_; }
 
 private:
@@ -115,7 +123,8 @@ private:
     ConversationScreen screen_;
     ToolConsent consent_;
     std::string text_;
-    std::vector<generate::TokenDelta> tokens_; ///< with --logprobs
+    std::vector<generate::PromptTokenDelta> prompt_; ///< with --prompt-logprobs
+    std::vector<generate::TokenDelta> tokens_;       ///< with --logprobs
 };
 
 ExitCode exit_code(const Output& output, const generate::Finished& finished, bool has_answer,
@@ -134,7 +143,7 @@ ExitCode exit_code(const Output& output, const generate::Finished& finished, boo
 /// Whether chance had a part in the text, and nobody chose it.
 bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
     const SamplingOptions& sampling = options.generation.sampling;
-    return !sampling.seed &&
+    return !sampling.seed && options.generation.max_tokens != 0U &&
            generate::with_wishes(model.sampling_defaults(), sampling.wishes).temperature > 0;
 }
 
@@ -173,11 +182,14 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
         const std::string& text =
             is_conversation(options, model) ? turn.finished.output.content : receiver.text();
         Output(environment.output)
-            .write(json_report(model, {.finished = turn.finished,
-                                       .text = text,
-                                       .tokens = options.logprobs ? &receiver.tokens() : nullptr}));
+            .write(
+                json_report(model, {.finished = turn.finished,
+                                    .text = text,
+                                    .prompt = options.prompt_logprobs ? &receiver.prompt() : nullptr,
+                                    .tokens = options.generation.logprobs ? &receiver.tokens() : nullptr}));
     } else {
         Output(environment.output).write(call_lines(turn.open));
+        report_prompt_logprobs(diagnostics, receiver.prompt());
         report_logprobs(diagnostics, receiver.tokens());
     }
     if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))

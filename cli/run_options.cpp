@@ -44,6 +44,20 @@ Status check_answers(const RunOptions& options) {
     return {};
 }
 
+/// Of nothing there is nothing to tell, unless it is the prompt that is asked about.
+Status check_length(const RunOptions& options) {
+    if (options.generation.max_tokens != 0U)
+        return {};
+    if (options.answers > 1) {
+        return Error{ErrorKind::invalid_argument, "--max-tokens 0 asks for no answer, and --n for several",
+                     "leave one of them out"};
+    }
+    if (options.prompt_logprobs)
+        return {};
+    return Error{ErrorKind::invalid_argument, "--max-tokens 0 asks for no answer",
+                 "ask for one token at least, or with --prompt-logprobs for the prompt alone"};
+}
+
 } // namespace
 
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
@@ -66,7 +80,8 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     options.prompt_form = raw ? PromptForm::raw : PromptForm::as_message;
     if (raw)
         ETNA_CHECK(check_raw(options));
-    ETNA_TRY(options.logprobs, values.integer("logprobs"));
+    ETNA_TRY(options.prompt_logprobs, values.integer("prompt-logprobs"));
+    ETNA_CHECK(check_length(options));
     ETNA_TRY(const bool json, values.flag("json"));
     ETNA_TRY(const bool verbose, values.flag("verbose"));
     options.output_form = json ? OutputForm::json : OutputForm::text;

@@ -21,7 +21,7 @@ struct RunOptions {
     std::filesystem::path messages_file; ///< empty: none
     PromptForm prompt_form = PromptForm::as_message;
     uint32_t answers = 1;
-    std::optional<uint32_t> logprobs; ///< for how many tokens besides the chosen one; empty: none are told
+    std::optional<uint32_t> prompt_logprobs; ///< likewise of the prompt, besides its own
     OutputForm output_form = OutputForm::text;
     Verbosity verbosity = Verbosity::quiet;
 };

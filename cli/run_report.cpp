@@ -28,6 +28,15 @@ std::string phase(std::size_t count, double ms, double speed) {
     return text;
 }
 
+/// Those that `prompt_logprobs` has at its places, in vLLM's words too.
+std::vector<TokenId> token_ids(const std::vector<generate::PromptTokenDelta>& prompt) {
+    std::vector<TokenId> ids;
+    ids.reserve(prompt.size());
+    for (const generate::PromptTokenDelta& token : prompt)
+        ids.push_back(token.token);
+    return ids;
+}
+
 } // namespace
 
 double tokens_per_second(const generate::Finished& finished) {
@@ -60,6 +69,10 @@ std::string json_report(const generate::Model& model, const Reported& answer) {
     report["tokens"] = finished.tokens;
     if (answer.tokens != nullptr)
         report["logprobs"] = logprobs_json(*answer.tokens);
+    if (answer.prompt != nullptr) {
+        report["prompt_token_ids"] = token_ids(*answer.prompt);
+        report["prompt_logprobs"] = prompt_logprobs_json(*answer.prompt);
+    }
     report["finish_reason"] = generate::to_string(finished.finish_reason);
     report["seed"] = finished.seed;
     report["usage"] = {

@@ -19,8 +19,9 @@ double tokens_per_second(const generate::Finished& finished);
 struct Reported {
     const generate::Finished& finished;
     const std::string& text;
-    const std::vector<generate::TokenDelta>* tokens = nullptr; ///< null: nobody asked for log-probabilities
-    std::optional<uint32_t> index = {};                        ///< among several answers
+    const std::vector<generate::PromptTokenDelta>* prompt = nullptr; ///< null: nobody asked how likely it is
+    const std::vector<generate::TokenDelta>* tokens = nullptr;       ///< likewise of the answer
+    std::optional<uint32_t> index = {};                              ///< among several answers
 };
 
 /// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD.

@@ -13,6 +13,7 @@ namespace {
 
 struct Answer {
     std::string text;
+    std::vector<generate::PromptTokenDelta> prompt;
     std::vector<generate::TokenDelta> tokens;
     std::optional<generate::Finished> finished = {};
 };
@@ -28,6 +29,8 @@ public:
 
     generate::Flow take(uint32_t index, const generate::Event& event) {
         Answer& answer = answers_[index];
+        if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event))
+            answer.prompt.push_back(*token);
         if (const auto* token = std::get_if<generate::TokenDelta>(&event))
             answer.tokens.push_back(*token);
         if (const auto* delta = std::get_if<generate::TextDelta>(&event))
@@ -63,16 +66,20 @@ private:
         const generate::Finished& finished = *answer.finished;
         was_cancelled_ = was_cancelled_ || finished.finish_reason == generate::FinishReason::cancelled;
         if (writes_json()) {
-            output_.write(json_report(*model_, {.finished = finished,
-                                                .text = answer.text,
-                                                .tokens = options_->logprobs ? &answer.tokens : nullptr,
-                                                .index = static_cast<uint32_t>(next_)}));
+            output_.write(
+                json_report(*model_, {.finished = finished,
+                                      .text = answer.text,
+                                      .prompt = options_->prompt_logprobs ? &answer.prompt : nullptr,
+                                      .tokens = options_->generation.logprobs ? &answer.tokens : nullptr,
+                                      .index = static_cast<uint32_t>(next_)}));
             return;
         }
         screen_.show(generate::TextDelta{(next_ > 0 ? "\n" : "") + answer.text});
         screen_.end_line();
         if (!finished.output.calls.empty())
             screen_.show(generate::TextDelta{call_lines(finished.output.calls)});
+        if (next_ == 0) // it is the same for all
+            report_prompt_logprobs(*diagnostics_, answer.prompt);
         report_logprobs(*diagnostics_, answer.tokens);
     }
 
@@ -104,6 +111,8 @@ ExitCode give_answers(const RunOptions& options, const generate::Model& model, g
     } else {
         status = generation.error();
     }
+    if (!status && status.error().kind == ErrorKind::cancelled)
+        return ExitCode::interrupted;
     if (!status || writer.state() == OutputState::failed) {
         diagnostics.error(status ? writer.error() : status.error());
         return ExitCode::failed;

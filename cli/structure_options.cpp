@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -22,7 +23,18 @@ bool is_json(std::string_view text) {
     return first != std::string_view::npos && text[first] == '{';
 }
 
-Result<Description> description_of(std::string_view option, const std::string& value) {
+Description one_of(const std::vector<TypedValue>& texts) {
+    Description description = {.notation = Notation::choices};
+    for (const TypedValue& text : texts)
+        description.choices.push_back(text.text);
+    return description;
+}
+
+/// `given` is not empty.
+Result<Description> description_of(std::string_view option, const std::vector<TypedValue>& given) {
+    if (option == "choice")
+        return one_of(given);
+    const std::string& value = given.back().text;
     if (option == "regex")
         return Description{.notation = Notation::regex, .text = value};
     const bool is_schema = option == "json-schema";
@@ -39,16 +51,16 @@ Result<Description> description_of(std::string_view option, const std::string& v
 Result<std::optional<Description>> read_structure(const OptionValues& values) {
     std::optional<Description> found;
     std::string_view found_by;
-    for (const std::string_view option : {"json-schema", "grammar", "regex"}) {
-        const auto value = values.text(option);
-        if (!value)
+    for (const std::string_view option : {"json-schema", "grammar", "regex", "choice"}) {
+        const std::vector<TypedValue> given = values.texts(option);
+        if (given.empty())
             continue;
         if (found) {
             return Error{ErrorKind::invalid_argument,
                          fmt::format("--{} and --{} both say what the answer shall be", found_by, option),
                          "leave one of them out"};
         }
-        ETNA_TRY(found, description_of(option, *value));
+        ETNA_TRY(found, description_of(option, given));
         found_by = option;
     }
     return found;

@@ -7,8 +7,9 @@
 
 namespace etna::cli {
 
-/// What the answer is kept to, as `--json-schema`, `--grammar` and `--regex` say; empty where none does.
-/// Reads the files they name. Errors: invalid_argument (more than one of them), those of read_text_file().
+/// What the answer is kept to, as `--json-schema`, `--grammar`, `--regex` and `--choice` say; empty where
+/// none does. Reads the files they name. Errors: invalid_argument (more than one of them), those of
+/// read_text_file().
 Result<std::optional<grammar::Description>> read_structure(const OptionValues& values);
 
 } // namespace etna::cli

@@ -3,6 +3,7 @@
 #include "cli/chat/room.hpp"
 #include "cli/context_room.hpp"
 #include "cli/load_model.hpp"
+#include "cli/logprobs.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -141,8 +142,8 @@ std::string_view ChatSession::system() const {
     return has_system(messages_) ? std::string_view(messages_.front().content) : std::string_view();
 }
 
-generate::Request ChatSession::request() {
-    generate::Request request = request_for(settings_->generation());
+Result<generate::Request> ChatSession::request() {
+    ETNA_TRY(generate::Request request, request_for(settings_->generation(), model_));
     request.prompt = conversation();
     request.now_unix_s = now_unix_s(environment_->variables);
     request.transcript = &transcript_;
@@ -163,7 +164,9 @@ Status ChatSession::take() {
                            .answer_tokens = tokens_for_answer(model_, generation.max_tokens)};
     const SecondInterrupt second =
         environment_->is_interactive() ? SecondInterrupt::is_told : SecondInterrupt::ends_program;
-    auto turn = take_turn(model_, request(), tools, *this, environment_->watch_interrupts(second));
+    ETNA_TRY(generate::Request wanted, request());
+    tokens_.clear();
+    auto turn = take_turn(model_, std::move(wanted), tools, *this, environment_->watch_interrupts(second));
     screen_.end_line();
     if (!turn)
         return turn.error();
@@ -200,6 +203,7 @@ void ChatSession::tell(const Turn& turn) {
     statistics_.generated_tokens += finished.tokens.size();
     statistics_.prompt_tokens += finished.prompt_tokens - finished.cached_tokens;
     statistics_.cached_tokens += finished.cached_tokens;
+    report_logprobs(*diagnostics_, tokens_);
     for (const chat::output::Call& call : turn.open)
         diagnostics_->note(fmt::format("the model calls {}, which has no command here", describe(call)));
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
@@ -213,6 +217,8 @@ generate::Request ChatSession::essence(const generate::Request& request) {
 }
 
 generate::Flow ChatSession::receive(const generate::Event& event) {
+    if (const auto* token = std::get_if<generate::TokenDelta>(&event))
+        tokens_.push_back(*token);
     screen_.show(event);
     return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
 }

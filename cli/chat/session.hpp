@@ -76,7 +76,7 @@ private:
     Status take();
     void drop_attached();
     void tell(const Turn& turn);
-    [[nodiscard]] generate::Request request();
+    [[nodiscard]] Result<generate::Request> request();
 
     generate::Model model_;
     const ChatSettings* settings_;
@@ -90,6 +90,7 @@ private:
     generate::Transcript transcript_;
     std::string attached_;
     ChatStatistics statistics_;
+    std::vector<generate::TokenDelta> tokens_; ///< of this turn, with --logprobs
     std::size_t failed_turns_ = 0;
     bool has_told_of_full_context_ = false;
 };

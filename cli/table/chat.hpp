@@ -2,10 +2,12 @@
 
 #include "cli/table/generation.hpp"
 #include "cli/table/search.hpp"
+#include "core/generate/generate.hpp"
 
 #include <array>
 
-// The command line of `etna chat`.
+// The command line of `etna chat`. A conversation goes on with one answer and is read by people, so that --n,
+// --json and --prompt-logprobs are `etna run`'s alone.
 namespace etna::cli::table {
 
 inline constexpr std::array chat_positionals = {
@@ -15,7 +17,17 @@ inline constexpr std::array chat_positionals = {
                .completion = Completion::models},
 };
 
+inline constexpr std::array chat_length_options = {max_tokens_option(1, "stop after N tokens")};
+
 inline constexpr std::array chat_terminal_options = {
+    Option{.name = "logprobs",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, generate::logprobs_max},
+           .description =
+               "after each answer, tell on standard error each token's log-probability and those of "
+               "the N likeliest tokens, before any penalty or filter",
+           .category = Category::output},
     Option{.name = "no-history",
            .description = "keep nothing of what is typed in $XDG_STATE_HOME/etna/history",
            .category = Category::output},
@@ -28,8 +40,8 @@ inline constexpr std::array chat_terminal_options = {
 };
 
 inline constexpr auto chat_options =
-    joined(length_options, structure_options, conversation_options, sampling_options, search_options,
-           device_options, speculation_options, chat_terminal_options);
+    joined(chat_length_options, length_options, structure_options, prediction_options, conversation_options,
+           sampling_options, search_options, device_options, speculation_options, chat_terminal_options);
 
 inline constexpr std::array chat_examples = {
     Example{"etna chat", "with the tiny model that is built in"},

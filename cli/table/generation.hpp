@@ -33,19 +33,38 @@ constexpr auto joined(const std::array<Option, sizes>&... parts) {
     return all;
 }
 
+/// `least` is 0 where a prompt may be wanted alone.
+constexpr Option max_tokens_option(double least, std::string_view description) {
+    return {.name = "max-tokens",
+            .short_name = 'n',
+            .value = "N",
+            .kind = Kind::integer,
+            .range = {least, int32_max},
+            .default_text = "until the model ends or the context is full",
+            .description = description};
+}
+
 inline constexpr std::array length_options = {
-    Option{.name = "max-tokens",
-           .short_name = 'n',
+    Option{.name = "min-tokens",
            .value = "N",
            .kind = Kind::integer,
-           .range = {1, int32_max},
-           .default_text = "until the model ends or the context is full",
-           .description = "stop after N tokens"},
+           .range = {0, int32_max},
+           .default_text = "0",
+           .description = "neither the model nor a stop ends the answer before N tokens"},
     Option{.name = "stop",
            .value = "TEXT",
            .kind = Kind::text,
            .description = "stop before TEXT would be written; may be given several times",
            .repeat = Repeat::collect},
+    Option{.name = "stop-token-id",
+           .value = "ID",
+           .kind = Kind::integer,
+           .range = {0, uint32_max},
+           .description =
+               "stop before the token ID, as `etna tokenize` prints it; may be given several times",
+           .repeat = Repeat::collect},
+    Option{.name = "ignore-eos",
+           .description = "go on behind the tokens with which the model ends its answer"},
 };
 
 inline constexpr std::array structure_options = {
@@ -67,6 +86,20 @@ inline constexpr std::array structure_options = {
            .kind = Kind::text,
            .description =
                "keep the answer to a regular expression of ECMAScript, from its beginning to its end"},
+    Option{.name = "choice",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "keep the answer to one of several texts: to be given once for each",
+           .repeat = Repeat::collect},
+};
+
+inline constexpr std::array prediction_options = {
+    Option{.name = "prediction",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description =
+               "what the answer may be: TEXT is drafted where the answer follows it, which is faster "
+               "and never another answer"},
 };
 
 inline constexpr Option chat_template_option = {

@@ -18,6 +18,10 @@ inline constexpr std::array run_positionals = {
                .presence = Presence::optional},
 };
 
+inline constexpr std::array run_length_options = {
+    max_tokens_option(0, "stop after N tokens; 0, with --prompt-logprobs, is for the prompt alone"),
+};
+
 inline constexpr std::array run_prompt_options = {
     Option{.name = "messages",
            .value = "FILE",
@@ -41,6 +45,15 @@ inline constexpr std::array run_output_options = {
                           "penalty or filter: in the JSON object in the shape of OpenAI's API, else as lines "
                           "on standard error behind the text",
            .category = Category::output},
+    Option{.name = "prompt-logprobs",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, generate::logprobs_max},
+           .description =
+               "score the prompt: tell the log-probability and the rank of each of its tokens, and "
+               "the N likeliest at its place: in the JSON object in the shape of vLLM's API, else "
+               "as lines on standard error",
+           .category = Category::output},
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "say on standard error which device is used and how long everything took",
@@ -49,8 +62,9 @@ inline constexpr std::array run_output_options = {
 };
 
 inline constexpr auto run_options =
-    joined(length_options, structure_options, conversation_options, run_prompt_options, sampling_options,
-           answers_options, search_options, device_options, speculation_options, run_output_options);
+    joined(run_length_options, length_options, structure_options, prediction_options, conversation_options,
+           run_prompt_options, sampling_options, answers_options, search_options, device_options,
+           speculation_options, run_output_options);
 
 inline constexpr std::array run_examples = {
     Example{"etna run demo \"What is 34 + 58?\"", "ask the tiny model that is built in"},
@@ -60,8 +74,11 @@ inline constexpr std::array run_examples = {
     Example{"etna run ./model.gguf \"A name for a cat?\" --n 5", "five answers"},
     Example{"etna run ./model.gguf \"Who wrote Faust?\" --json-schema author.json",
             "an answer for a program"},
+    Example{"etna run ./model.gguf \"Is it raining?\" --choice yes --choice no", "one of two answers"},
     Example{"etna run ./model.gguf --raw -n 32 --temp 0 < prompt.txt",
             "the likeliest continuation, the same every time"},
+    Example{"etna run ./model.gguf --raw -n 0 --prompt-logprobs 0 --json < text.txt",
+            "how likely the model finds a text"},
 };
 
 } // namespace etna::cli::table

@@ -40,9 +40,10 @@ TEST_CASE("ranges are kept at both ends") {
     REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
     REQUIRE(validated({"--seed", "4294967295"})->generation.sampling.seed == 4294967295U);
     REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
-    REQUIRE(error_of({"-n", "0"}) == "--max-tokens: `0` is out of range: 1 to 2147483647");
+    REQUIRE(error_of({"-n", "0"}) == "--max-tokens 0 asks for no answer"); // but with --prompt-logprobs
+    REQUIRE(error_of({"-n", "-1"}) == "--max-tokens: `-1` is out of range: 0 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->generation.max_tokens == 2147483647U);
-    REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 1 to 2147483647");
+    REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 0 to 2147483647");
     REQUIRE(validated({"--top-k", "0"})->generation.sampling.wishes.top_k == 0U);
 }
 

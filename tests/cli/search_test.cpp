@@ -78,6 +78,15 @@ TEST_CASE("run gives several answers, each whole") {
     CHECK(harness.run({"run", "stories", "Once", "--n", "2", "--beams", "3"}).code == 0);
 }
 
+TEST_CASE("Ctrl-C before several answers have begun ends them as later: without a message") {
+    Harness harness;
+    harness.interrupted = true;
+    const Outcome outcome = harness.run({"run", "stories", "Once", "--n", "2"});
+    CHECK(outcome.code == 130);
+    CHECK(outcome.output.empty());
+    CHECK(outcome.error.empty());
+}
+
 TEST_CASE("run tells how many drafts came right, and says the same with them") {
     Harness harness;
     harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";
