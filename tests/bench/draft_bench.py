@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Tokens a second of one greedy stream of `demo`, plainly and with drafts, on text that is new and on text that repeats itself.
+"""Tokens a second of one greedy stream of `demo`, plainly and with drafts, on text that is new and on repetitive text.
 
-    draft_bench.py ETNA [--prompts 8] [--tokens 96] [--repetitions 3]
+    draft_bench.py [--prompts 8] [--tokens 96] [--repetitions 3] ETNA...
 
-The four ways take turns, so that what else the machine does hits them alike. Medians; one line of JSON for each text and way.
+The four ways take turns, so that what else the machine does hits them alike. Medians; one line of JSON for each text and way. ETNA may be
+several words: scripts/sid-root build/bench/etna.
 """
 
 import argparse
@@ -13,15 +14,16 @@ import statistics
 import subprocess
 import time
 
-WAYS = {"plain": {"num_assistant_tokens": 0}, "draft": {"max_ngram_size": 0}, "lookup": {"max_ngram_size": 3}, "both": {"max_ngram_size": 3}}
+WAYS = {"plain": {"num_assistant_tokens": 0}, "draft": {"max_ngram_size": 0}, "lookup": {"max_ngram_size": 3},
+        "both": {"max_ngram_size": 3}}
 ANIMALS = "dog cat horse duck fox owl frog hen goat mouse bear wolf".split()
 
 
 def prompts(text, count):
-    words = "red blue green tree house river stone cloud".split()
+    words = "red blue green tree house river stone cloud"
     for index in range(count):
         animal = ANIMALS[index % len(ANIMALS)]
-        yield f"Tell me a story about a {animal}." if text == "new" else "Repeat exactly: " + " ".join([animal] + words) + " " + " ".join(words)
+        yield f"Tell me a story about a {animal}." if text == "new" else f"Repeat exactly: {animal} {words} {words}"
 
 
 def ask(port, prompt, tokens, way):
@@ -39,7 +41,7 @@ def ask(port, prompt, tokens, way):
 
 class Server:
     def __init__(self, etna, *more):
-        command = [etna, "serve", "demo", "--port", "0", "--parallel", "1", *more]
+        command = [*etna, "serve", "demo", "--port", "0", "--parallel", "1", *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = int(self.process.stdout.readline().strip().rsplit(":", 1)[1])
 
@@ -64,7 +66,7 @@ def measure(servers, text, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("etna")
+    parser.add_argument("etna", nargs="+")
     parser.add_argument("--prompts", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=96)
     parser.add_argument("--repetitions", type=int, default=3)
@@ -74,7 +76,7 @@ def main():
     try:
         for server in set(servers.values()):
             ask(server, "Warm up.", 8, WAYS["both"])
-        for text in ("new", "repeating"):
+        for text in ("new", "repetitive"):
             measure(servers, text, options)
     finally:
         without.stop()

@@ -32,6 +32,8 @@ class Known:
     def __init__(self):
         self.lock = threading.Lock()
         self.responses = {}  # id -> object as it was given
+        self.told = {}  # id -> (answer, the response that it goes on from), of responses that are deleted as well
+        self.events = {}  # id -> the lines of its stream
         self.deleted = set()
         self.background = set()
         self.begun = set()  # ids of streams whose end nobody saw
@@ -73,27 +75,36 @@ class Client:
         return {**SHORT, "previous_response_id": self.own[-1]} if is_chained else SHORT
 
     def whole(self):
-        made = json.loads(self.ask("POST", "/v1/responses", self.onward()))
+        self.keep(json.loads(self.ask("POST", "/v1/responses", self.onward())))
+
+    def keep(self, made, events=None):
         with self.known.lock:
             self.known.responses[made["id"]] = made
+            self.known.told[made["id"]] = (made["output_text"], made["previous_response_id"])
+            if events:
+                self.known.events[made["id"]] = events
         self.own.append(made["id"])
 
     def streamed(self):
+        lines, made = [], None
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=serve_test.LIMIT_S)) as connection:
             connection.request("POST", "/v1/responses", json.dumps({**self.onward(), "stream": True}))
             for line in connection.getresponse():
                 if line.startswith(b"data: {"):
-                    self.take(json.loads(line[6:]))
+                    lines.append(line)
+                    made = self.take(json.loads(line[6:])) or made
+        if made:
+            self.keep(made, lines)
 
     def take(self, event):
+        """The whole response, with the event that tells of it."""
         with self.known.lock:
             if event["type"] == "response.created":
                 self.known.begun.add(event["response"]["id"])
             elif event["type"] in ("response.completed", "response.incomplete"):
-                made = event["response"]
-                self.known.begun.discard(made["id"])
-                self.known.responses[made["id"]] = made
-                self.own.append(made["id"])
+                self.known.begun.discard(event["response"]["id"])
+                return event["response"]
+        return None
 
     def in_background(self):
         made = json.loads(self.ask("POST", "/v1/responses", {**SHORT, "background": True}))
@@ -190,6 +201,31 @@ class Crashes(unittest.TestCase):
                 self.assertTrue(response["output"])
         self.known.background.clear()
 
+    def replayed(self, server, name):
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)) as connection:
+            connection.request("GET", f"/v1/responses/{name}?stream=true")
+            return [line for line in connection.getresponse() if line.startswith(b"data: {")]
+
+    def tokens(self, server, body):
+        status, _, text = server.request("POST", "/v1/responses/input_tokens", body)
+        self.assertEqual(status, 200, text)
+        return json.loads(text)["input_tokens"]
+
+    def check_uses(self, server, those, chooser):
+        """What can be done with responses that were kept: their items listed, their streams replayed, their pasts gone on from."""
+        for name in chooser.sample(sorted(those), min(2, len(those))):
+            items = self.found(server, f"/v1/responses/{name}/input_items")["data"]
+            self.assertEqual([item["content"][0]["text"] for item in items], [SHORT["input"]])
+            history, at = [], name
+            while at:
+                text, at = self.known.told[at]
+                history[:0] = [{"role": "user", "content": SHORT["input"]}, {"role": "assistant", "content": text}]
+            asked = {"role": "user", "content": "And now?"}
+            self.assertEqual(self.tokens(server, {"previous_response_id": name, "input": [asked]}), self.tokens(server, {"input": [*history, asked]}))
+        streamed = sorted(name for name in those if name in self.known.events)
+        for name in chooser.sample(streamed, min(2, len(streamed))):
+            self.assertEqual(self.replayed(server, name), self.known.events[name])
+
     def items_of(self, server, name):
         items, after = [], ""
         while True:
@@ -243,6 +279,7 @@ class Crashes(unittest.TestCase):
             again = Server("--store", str(self.file))
             self.check_responses(again, set(self.known.responses) - before)
             self.check_conversations(again)
+            self.check_uses(again, self.known.told.keys() - self.known.deleted, random.Random(seed))
             self.assertNotIn("damaged", again.told())
             again.stop(signal.SIGKILL if seed % 2 else signal.SIGTERM)
         last = Server("--store", str(self.file))

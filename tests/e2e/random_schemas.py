@@ -2,11 +2,14 @@
 
 PATTERNS = ["^[a-z]{2,6}$", "^(red|green|blue)$", "[0-9]{3}", "^A.{0,4}$", "^x-", "^[A-F0-9]{4}(-[A-F0-9]{2})?$"]
 NAMES = ["name", "id", "size", "kind", "tags", "next", "é", "a b", "\"q\"", "x_1", "value", "unit"]
+FORMATS = ["date", "time", "date-time", "duration", "uuid", "ipv4", "ipv6", "json-pointer"]
 CONSTANTS = [None, True, False, 0, 7, -3, 2.5, "", "on", "O'Brien \"x\"", "naïve\n", [1, "b"], {"k": [None]}]
 
 
 def string(random, depth):
-    kind = random.randrange(5)
+    kind = random.randrange(6)
+    if kind == 5:
+        return {"type": "string", "format": random.choice(FORMATS)}
     if kind == 0:
         return {"type": "string", "pattern": random.choice(PATTERNS), "maxLength": 12}
     if kind == 1:
@@ -21,7 +24,9 @@ def string(random, depth):
 
 def number(random, depth):
     low = random.randrange(-50, 50)
-    kind = random.randrange(5)
+    kind = random.randrange(6)
+    if kind == 5:
+        return {"type": random.choice(["integer", "number"]), "format": "int32", "minimum": 2**31 - 100}
     if kind == 0:
         return {"type": "integer", "minimum": low, "maximum": low + random.randrange(1, 1000)}
     if kind == 1:

@@ -116,6 +116,7 @@ class Kept(unittest.TestCase):
     def test_a_store_that_cannot_be_written_is_read_and_serving_goes_on(self):
         first = Server("--store", str(self.file))
         _, made = ask(first, "POST", "/v1/responses", SUM)
+        _, sealed = ask(first, "POST", "/v1/responses/compact", {"model": "demo", "input": "My name is Ada."})
         first.stop()
         pathlib.Path(self.folder.name).chmod(0o755)
         self.file.parent.chmod(0o555)
@@ -127,6 +128,8 @@ class Kept(unittest.TestCase):
             self.assertEqual(ask(server, "GET", f"/v1/responses/{made['id']}"), (200, made))
             self.refused(server, "POST", "/v1/responses", SUM)
             self.assertEqual(ask(server, "POST", "/v1/responses", {**SUM, "store": False})[1]["output_text"], "92")
+            onward = {"input": [*sealed["output"], {"role": "user", "content": "Hi"}], "store": False, "max_output_tokens": 2}
+            self.assertEqual(ask(server, "POST", "/v1/responses", onward)[0], 200)  # the key beside the store can be read
             self.assertIn("read", server.told())
         finally:
             server.stop()
@@ -150,6 +153,23 @@ class Kept(unittest.TestCase):
             whole = server.request("GET", path)[2]
             self.assertEqual(begun.decode() + rest, whole)
             self.assertIn("event: response.incomplete", rest)
+            server.stop()
+            server = Server("--store", str(self.file))
+            self.assertEqual(server.request("GET", path)[2], whole)
+        server.stop()
+
+    def test_what_a_server_that_ends_refuses_is_in_no_conversation(self):
+        server = Server("--store", str(self.file), "--drain-timeout", "1")
+        talk = ask(server, "POST", "/v1/conversations", {})[1]["id"]
+        asked = {"input": "buy it", "conversation": talk, "ignore_eos": True, "max_output_tokens": 1000}
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(ask, server, "POST", "/v1/responses", asked)
+            time.sleep(1)
+            server.process.send_signal(signal.SIGTERM)
+            self.assertEqual(answer.result()[0], 503)
+        server.stop()
+        server = Server("--store", str(self.file))
+        self.assertEqual(ask(server, "GET", f"/v1/conversations/{talk}/items")[1]["data"], [])
         server.stop()
 
     def test_bounds_hold(self):

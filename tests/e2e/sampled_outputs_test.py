@@ -20,6 +20,9 @@ import serve_test
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = 200
 STREAMS = 4
+# Measured: 93 % of the outputs are whole, 95 % of the calls, 80 % of those of tools.json alone.
+OUTPUTS_WHOLE_MIN = 0.8
+CALLS_WHOLE_MIN = 0.7
 
 
 def sample(server, schema, seed):
@@ -72,7 +75,7 @@ def sample_call(server, tool, seed):
         return {"schema": schema, "text": "", "end": f"status {status}: {text}"}
     choice = json.loads(text)["choices"][0]
     calls = choice["message"].get("tool_calls") or []
-    if choice["finish_reason"] == "length" and not calls:
+    if choice["finish_reason"] == "length":  # it may have told the call, and been cut off behind it
         return {"schema": schema, "text": "", "end": "length"}
     is_call = choice["finish_reason"] == "tool_calls" and [call["function"]["name"] for call in calls] == [function["name"]]
     return {"schema": schema, "text": calls[0]["function"]["arguments"] if calls else "", "end": "stop" if is_call else f"no call: {choice}"}
@@ -104,11 +107,12 @@ def main():
             calls = list(pool.map(lambda i: sample_call(server, tools[i % len(tools)], i), range(count // 5)))
     finally:
         server.stop()
-    are_good = [report(outputs, f"outputs over {SCHEMAS} schemas"), report(calls, f"calls of {len(tools)} tools")]
+    are_good = [report(outputs, f"outputs over {SCHEMAS} schemas", OUTPUTS_WHOLE_MIN),
+                report(calls, f"calls of {len(tools)} tools", CALLS_WHOLE_MIN)]
     return 0 if all(are_good) else 1
 
 
-def report(samples, what):
+def report(samples, what, whole_min):
     whole = [one for one in samples if one["end"] == "stop"]
     cut = [one for one in samples if one["end"] == "length"]
     other = [one for one in samples if one["end"] not in ("stop", "length")]
@@ -119,7 +123,7 @@ def report(samples, what):
         print(f"no output: {one['end']} for {json.dumps(one['schema'])}")
     print(f"{len(samples)} {what}: {len(whole) - len(wrong)} valid, {len(cut)} cut off by their length, "
           f"{len(wrong)} wrong, {len(other)} refused")
-    return not wrong and not other and len(whole) >= len(samples) // 2
+    return not wrong and not other and len(whole) >= whole_min * len(samples)
 
 
 if __name__ == "__main__":

@@ -65,8 +65,7 @@ class SpeculationTest(unittest.TestCase):
                 self.assertEqual(one["text"], other["text"], f"{name}: {prompt}")
             accepted, rejected = (sum(one[key] for one in answers) for key in ("accepted", "rejected"))
             print(f"{name}, {'alone' if alone else 'in batches'}: {len(answers)} answers equal, {accepted} drafts accepted, {rejected} rejected")
-            if "temperature" not in more:
-                self.assertGreater(accepted, 0, name)
+            self.assertGreater(accepted, 0, name)
 
     def test_greedy_alone(self):
         self.compare({}, alone=True)
@@ -91,9 +90,13 @@ class SpeculationTest(unittest.TestCase):
     def test_kept_to_a_grammar(self):
         schema = {"structured_outputs": {"json": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "maxLength": 9}},
                                                   "required": ["a", "b"], "additionalProperties": False}}, "reasoning_effort": "none"}
+        accepted = 0
         for prompt in self.prompts[:5]:
             plain = answer(self.plain, prompt, {**schema, **PLAIN})
-            self.assertEqual(answer(self.drafted, prompt, {**schema, **LOOKUP})["text"], plain["text"])
+            drafted = answer(self.drafted, prompt, {**schema, **LOOKUP})
+            self.assertEqual(drafted["text"], plain["text"])
+            accepted += drafted["accepted"]
+        self.assertGreater(accepted, 0)
 
     def test_beams_alone_and_beside_others(self):
         search = {"use_beam_search": True, "best_of": 4, "n": 2, "max_tokens": 16}
