@@ -14,24 +14,20 @@
 namespace etna::server::openai {
 namespace {
 
-/// `format.grammar`, as keywords of the text's schema.
-void read_grammar(Fields& format, Json& input) {
-    format.require("grammar");
-    const Json* const given = format.object("grammar");
-    if (given == nullptr)
+/// By itself an expression can be wrong where it is right in brackets: "a)|(?:b". Other errors are those of
+/// what it becomes. One letter stands for all, as only its form is looked at.
+void check_expression(Fields& grammar, const std::string& definition) {
+    grammar::Language language;
+    const grammar::Expression letter = language.literal("a");
+    const auto texts = grammar::regex(
+        language, definition, [&](const grammar::CodePoints&) { return letter; }, grammar::Place::anywhere);
+    if (texts || texts.error().kind != ErrorKind::invalid_argument)
         return;
-    Fields grammar(*given, format.path_of("grammar"));
-    grammar.require("syntax");
-    grammar.require("definition");
-    const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
-    const std::string definition = grammar.text("definition").value_or("");
-    if (is_lark)
-        input[std::string(grammar::lark_keyword)] = definition;
-    else
-        input["pattern"] = pattern_of_whole(grammar, definition);
-    if (grammar.problem())
-        format.adopt(*grammar.problem());
-    format.adopt_unknown(grammar.unknown());
+    const std::string place = grammar.path_of("definition");
+    grammar.adopt({.status = 400,
+                   .message = fmt::format("{}: {}; {}", place, texts.error().message, texts.error().hint),
+                   .param = place,
+                   .code = "invalid_value"});
 }
 
 /// The schema of the text that the tool takes.
@@ -42,21 +38,41 @@ Json input_schema(Fields& custom) {
         return input;
     Fields format(*given, custom.path_of("format"));
     format.require("type");
-    if (format.choice("type", {"text", "grammar"}) == 1U)
-        read_grammar(format, input);
+    const bool is_kept = format.choice("type", {"text", "grammar"}) == 1U;
+    if (is_kept)
+        format.require("grammar");
+    if (const Json* const written = is_kept ? format.object("grammar") : nullptr) {
+        Fields grammar(*written, format.path_of("grammar"));
+        read_grammar(grammar, input);
+        if (grammar.problem())
+            format.adopt(*grammar.problem());
+        format.adopt_unknown(grammar.unknown());
+    }
     if (format.problem())
         custom.adopt(*format.problem());
     custom.adopt_unknown(format.unknown());
     return input;
 }
 
-/// Where a grammar stands in the schema that it became; empty where the text names no place.
+} // namespace
+
+void read_grammar(Fields& grammar, Json& schema) {
+    grammar.require("syntax");
+    grammar.require("definition");
+    const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
+    const std::string definition = grammar.text("definition").value_or("");
+    if (is_lark) {
+        schema[std::string(grammar::lark_keyword)] = definition;
+    } else {
+        check_expression(grammar, definition);
+        schema["pattern"] = "^(?:" + definition + ")$";
+    }
+}
+
 std::string_view grammar_place(std::string_view text) {
     constexpr std::string_view input = ": #/properties/input/";
     return text.starts_with(input) ? text.substr(0, text.find(": ", input.size())) : std::string_view();
 }
-
-} // namespace
 
 bool is_named_custom(const Json& json) {
     return json.is_object() && json.value("type", Json()) == "custom" && json.contains("custom") &&
@@ -81,23 +97,6 @@ Json function_of_custom(Fields& tool) {
         tool.adopt(*custom.problem());
     tool.adopt_unknown(custom.unknown());
     return {{"type", "function"}, {"function", std::move(function)}};
-}
-
-/// By itself an expression can be wrong where it is right in brackets: "a)|(?:b". Other errors are those of
-/// what it becomes. One letter stands for all, as only its form is looked at.
-std::string pattern_of_whole(Fields& grammar, const std::string& definition) {
-    grammar::Language language;
-    const grammar::Expression letter = language.literal("a");
-    const auto texts = grammar::regex(
-        language, definition, [&](const grammar::CodePoints&) { return letter; }, grammar::Place::anywhere);
-    if (!texts && texts.error().kind == ErrorKind::invalid_argument) {
-        const std::string place = grammar.path_of("definition");
-        grammar.adopt({.status = 400,
-                       .message = fmt::format("{}: {}; {}", place, texts.error().message, texts.error().hint),
-                       .param = place,
-                       .code = "invalid_value"});
-    }
-    return "^(?:" + definition + ")$";
 }
 
 Json with_functions_alone(Json messages) {

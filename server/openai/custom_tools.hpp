@@ -4,7 +4,7 @@
 #include "server/json.hpp"
 
 #include <cstddef>
-#include <string>
+#include <string_view>
 #include <vector>
 
 // Tools that take a text instead of arguments: for the model they are functions of one text, `input`. Source:
@@ -24,9 +24,13 @@ bool is_named_custom(const Json& json);
 /// `tool`, which reads it. Precondition: is_named_custom().
 Json function_of_custom(Fields& tool);
 
-/// The `pattern` of texts that all of the regular expression matches. What is none is left in `grammar` as a
-/// mistake in its `definition`.
-std::string pattern_of_whole(Fields& grammar, const std::string& definition);
+/// Reads {"syntax", "definition"}, which chats have in a member of their own and responses beside the type,
+/// as keywords of the text's schema. Mistakes are left in `grammar`.
+void read_grammar(Fields& grammar, Json& schema);
+
+/// Where a grammar stands in the schema that it became, at the beginning of an error's rest; empty where the
+/// text names no place.
+std::string_view grammar_place(std::string_view text);
 
 /// Messages whose calls of custom tools are calls of those functions. Precondition: check_messages().
 Json with_functions_alone(Json messages);

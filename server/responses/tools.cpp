@@ -1,9 +1,7 @@
 #include "server/responses/tools.hpp"
 
-#include "core/grammar/schema/json_schema.hpp"
 #include "server/openai/custom_tools.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <set>
@@ -23,17 +21,8 @@ Json input_schema(Fields& tool) {
         return input;
     Fields format(*given, tool.path_of("format"));
     format.require("type");
-    if (format.choice("type", {"text", "grammar"}) == 1U) {
-        format.require("syntax");
-        format.require("definition");
-        const auto syntax = format.choice("syntax", {"lark", "regex"});
-        const auto definition = format.text("definition");
-        const bool is_lark = syntax == 0U;
-        if (definition) {
-            input[is_lark ? std::string(grammar::lark_keyword) : "pattern"] =
-                is_lark ? *definition : openai::pattern_of_whole(format, *definition);
-        }
-    }
+    if (format.choice("type", {"text", "grammar"}) == 1U)
+        openai::read_grammar(format, input);
     if (format.problem())
         tool.adopt(*format.problem());
     tool.adopt_unknown(format.unknown());
@@ -174,14 +163,6 @@ void read_choice(Fields& fields, Tools& tools) {
     }
 }
 
-/// Where a custom tool's grammar stands in the schema that it became; empty where the text names no place.
-std::string_view grammar_place(std::string_view text) {
-    constexpr std::string_view input = ": #/properties/input/";
-    if (!text.starts_with(input))
-        return {};
-    return text.substr(0, std::min(text.find(": ", input.size()), text.size()));
-}
-
 } // namespace
 
 void tell_of_tool(ApiError& error, const Json& told) {
@@ -198,7 +179,7 @@ void tell_of_tool(ApiError& error, const Json& told) {
         return;
     std::string_view rest = std::string_view(error.message).substr(made.size());
     if (is_custom)
-        rest.remove_prefix(grammar_place(rest).size());
+        rest.remove_prefix(openai::grammar_place(rest).size());
     error.message = *error.param + std::string(rest);
 }
 
