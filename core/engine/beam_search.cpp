@@ -53,10 +53,6 @@ const std::vector<BeamSearch::Branch>& BeamSearch::advance(std::span<const Conti
         if (!group.is_done)
             advance(group, rows);
     }
-    if (length_ == bounds_.max_tokens) {
-        conclude();
-        branches_.clear();
-    }
     return branches_;
 }
 

@@ -36,7 +36,7 @@ class BeamSearch {
 public:
     struct Bounds {
         std::vector<TokenId> end_tokens = {};
-        uint32_t max_tokens = 1; ///< every hypothesis ends with so many
+        uint32_t max_tokens = 1; ///< no hypothesis has more
     };
 
     /// Precondition: check(beams).
@@ -53,7 +53,7 @@ public:
 
     /// Goes on by one token. `rows` are the continuations of the hypotheses, by their numbers; those of one
     /// that does not live are not looked at. At first there is one, of the prompt. Returns those that live
-    /// then: each has its place here as its number. Valid until the next call.
+    /// then: each has its place here as its number. Valid until the next call. Precondition: !is_at_length().
     const std::vector<Branch>& advance(std::span<const Continuations> rows);
 
     /// The hypothesis of this number is whole as it is, and does not go on.
@@ -61,6 +61,9 @@ public:
 
     /// Whether the hypothesis of this number is to go on.
     [[nodiscard]] bool lives(uint32_t number) const;
+
+    /// Whether hypotheses are as long as they may be: those that are not whole by now are to be cut off.
+    [[nodiscard]] bool is_at_length() const { return length_ == bounds_.max_tokens; }
 
     /// Nobody goes on: all that live are cut off here.
     void conclude();

@@ -49,6 +49,8 @@ Status Scheduler::advance_beams(BeamGroup& group, const Sequence& any, Updates& 
     const std::vector<BeamSearch::Branch>& branches = group.search.advance(group.continuations);
     if (!branches.empty())
         ETNA_CHECK(branch(group, branches));
+    if (group.search.is_at_length())
+        group.search.conclude();
     if (!group.search.is_done())
         return {};
     if (group.search.best().empty()) {
@@ -106,27 +108,27 @@ Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch) {
     return child;
 }
 
-/// Tells the answers of a search that is over, or was ended, and forgets it.
+/// Tells the answers of a search that is over, or was ended with `finished`, and forgets it. Who does not
+/// want to wait for more gets the best there is.
 void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates) {
     BeamGroup& group = beams_.at(request);
-    std::vector<BeamSearch::Answer> answers;
-    if (finished.reason == FinishReason::stop || finished.reason == FinishReason::length) {
-        group.search.conclude();
-        answers = group.search.best();
-    }
+    const bool is_cut = finished.reason != FinishReason::stop; // from outside, not by max_tokens
+    group.search.conclude();
+    std::vector<BeamSearch::Answer> answers = group.search.best();
+    answers.resize(finished.reason == FinishReason::error ? 0 : answers.size());
     for (uint32_t i = 0; i < group.answers; ++i) {
-        finished.completion_tokens = 0;
-        if (finished.reason == FinishReason::stop || finished.reason == FinishReason::length) {
-            BeamSearch::Answer answer;
-            if (i < answers.size()) // else nothing else was possible
-                answer = std::move(answers[i]);
-            finished.completion_tokens = static_cast<uint32_t>(answer.tokens.size());
-            finished.reason = answer.is_whole ? FinishReason::stop : FinishReason::length;
-            finished.end_token = answer.end_token;
+        Finished last = finished;
+        last.completion_tokens = 0;
+        if (i < answers.size()) { // else nothing else was possible
+            BeamSearch::Answer& answer = answers[i];
+            const FinishReason cut_by = is_cut ? finished.reason : FinishReason::length;
+            last.reason = answer.is_whole ? FinishReason::stop : cut_by;
+            last.completion_tokens = static_cast<uint32_t>(answer.tokens.size());
+            last.end_token = answer.end_token;
             for (TokenEvent& token : answer.tokens)
                 tell(updates, request, i, std::move(token));
         }
-        tell(updates, request, i, finished);
+        tell(updates, request, i, std::move(last));
     }
     const Error* const error = finished.error ? &*finished.error : nullptr;
     beams_.erase(request);

@@ -91,7 +91,10 @@ Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates,
 Status Scheduler::take_forced(Sequence& sequence, Updates& updates, Clock::time_point now) {
     if (sequence.constraint == nullptr || !sequence.bias_at(sequence.length() - 1).empty())
         return {};
+    const auto& ends = sequence.end_tokens;
     for (const TokenId token : sequence.constraint->forced()) {
+        if (std::find(ends.begin(), ends.end(), token) != ends.end())
+            return {}; // it is drawn, and ends the sequence
         sequence.append(token);
         tell(updates, sequence.id.request, 0, TokenEvent{.token = token});
         ETNA_TRY(const bool is_over, follow_constraint(sequence, token));

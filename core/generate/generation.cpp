@@ -57,12 +57,22 @@ struct Choice {
     uint32_t seed = 0;
     KeptAnswer* kept = nullptr; ///< borrowed; null where events go out as they come
     bool is_empty = false;      ///< no token is wanted
+    bool has_beams = false;     ///< the engine tells what is best when it is over
     bool is_cancelled = false;  ///< what still comes is surplus
     bool is_reported = false;
 
     void cancel() {
         is_cancelled = true;
         stream->cancel();
+    }
+
+    /// Nobody waits for more. A search has told nothing yet, and does it now.
+    void end_early() {
+        if (has_beams) {
+            stream->cancel();
+        } else {
+            cancel();
+        }
     }
 
     /// Takes what is there, up to the end.
@@ -160,7 +170,8 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
                   .request = part,
                   .seed = of.seed + place,
                   .kept = kept,
-                  .is_empty = of.request.max_tokens == 0U};
+                  .is_empty = of.request.max_tokens == 0U,
+                  .has_beams = of.request.beams.has_value()};
 }
 
 /// The best of a part's answers, when all of them are known.
@@ -289,7 +300,7 @@ Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requ
             if (choice.is_reported)
                 continue;
             if (is_unwanted && !choice.is_cancelled)
-                choice.cancel();
+                choice.end_early();
             const auto last = choice.read();
             if (last && status) {
                 status = state_->report(choice, *last);

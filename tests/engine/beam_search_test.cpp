@@ -254,7 +254,7 @@ TEST_CASE("what a hypothesis tells is as likely as the model found it") {
     }
 }
 
-TEST_CASE("a beam search that is cancelled ends all its answers and gives everything back") {
+TEST_CASE("a beam search that is cancelled tells the best it has and gives everything back") {
     FakeOptions options;
     Driver driver(options);
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 40};
@@ -266,9 +266,13 @@ TEST_CASE("a beam search that is cancelled ends all its answers and gives everyt
     }
     driver.cancel(id);
     driver.run();
+    request.max_tokens = static_cast<uint32_t>(driver.told(id, 0).tokens.size());
+    REQUIRE(request.max_tokens > 1U);
+    const std::vector<Plain> expected = plain_search(options, request);
     for (std::size_t i = 0; i < 2; ++i) {
         CHECK(driver.told(id, i).finished->reason == FinishReason::cancelled);
-        CHECK(driver.told(id, i).tokens.empty());
+        CHECK(driver.told(id, i).finished->completion_tokens == *request.max_tokens);
+        CHECK(driver.told(id, i).ids() == expected[i].tokens);
     }
     for (const engine::PagePool& pool : driver.scheduler().cache().pools())
         CHECK(pool.available() == pool.page_count());

@@ -27,8 +27,14 @@ public:
         if (count_ == fails_at)
             return Error{ErrorKind::unsupported, "too large"};
         words_.assign(2, 0);
-        for (TokenId token = count_ % 3; token < end_token; token += 3)
-            words_[token / 32] |= 1U << (token % 32);
+        const auto allow = [&](TokenId token) { words_[token / 32] |= 1U << (token % 32); };
+        const bool is_forced = forces && count_ % 5 == 4;
+        if (is_forced)
+            allow(forced().front());
+        uint32_t open = 0;
+        for (TokenId token = count_ % 3; !is_forced && token < end_token && open < choices;
+             token += 3, ++open)
+            allow(token);
         return Allowed{.tokens = words_, .may_end = count_ >= least_};
     }
     void accept(TokenId token) override {
@@ -49,6 +55,7 @@ public:
     int asked = 0;
     bool is_kept = true;
     bool forces = false;
+    uint32_t choices = UINT32_MAX; ///< of each place
     uint32_t fails_at = UINT32_MAX;
 
 private:
@@ -209,6 +216,59 @@ TEST_CASE("what a constraint forces is told and computed, but costs no step of i
             alone.run();
             CHECK(alone.told(id).ids() == tokens);
         }
+    }
+}
+
+TEST_CASE("a token that ends the sequence does so in what a constraint forces too") {
+    auto constraint = std::make_shared<EveryThird>(100, 100);
+    constraint->forces = true;
+    Driver driver{FakeOptions()};
+    const engine::RequestId plain = driver.add(request(constraint, 3));
+    driver.run();
+    const TokenId forced = driver.told(plain).ids()[4]; // after four that are drawn
+    REQUIRE(forced == 4 % 3 + 30);
+
+    auto again = std::make_shared<EveryThird>(100, 100);
+    again->forces = true;
+    engine::Request stopped = request(again, 3);
+    stopped.end_tokens.push_back(forced);
+    Driver stopping{FakeOptions()};
+    const engine::RequestId id = stopping.add(stopped);
+    stopping.run();
+    CHECK(stopping.told(id).finished->reason == FinishReason::stop);
+    CHECK(stopping.told(id).finished->end_token == forced);
+    CHECK(stopping.told(id).ids().size() == 4);
+}
+
+TEST_CASE("a hypothesis that is whole with the last token it may have was not cut off") {
+    engine::Request search = request(std::make_shared<EveryThird>(4, 4), 1);
+    search.max_tokens = 4;
+    search.beams = engine::Beams{.width = 3, .answers = 3};
+    Driver driver{FakeOptions()};
+    const engine::RequestId whole = driver.add(search);
+    search.constraint = std::make_shared<EveryThird>(5, 5);
+    const engine::RequestId cut = driver.add(search);
+    driver.run();
+    for (std::size_t i = 0; i < 3; ++i) {
+        check_kept(driver.told(whole, i));
+        CHECK(driver.told(whole, i).tokens.size() == 4);
+        CHECK(driver.told(whole, i).finished->reason == FinishReason::stop);
+        CHECK(driver.told(cut, i).tokens.size() == 4);
+        CHECK(driver.told(cut, i).finished->reason == FinishReason::length);
+    }
+}
+
+TEST_CASE("where a constraint knows fewer answers than are wanted, the others are empty and not cut off") {
+    auto constraint = std::make_shared<EveryThird>(1, 1);
+    constraint->choices = 2;
+    engine::Request search = request(constraint, 1);
+    search.beams = engine::Beams{.width = 4, .answers = 4};
+    Driver driver{FakeOptions()};
+    const engine::RequestId id = driver.add(search);
+    driver.run();
+    for (std::size_t i = 0; i < 4; ++i) {
+        CHECK(driver.told(id, i).tokens.size() == (i < 2 ? 1U : 0U));
+        CHECK(driver.told(id, i).finished->reason == FinishReason::stop);
     }
 }
 
