@@ -6,8 +6,10 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
+#include <thread>
 #include <vector>
 
 using namespace etna;
@@ -214,6 +216,37 @@ TEST_CASE("hypotheses are kept to a grammar, each by itself") {
     std::sort(texts.begin(), texts.end());
     for (const std::string& text : texts)
         CHECK((text == "red" || text == "green" || text == "blue"));
+}
+
+TEST_CASE("who does not wait for a search to end gets the best it has by then") {
+    const Model model = test::model_that_says(story, {}, 60'000);
+    Request request = sampled(2);
+    request.max_tokens = 50'000;
+    request.end_tokens = EndTokens::go_on;
+    request.beams = engine::Beams{.width = 3};
+    auto generation = Generation::begin(model, request);
+    REQUIRE(generation.has_value());
+    const auto when_it_has_begun = [&] {
+        while (!generation->has_begun())
+            std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // some tokens
+        return true;
+    };
+    std::vector<Finished> ends;
+    REQUIRE(generation
+                ->finish(
+                    [&](uint32_t, const Event& event) {
+                        if (const auto* finished = std::get_if<Finished>(&event))
+                            ends.push_back(*finished);
+                        return Flow::go_on;
+                    },
+                    when_it_has_begun)
+                .has_value());
+    REQUIRE(ends.size() == 2);
+    for (const Finished& one : ends) {
+        CHECK(one.finish_reason == FinishReason::cancelled);
+        CHECK_FALSE(one.tokens.empty());
+    }
 }
 
 TEST_CASE("what cannot be chosen from is refused") {
