@@ -234,6 +234,12 @@ void Engine::Loop::deliver() {
     }
     updates_.clear();
 }
+    if (updates_.empty())
+        return;
+    { // before anybody hears of an end and asks for the place
+        const std::scoped_lock lock(bell_->mutex);
+        noted_ = load_of(scheduler_);
+    }
 
 /// Ends every request, accepted or still in the inbox, and lets nobody in any more.
 void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {

@@ -248,6 +248,34 @@ TEST_CASE("a full queue answers busy, and accepts again later") {
     CHECK(engine->submit(request(2, 2)));
 }
 
+TEST_CASE("the places of answers that were cut are free when their ends are told") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    options.on_submit = [](const engine::Batch&) { std::this_thread::sleep_for(20ms); };
+    const auto engine = make_engine(options, {.queue_max = 2});
+    auto running = engine->submit(request(2, {}));
+    for (uint32_t round = 0; round < 5; ++round) {
+        std::vector<Stream> others;
+        for (uint32_t i = 0; i < 5; ++i) // all places, and the queue
+            others.push_back(engine->submit(request(4 + i, {})).value());
+        CHECK(!engine->submit(request(2, 2)));
+        for (Stream& stream : others)
+            stream.cancel();
+        for (Stream& stream : others)
+            read_all(stream);
+        for (Stream& stream : others) {
+            auto next = engine->submit(request(4, {}));
+            REQUIRE(next);
+            stream = std::move(*next);
+        }
+        for (Stream& stream : others)
+            stream.cancel();
+        for (Stream& stream : others)
+            read_all(stream);
+    }
+}
+
 TEST_CASE("an engine tells how busy it is") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.sequences_max = 2;
