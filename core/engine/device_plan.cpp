@@ -45,11 +45,20 @@ struct CacheSizes {
     }
 };
 
+constexpr uint64_t least_in_mebibytes = 10 * mebibyte; ///< below, MiB say little
+
+/// For people.
+std::string size_text(uint64_t bytes) {
+    return bytes < least_in_mebibytes ? fmt::format("{} KiB", bytes / kibibyte)
+                                      : fmt::format("{} MiB", bytes / mebibyte);
+}
+
 Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
               std::string_view hint = memory_hint) {
+    const uint64_t unit = needed < least_in_mebibytes ? kibibyte : mebibyte; // told is what would do
     return {.kind = ErrorKind::out_of_memory,
-            .message = fmt::format("{}: {} needs {} MiB of device memory, {} MiB are free", name, what,
-                                   needed / mebibyte + 1, free / mebibyte),
+            .message = fmt::format("{}: {} needs {} of device memory, {} are free", name, what,
+                                   size_text(needed + unit), size_text(free)),
             .hint = std::string(hint)};
 }
 
@@ -92,8 +101,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         if (sizes.context_tokens != 0) {
             return Error{.kind = ErrorKind::invalid_argument,
                          .message = fmt::format(
-                             "{}: {} MiB for keys and values hold {} tokens, fewer than a context of {}",
-                             name, sizes.kv_memory_bytes / mebibyte, pages * limits.page_tokens,
+                             "{}: {} for keys and values hold {} tokens, fewer than a context of {}", name,
+                             size_text(sizes.kv_memory_bytes), pages * limits.page_tokens,
                              sizes.context_tokens),
                          .hint = "give the cache more memory or ask for a smaller context"};
         }

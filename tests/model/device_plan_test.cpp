@@ -103,6 +103,10 @@ TEST_CASE("memory for keys and values can be set, and bounds the context") {
         plan({.context_tokens = 4096, .kv_memory_bytes = 10 * page_bytes}, 4 * gibibyte);
     REQUIRE(!contradiction);
     CHECK(contradiction.error().kind == ErrorKind::invalid_argument);
+    const auto tiny = plan({.context_tokens = 64, .kv_memory_bytes = page_bytes + 1}, 4 * gibibyte);
+    REQUIRE(!tiny);
+    CHECK(tiny.error().kind == ErrorKind::invalid_argument);
+    CHECK(tiny.error().message.find(": 64 KiB for keys and values hold 32 tokens") != std::string::npos);
     CHECK(!plan({.kv_memory_bytes = 1}, 4 * gibibyte));
     CHECK(!plan({.kv_memory_bytes = 8 * gibibyte}, 4 * gibibyte));
 }
