@@ -56,6 +56,7 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     }
     std::vector<Stream> streams;
     const auto reader = std::make_shared<Bell>();
+    make_draft_texts(requests, limits_.context_tokens);
     {
         const std::scoped_lock lock(bell_->mutex);
         if (closed_)

@@ -59,7 +59,8 @@ public:
     /// Precondition: check(limits).
     Scheduler(const Limits& limits, const SchedulerOptions& options);
 
-    /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits).
+    /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits), and
+    /// make_draft_texts() was called.
     void add(RequestId id, Request request, Clock::time_point now);
 
     /// Drafts what can be drafted without a model for the next batch, and returns who wants drafts of one;

@@ -36,7 +36,7 @@ void Scheduler::look_up(Sequence& sequence, uint32_t most) {
     // right, would pause the longer runs with them.
     const uint32_t ngram_min =
         drafting.wish.uses_model ? std::clamp(drafting.wish.lookup_ngram_max, 1U, ngram_min_beside_model) : 1;
-    drafting.drafts = drafting.lookup.draft(sequence.tokens, sequence.prompt_tokens, most, ngram_min);
+    drafting.drafts = drafting.lookup.draft(sequence.tokens, most, ngram_min);
 }
 
 std::vector<DraftWish> Scheduler::draft() {

@@ -8,20 +8,20 @@
 namespace etna::engine {
 namespace {
 
-bool looks_up(const Speculation& speculation) {
-    return speculation.lookup_ngram_max > 0 || !speculation.prediction.empty();
-}
-
 uint32_t sources_of(const Speculation& speculation) {
-    return (looks_up(speculation) ? 1 : 0) + (speculation.uses_model ? 1 : 0);
+    return (speculation.texts != nullptr ? 1 : 0) + (speculation.uses_model ? 1 : 0);
 }
 
 } // namespace
 
 Drafting::Drafting(const Speculation& speculation)
-    : wish(speculation), lookup_gain(looks_up(wish) ? wish.tokens_max : 0, sources_of(wish)),
-      model_gain(wish.uses_model ? wish.tokens_max : 0, sources_of(wish)),
-      lookup(wish.lookup_ngram_max, wish.prediction) {}
+    : wish(speculation), lookup_gain(wish.texts != nullptr ? wish.tokens_max : 0, sources_of(wish)),
+      model_gain(wish.uses_model ? wish.tokens_max : 0, sources_of(wish)), lookup(wish.texts) {}
+
+void Drafting::forget_model() {
+    wish.uses_model = false;
+    model_gain = DraftGain(0);
+}
 
 void Drafting::skip() {
     lookup_gain.skip();

@@ -61,6 +61,9 @@ struct Drafting {
 
     /// A step went by in which nothing was drafted.
     void skip();
+    /// There is no draft model any more.
+    void forget_model();
+
 
     /// The step in flight has been verified.
     void settle(const DraftCosts& costs);

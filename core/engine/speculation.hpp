@@ -4,10 +4,13 @@
 #include "core/base/token.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace etna::engine {
+
+class DraftTexts;
 
 /// How a sequence's next tokens are drafted, to be verified together in one step. Whatever the drafts, the
 /// tokens that come are those of plain decoding: every row draws its own, and the rows after the first draft
@@ -21,6 +24,9 @@ struct Speculation {
     bool uses_model = false; ///< ask the engine's draft model, where the others have no draft or are paused
     /// The draft model stops at a token that it finds less likely, [0, 1]; empty: it does not.
     std::optional<float> confidence_min = {};
+    /// What is looked up, made of the prompt, the prediction and lookup_ngram_max by make_draft_texts(): the
+    /// engine does that where it is null.
+    std::shared_ptr<const DraftTexts> texts = {};
 };
 
 constexpr uint32_t drafts_max = 32;

@@ -1,5 +1,6 @@
 #include "core/generate/engine_requests.hpp"
 
+#include "core/base/utf8.hpp"
 #include "core/generate/answer.hpp"
 #include "core/generate/constraint.hpp"
 #include "core/generate/dry_breakers.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -42,6 +44,31 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     }
     std::sort(tokens.begin(), tokens.end());
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    return tokens;
+}
+
+/// What of a prediction can be of use: no answer is longer than the context, and no token stands for more
+/// bytes than the longest. It is cut there and not refused: a prediction is a hint, OpenAI's API names no
+/// bound of it, and its first part is as good as it was.
+std::string_view usable_part(const Model& model, std::string_view prediction) {
+    const std::size_t most = uint64_t{model.context_tokens()} * model.longest_token_bytes();
+    if (prediction.size() <= most)
+        return prediction;
+    const std::string_view part = prediction.substr(0, most);
+    return part.substr(0, valid_utf8_prefix(part));
+}
+
+/// The tokens that the answer may be; none where nothing would be drafted of them.
+Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request& request,
+                                               const SpeculationWishes& wishes,
+                                               const StopRequested* stop_requested) {
+    if (request.prediction.empty() || request.beams || wishes.tokens_max == 0U)
+        return std::vector<TokenId>();
+    ETNA_TRY(auto tokens, model.tokenizer().encode(usable_part(model, request.prediction),
+                                                   {.special = text::SpecialTokens::literal,
+                                                    .bos = text::AddBos::never,
+                                                    .stop_requested = stop_requested}));
+    tokens.resize(std::min<std::size_t>(tokens.size(), model.context_tokens()));
     return tokens;
 }
 
@@ -97,7 +124,8 @@ Status check_bans(const Model& model, const Request& request) {
 }
 
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, uint32_t seed) {
+                                                     const Prompt& prompt, uint32_t seed,
+                                                     const StopRequested* stop_requested) {
     ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
     engine::Request one = {
         .prompt = prompt.content.tokens,
@@ -112,14 +140,9 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         .min_tokens = request.min_tokens,
         .unread_max = request.unread_max,
         .cache_salt = request.cache_salt};
-    std::vector<TokenId> prediction;
-    if (!request.prediction.empty()) {
-        ETNA_TRY(prediction,
-                 model.tokenizer().encode(request.prediction, {.special = text::SpecialTokens::literal,
-                                                               .bos = text::AddBos::never}));
-    }
-    one.speculation = speculation(over(request.speculation, model.speculation()), model.has_draft_model(),
-                                  std::move(prediction));
+    const SpeculationWishes wishes = over(request.speculation, model.speculation());
+    ETNA_TRY(auto prediction, encode_prediction(model, request, wishes, stop_requested));
+    one.speculation = speculation(wishes, model.has_draft_model(), std::move(prediction));
     if (one.max_tokens == 0U)
         one.max_tokens = 1; // it comes with the prompt's last row anyway, and is not told
     if (one.sampling.dry_multiplier != 0) {

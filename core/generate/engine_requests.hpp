@@ -17,8 +17,10 @@ Status check(const Request& request);
 Status check_bans(const Model& model, const Request& request);
 
 /// The engine's requests for all choices of one request: one each, or one for all of a beam search. Errors:
-/// those of make_grammar() and encode_dry_breakers().
+/// those of make_grammar() and encode_dry_breakers(), and cancelled.
+/// `stop_requested`: borrowed; see text::EncodeOptions.
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, uint32_t seed);
+                                                     const Prompt& prompt, uint32_t seed,
+                                                     const StopRequested* stop_requested = nullptr);
 
 } // namespace etna::generate

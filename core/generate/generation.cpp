@@ -257,7 +257,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(part.prompt));
         part.seed = part.request.seed.value_or(drawn);
-        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt, part.seed));
+        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt, part.seed, &stop_requested));
         std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
         state->parts.push_back(std::move(part));
     }

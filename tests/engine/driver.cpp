@@ -1,5 +1,7 @@
 #include "tests/engine/driver.hpp"
 
+#include "core/engine/draft_lookup.hpp"
+
 #include <stdexcept>
 #include <utility>
 
@@ -40,6 +42,7 @@ engine::RequestId Driver::add(engine::Request request) {
     require(check(request, executor_.limits()));
     told_[next_id_].resize(request.beams ? request.beams->answers : 1);
     scheduler_.add(next_id_, std::move(request), engine::Clock::now());
+    engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
     return next_id_++;
 }
 
