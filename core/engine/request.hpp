@@ -91,6 +91,8 @@ struct Finished {
         0; ///< leading prompt tokens that were not computed because their pages were cached
     uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so; see Request::speculation
     uint32_t rejected_drafts = 0; ///< that were drafted and did not
+    /// Of the accepted ones, in the answer, rising: who ended it at an earlier place had no use for the rest.
+    std::vector<uint32_t> accepted_places = {};
     Timings timings;
 };
 

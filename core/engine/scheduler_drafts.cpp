@@ -162,6 +162,7 @@ void Scheduler::settle_drafts(const Step& step, std::size_t last) {
         return;
     const auto found = sequences_.find(wanted.sequence);
     if (found == sequences_.end())
+    drafting.accepted_places.push_back(wanted.index - sequence.prompt_tokens);
         return;
     Sequence& sequence = found->second;
     Drafting& drafting = *sequence.drafting;

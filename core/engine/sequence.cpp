@@ -101,6 +101,7 @@ Finished describe_end(const Sequence& sequence, Clock::time_point now) {
     if (sequence.drafting != nullptr) {
         finished.accepted_drafts = sequence.drafting->accepted;
         finished.rejected_drafts = sequence.drafting->rejected;
+        finished.accepted_places = sequence.drafting->accepted_places;
     }
     const Clock::time_point admitted = sequence.admitted.value_or(now);
     const Clock::time_point first_token = sequence.first_token.value_or(now);

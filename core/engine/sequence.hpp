@@ -53,6 +53,8 @@ struct Drafting {
     uint32_t step_accepted = 0;       ///< of these
     uint32_t accepted = 0;            ///< of all
     uint32_t rejected = 0;
+    std::vector<uint32_t> accepted_places = {}; ///< in the answer, of the accepted ones; rising
+    bool is_caught_up = false;                  ///< the draft model has computed the text
 
     explicit Drafting(const Speculation& speculation);
 

@@ -34,6 +34,11 @@ FinishReason reason_of(engine::FinishReason reason) {
     return FinishReason::cancelled;
 }
 
+/// How many of these places, which rise, are among the first so many.
+uint32_t accepted_before(const std::vector<uint32_t>& places, std::size_t tokens) {
+    return static_cast<uint32_t>(std::lower_bound(places.begin(), places.end(), tokens) - places.begin());
+}
+
 /// Ids for calls that the model gave none: nine letters and digits, as the strictest templates want them.
 void give_ids(chat::output::Output& output, uint32_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -205,8 +210,9 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
     finished.reasoning_tokens = choice.answer.reasoning_tokens();
-    finished.accepted_drafts = last.accepted_drafts;
-    finished.rejected_drafts = last.rejected_drafts;
+    // What came behind the answer's end was of no use, whether it was right or not.
+    finished.accepted_drafts = accepted_before(last.accepted_places, finished.tokens.size());
+    finished.rejected_drafts = last.accepted_drafts + last.rejected_drafts - finished.accepted_drafts;
     finished.seed = choice.seed;
     finished.output = choice.answer.output();
     give_ids(finished.output, finished.seed);

@@ -1,5 +1,6 @@
 // Who decides how tokens are drafted, and what an answer tells of it.
 
+#include "core/generate/generation.hpp"
 #include "core/generate/speculation.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
@@ -59,6 +60,44 @@ TEST_CASE("an answer that was predicted takes fewer steps, and another one is no
     CHECK(finish(model, {}, " " + std::string(story)).accepted_drafts > 4);
     CHECK(finish(model, {}, "a long text of quite another kind").accepted_drafts == 0);
     CHECK(finish(model, {}).accepted_drafts == 0);
+}
+
+TEST_CASE("of the drafts those are told as accepted that are in the answer") {
+    const std::string longer =
+        "there was a dog. The dog was big. The dog was red. The cat was small. The end of it all came late.";
+    const Model model = test::model_that_says_with_draft(longer, longer);
+    bool has_surplus = false;
+    for (const char* stop : {"big", "red", "cat", "small", "end", "came"}) {
+        INFO("stop " << stop);
+        Request request = test::raw("Once");
+        request.sampling.temperature = 0.0F;
+        request.speculation.tokens_max = 32;
+        request.stop = {stop};
+        test::Events events;
+        REQUIRE(generate::generate(model, request, events.sink()).has_value());
+        const Finished& last = events.finished.at(0);
+        CHECK(last.finish_reason == FinishReason::stop);
+        CHECK(last.accepted_drafts > 0);
+        CHECK(last.accepted_drafts < last.tokens.size()); // the first comes with the prompt
+        has_surplus = has_surplus || last.rejected_drafts > 0;
+    }
+    CHECK(has_surplus); // some of what was right came behind an end
+}
+
+TEST_CASE("a prediction that is longer than any answer is cut, and given up with its request") {
+    const Model model = test::model_that_says(story);
+    std::string prediction = " " + std::string(story);
+    while (prediction.size() < 2'000'000)
+        prediction += " d\u00e9j\u00e0 vu";
+    CHECK(finish(model, {}, prediction).accepted_drafts > 4);
+
+    const Model wide = test::model_that_says(story, {}, 1'000'000);
+    Request request = test::raw("Once");
+    request.prediction = prediction;
+    int asked = 0;
+    const auto begun = Generation::begin(wide, request, [&] { return ++asked > 2; });
+    REQUIRE_FALSE(begun.has_value());
+    CHECK(begun.error().kind == ErrorKind::cancelled);
 }
 
 TEST_CASE("what a request says comes before the file, and that before the options") {
