@@ -5,17 +5,23 @@
 namespace etna::engine {
 namespace {
 
-constexpr double weight_of_new = 0.1;
 // Before anything is measured: a model of a fifth of the size, and rows that share the reading of the
 // weights.
 constexpr DraftCosts usual = {.draft = 0.2F, .row = 0.1F};
-constexpr double most_cost = 2; // steps; a pause of the machine is no measurement
+constexpr double most_cost = 2; // steps
 
 } // namespace
 
-void DraftMeter::Mean::add(double sample) {
-    value = is_known ? value + weight_of_new * (sample - value) : sample;
-    is_known = true;
+void DraftMeter::Recent::add(double sample) {
+    samples_[next_] = sample;
+    next_ = (next_ + 1) % samples_.size();
+    count_ = std::min(count_ + 1, samples_.size());
+}
+
+double DraftMeter::Recent::median() const {
+    auto sorted = samples_;
+    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count_));
+    return sorted[(count_ - 1) / 2];
 }
 
 void DraftMeter::note_step(uint32_t rows, uint32_t drafts, double ms) {
@@ -34,15 +40,16 @@ void DraftMeter::note_drafts(uint32_t tokens, double ms) {
 
 DraftCosts DraftMeter::costs() const {
     DraftCosts costs = usual;
-    if (!plain_ms_.is_known || plain_ms_.value <= 0)
+    if (!plain_ms_.is_known() || plain_ms_.median() <= 0)
         return costs;
+    const double plain_ms = plain_ms_.median();
     const auto in_steps = [&](double ms) {
-        return static_cast<float>(std::clamp(ms / plain_ms_.value, 0.0, most_cost));
+        return static_cast<float>(std::clamp(ms / plain_ms, 0.0, most_cost));
     };
-    if (draft_ms_.is_known)
-        costs.draft = in_steps(draft_ms_.value);
-    if (drafted_ms_.is_known)
-        costs.row = in_steps((drafted_ms_.value - plain_ms_.value) / drafts_.value);
+    if (draft_ms_.is_known())
+        costs.draft = in_steps(draft_ms_.median());
+    if (drafted_ms_.is_known())
+        costs.row = in_steps((drafted_ms_.median() - plain_ms) / drafts_.median());
     return costs;
 }
 

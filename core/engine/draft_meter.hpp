@@ -3,6 +3,8 @@
 #include "core/engine/batch.hpp"
 #include "core/engine/speculation.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace etna::engine {
@@ -13,24 +15,31 @@ public:
     /// A step of so many rows that tell a token was done after `ms`; `drafts` of them were behind drafts.
     void note_step(uint32_t rows, uint32_t drafts, double ms);
 
-    /// The draft model has made `tokens` in `ms`.
+    /// The draft model has made `tokens` in `ms`, and computed nothing else but what had just come.
     void note_drafts(uint32_t tokens, double ms);
 
     /// As far as it is known; a guess before.
     [[nodiscard]] DraftCosts costs() const;
 
 private:
-    /// A mean that forgets.
-    struct Mean {
-        double value = 0;
-        bool is_known = false;
+    /// What came last. Its middle stays where it is when the machine pauses, or a result is fetched late.
+    class Recent {
+    public:
         void add(double sample);
+        [[nodiscard]] bool is_known() const { return count_ > 0; }
+        /// The lower of the two in the middle, where there are two. Precondition: is_known().
+        [[nodiscard]] double median() const;
+
+    private:
+        std::array<double, 15> samples_{}; ///< a ring: enough to outvote some that are out of place
+        std::size_t count_ = 0;
+        std::size_t next_ = 0;
     };
 
-    Mean plain_ms_;   ///< a step without drafts
-    Mean draft_ms_;   ///< a token of the draft model
-    Mean drafted_ms_; ///< a step with drafts
-    Mean drafts_;     ///< in such a step
+    Recent plain_ms_;   ///< a step without drafts
+    Recent draft_ms_;   ///< a token of the draft model
+    Recent drafted_ms_; ///< a step with drafts
+    Recent drafts_;     ///< in such a step
 };
 
 } // namespace etna::engine

@@ -25,22 +25,36 @@ Request DraftModel::request_for(const DraftWish& wish, uint32_t most) const {
     return request;
 }
 
-Result<std::vector<std::vector<TokenId>>> DraftModel::draft(std::span<const DraftWish> wishes) {
-    drafts_.assign(wishes.size(), {});
-    first_id_ = next_id_;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-        drafts_[i].confidence_min = wishes[i].confidence_min;
-        const RequestId id = next_id_++;
-        Request request = request_for(wishes[i], wishes[i].most);
-        if (check(request, executor_->limits()))
-            scheduler_.add(id, std::move(request), Clock::now());
-    }
+Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftWish> wishes) {
+    add(wishes);
+    is_first_batch_ = true;
     while (!scheduler_.is_idle() || !tickets_.empty())
         ETNA_CHECK(step());
-    std::vector<std::vector<TokenId>> result;
+    std::vector<ModelDrafts> result(wishes.size());
     for (Drafts& drafts : drafts_)
-        result.push_back(std::move(drafts.tokens));
+        result[drafts.wish] = {.tokens = std::move(drafts.tokens), .is_caught_up = !drafts.is_late};
     return result;
+}
+
+/// Who has few rows to come before who may have a whole prompt: the first batch is the latter's only one.
+void DraftModel::add(std::span<const DraftWish> wishes) {
+    drafts_.clear();
+    first_id_ = next_id_;
+    for (const bool is_caught_up : {true, false}) {
+        for (std::size_t i = 0; i < wishes.size(); ++i) {
+            if (wishes[i].is_caught_up != is_caught_up)
+                continue;
+            Drafts& drafts = drafts_.emplace_back();
+            drafts.wish = i;
+            drafts.confidence_min = wishes[i].confidence_min;
+            drafts.was_caught_up = is_caught_up;
+            const RequestId id = next_id_++;
+            Request request = request_for(wishes[i], wishes[i].most);
+            drafts.is_done = !check(request, executor_->limits());
+            if (!drafts.is_done)
+                scheduler_.add(id, std::move(request), Clock::now());
+        }
+    }
 }
 
 Status DraftModel::step() {
@@ -51,6 +65,7 @@ Status DraftModel::step() {
         if (is_started) {
             ETNA_TRY(const Ticket ticket, executor_->submit(batch));
             tickets_.push_back(ticket);
+            put_off_late();
         }
     }
     if (!tickets_.empty() && (!is_started || tickets_.size() == executor_->limits().in_flight_max)) {
@@ -65,6 +80,25 @@ Status DraftModel::step() {
     for (const Update& update : updates)
         take(update);
     return {};
+}
+
+/// Ends what takes longer than the batch that was begun last. What it has computed stays in the cache, and is
+/// found by the next call.
+void DraftModel::put_off_late() {
+    for (std::size_t i = 0; i < drafts_.size(); ++i) {
+        Drafts& drafts = drafts_[i];
+        if (drafts.is_done)
+            continue;
+        const auto left = scheduler_.rows_left(first_id_ + i);
+        // One that had caught up has few rows to come, unless others needed its pages.
+        drafts.is_late = drafts.was_caught_up ? left && *left > executor_->limits().rows_max
+                                              : is_first_batch_ && (!left || *left > 0);
+        if (!drafts.is_late)
+            continue;
+        drafts.is_done = true;
+        scheduler_.cancel(first_id_ + i, updates_, Clock::now());
+    }
+    is_first_batch_ = false;
 }
 
 void DraftModel::take(const Update& update) {

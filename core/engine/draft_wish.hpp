@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace etna::engine {
 
@@ -17,6 +18,13 @@ struct DraftWish {
     uint64_t cache_salt = 0;
     uint32_t most = 1; ///< tokens
     std::optional<float> confidence_min;
+    bool is_caught_up = false; ///< the model has computed what came before the last step
+};
+
+/// What a model made of a wish.
+struct ModelDrafts {
+    std::vector<TokenId> tokens;
+    bool is_caught_up = false; ///< false: it has yet to compute a part of the text, and drafts nothing before
 };
 
 } // namespace etna::engine

@@ -1,5 +1,7 @@
 #include "core/engine/engine_loop.hpp"
 
+#include "core/base/log.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -54,9 +56,9 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
                      fmt::format("{} answers at once are wanted, and at most {} can be worked on or wait",
                                  requests.size(), most)};
     }
+    make_draft_texts(requests, limits_.context_tokens);
     std::vector<Stream> streams;
     const auto reader = std::make_shared<Bell>();
-    make_draft_texts(requests, limits_.context_tokens);
     {
         const std::scoped_lock lock(bell_->mutex);
         if (closed_)
@@ -135,7 +137,6 @@ Status Engine::Loop::step() {
     return tickets_.empty() ? Status() : read_outputs();
 }
 
-/// A draft model that fails is given up: the answers do not depend on it.
 void Engine::Loop::draft() {
     const std::vector<DraftWish> wishes = scheduler_.draft();
     if (wishes.empty() || draft_model_ == nullptr)
@@ -143,12 +144,25 @@ void Engine::Loop::draft() {
     const Clock::time_point start = Clock::now();
     auto drafts = draft_model_->draft(wishes);
     if (!drafts)
-        return draft_model_.reset();
+        return lose_draft_model(drafts.error());
     uint32_t tokens = 0;
-    for (const auto& one : *drafts)
-        tokens += static_cast<uint32_t>(one.size());
-    draft_meter_.note_drafts(tokens, milliseconds_since(start));
+    bool is_measure = true; // where a prompt is among it, the time says nothing of drafts
+    for (std::size_t i = 0; i < wishes.size(); ++i) {
+        tokens += static_cast<uint32_t>((*drafts)[i].tokens.size());
+        is_measure = is_measure && wishes[i].is_caught_up && (*drafts)[i].is_caught_up;
+    }
+    if (is_measure)
+        draft_meter_.note_drafts(tokens, milliseconds_since(start));
     scheduler_.take_drafts(wishes, std::move(drafts).value());
+}
+
+/// A draft model that fails is given up: the answers do not depend on it.
+void Engine::Loop::lose_draft_model(const Error& error) {
+    log(LogLevel::warning,
+        fmt::format("the draft model failed, and drafts no more until the model is loaded again: {}",
+                    error.message));
+    scheduler_.forget_draft_model();
+    draft_model_.reset();
 }
 
 /// Whether a batch was started.
@@ -220,6 +234,12 @@ void Engine::Loop::follow_readers() {
 }
 
 void Engine::Loop::deliver() {
+    if (updates_.empty())
+        return;
+    { // before anybody hears of an end and asks for the place
+        const std::scoped_lock lock(bell_->mutex);
+        noted_ = load_of(scheduler_);
+    }
     for (Update& update : updates_) {
         const auto found = channels_.find(update.request);
         if (found == channels_.end())
@@ -235,12 +255,6 @@ void Engine::Loop::deliver() {
     }
     updates_.clear();
 }
-    if (updates_.empty())
-        return;
-    { // before anybody hears of an end and asks for the place
-        const std::scoped_lock lock(bell_->mutex);
-        noted_ = load_of(scheduler_);
-    }
 
 /// Ends every request, accepted or still in the inbox, and lets nobody in any more.
 void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {

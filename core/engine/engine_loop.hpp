@@ -56,6 +56,7 @@ private:
     bool take_submissions();
     Status step();
     void draft();
+    void lose_draft_model(const Error& error);
     Result<bool> submit_batch();
     static Unread unread_of(const Batch& batch, Ticket ticket);
     Status read_outputs();

@@ -22,6 +22,8 @@ Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
 void Scheduler::add(RequestId id, Request request, Clock::time_point now) {
     assert(sequences_.empty() || sequences_.rbegin()->first.request < id);
     const std::optional<Beams> beams = request.beams;
+    if (request.speculation && !has_draft_model_)
+        request.speculation->uses_model = false;
     const SequenceId first = {.request = id};
     const auto [entry, is_new] =
         sequences_.emplace(first, make_sequence(id, std::move(request), limits_, cache_, now));
@@ -276,6 +278,14 @@ void Scheduler::set_pace(RequestId id, Pace pace) {
 bool Scheduler::has_begun(RequestId id) const {
     const auto one = sequences_.lower_bound({.request = id});
     return one != sequences_.end() && one->first.request == id && one->second.admitted.has_value();
+}
+
+std::optional<uint32_t> Scheduler::rows_left(RequestId id) const {
+    const auto one = sequences_.find({.request = id});
+    if (one == sequences_.end() || one->second.state == SequenceState::waiting)
+        return std::nullopt;
+    const Sequence& sequence = one->second;
+    return sequence.length() - std::min(sequence.computed, sequence.length());
 }
 
 bool Scheduler::holds_any() const {

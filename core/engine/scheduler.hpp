@@ -68,7 +68,10 @@ public:
     std::vector<DraftWish> draft();
 
     /// Hands over what the draft model made of draft()'s wishes, in order.
-    void take_drafts(std::span<const DraftWish> wishes, std::vector<std::vector<TokenId>> drafts);
+    void take_drafts(std::span<const DraftWish> wishes, std::vector<ModelDrafts> drafts);
+
+    /// Nobody wishes a model's drafts from now on, or waits for them.
+    void forget_draft_model();
 
     /// What drafts cost from now on, as measured.
     void set_costs(const DraftCosts& costs) { draft_costs_ = costs; }
@@ -93,6 +96,10 @@ public:
 
     /// Whether a request has had a place in a step; false for unknown and finished ones.
     [[nodiscard]] bool has_begun(RequestId id) const;
+
+    /// How many of a request's known tokens have no row yet; empty where it has no place in the steps. Not of
+    /// a beam search.
+    [[nodiscard]] std::optional<uint32_t> rows_left(RequestId id) const;
 
     /// Whether a request is held.
     [[nodiscard]] bool holds_any() const;
@@ -193,7 +200,8 @@ private:
     Batch batch_;
     uint32_t spare_rows_ = 0; ///< of the batch being made, that drafts may take
     DraftCosts draft_costs_;
-    sampling::Sampler sampler_; ///< for what the device does not draw
+    bool has_draft_model_ = true; ///< as far as is known
+    sampling::Sampler sampler_;   ///< for what the device does not draw
 };
 
 } // namespace etna::engine

@@ -58,21 +58,33 @@ std::vector<DraftWish> Scheduler::draft() {
                           .sampling = sequence->sampling,
                           .cache_salt = sequence->cache_salt,
                           .most = most,
-                          .confidence_min = drafting.wish.confidence_min});
+                          .confidence_min = drafting.wish.confidence_min,
+                          .is_caught_up = drafting.is_caught_up});
     }
     return wishes;
 }
 
-void Scheduler::take_drafts(std::span<const DraftWish> wishes, std::vector<std::vector<TokenId>> drafts) {
+void Scheduler::take_drafts(std::span<const DraftWish> wishes, std::vector<ModelDrafts> drafts) {
     for (std::size_t i = 0; i < wishes.size(); ++i) {
         const auto found = sequences_.find({.request = wishes[i].request});
         if (found == sequences_.end())
             continue;
-        const auto foreign = std::find_if(drafts[i].begin(), drafts[i].end(),
+        std::vector<TokenId>& tokens = drafts[i].tokens;
+        const auto foreign = std::find_if(tokens.begin(), tokens.end(),
                                           [&](TokenId token) { return token >= limits_.vocabulary; });
-        drafts[i].erase(foreign, drafts[i].end()); // of a vocabulary that is padded further
-        found->second.drafting->drafts = std::move(drafts[i]);
-        found->second.drafting->by_model = true;
+        tokens.erase(foreign, tokens.end()); // of a vocabulary that is padded further
+        Drafting& drafting = *found->second.drafting;
+        drafting.drafts = std::move(tokens);
+        drafting.by_model = true;
+        drafting.is_caught_up = drafts[i].is_caught_up;
+    }
+}
+
+void Scheduler::forget_draft_model() {
+    has_draft_model_ = false;
+    for (auto& [id, sequence] : sequences_) {
+        if (sequence.drafting != nullptr)
+            sequence.drafting->forget_model();
     }
 }
 
@@ -150,6 +162,7 @@ bool Scheduler::came_right(Sequence& sequence, const Wanted& wanted) {
         return false;
     }
     ++drafting.accepted;
+    drafting.accepted_places.push_back(wanted.index - sequence.prompt_tokens);
     ++drafting.step_accepted;
     --drafting.rejected;
     return true;
@@ -162,7 +175,6 @@ void Scheduler::settle_drafts(const Step& step, std::size_t last) {
         return;
     const auto found = sequences_.find(wanted.sequence);
     if (found == sequences_.end())
-    drafting.accepted_places.push_back(wanted.index - sequence.prompt_tokens);
         return;
     Sequence& sequence = found->second;
     Drafting& drafting = *sequence.drafting;

@@ -61,11 +61,11 @@ struct Drafting {
     /// No source is to be asked.
     [[nodiscard]] bool is_paused() const { return lookup_gain.length() == 0 && model_gain.length() == 0; }
 
-    /// A step went by in which nothing was drafted.
-    void skip();
     /// There is no draft model any more.
     void forget_model();
 
+    /// A step went by in which nothing was drafted.
+    void skip();
 
     /// The step in flight has been verified.
     void settle(const DraftCosts& costs);

@@ -30,6 +30,8 @@ void Driver::draft() {
     auto drafts = draft_model_->draft(wishes);
     if (!drafts)
         throw std::runtime_error(drafts.error().message);
+    for (const engine::ModelDrafts& one : *drafts)
+        put_off_ += one.is_caught_up ? 0 : 1;
     scheduler_.take_drafts(wishes, std::move(drafts).value());
 }
 
@@ -40,9 +42,9 @@ void Driver::require(const Status& status) {
 
 engine::RequestId Driver::add(engine::Request request) {
     require(check(request, executor_.limits()));
+    engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
     told_[next_id_].resize(request.beams ? request.beams->answers : 1);
     scheduler_.add(next_id_, std::move(request), engine::Clock::now());
-    engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
     return next_id_++;
 }
 

@@ -51,6 +51,9 @@ public:
     [[nodiscard]] uint64_t rows() const { return rows_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
     [[nodiscard]] bool is_idle() const { return scheduler_.is_idle() && tickets_.empty(); }
+    /// How often the draft model had not computed a text yet that it was to go on with.
+    [[nodiscard]] uint64_t put_off() const { return put_off_; }
+    void forget_draft_model() { scheduler_.forget_draft_model(); }
     [[nodiscard]] std::size_t unread() const { return tickets_.size(); }
 
 private:
@@ -63,6 +66,7 @@ private:
     std::optional<engine::DraftModel> draft_model_;
     uint64_t rows_ = 0;
     uint64_t steps_ = 0;
+    uint64_t put_off_ = 0;
     engine::Updates updates_;
     engine::Batch batch_;
     std::deque<engine::Ticket> tickets_;
