@@ -86,6 +86,25 @@ Result<Decimal> decimal(std::string_view json_number) {
     return result;
 }
 
+Decimal rounded(const Decimal& value, std::size_t digits) {
+    std::string all = value.integer + value.fraction;
+    const std::size_t first = all.find_first_not_of('0');
+    if (first == std::string::npos || all.size() - first <= digits)
+        return value;
+    const std::size_t end = first + digits;
+    const bool is_up = all[end] >= '5';
+    std::fill(all.begin() + static_cast<std::ptrdiff_t>(end), all.end(), '0');
+    all.insert(0, 1, '0'); // for a carry
+    for (std::size_t at = end; is_up && ++all[at] > '9'; --at)
+        all[at] = '0';
+    const std::size_t point = 1 + value.integer.size();
+    Decimal result = {
+        .is_negative = value.is_negative, .integer = all.substr(0, point), .fraction = all.substr(point)};
+    result.integer.erase(0, std::min(result.integer.find_first_not_of('0'), result.integer.size() - 1));
+    result.fraction.erase(result.fraction.find_last_not_of('0') + 1);
+    return result;
+}
+
 int compare(const Decimal& a, const Decimal& b) {
     if (a.is_negative != b.is_negative)
         return a.is_negative ? -1 : 1;

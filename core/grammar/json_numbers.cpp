@@ -1,9 +1,12 @@
 #include "core/grammar/json_numbers.hpp"
 
+#include "core/grammar/multiples.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -16,6 +19,9 @@ class Digits {
 public:
     explicit Digits(Language& language) : language_(&language), digit_(range('0', '9')) {}
 
+    [[nodiscard]] Expression so_many(uint32_t least, uint32_t most) const {
+        return language_->repeat(digit_, least, most);
+    }
     [[nodiscard]] Expression any() const { return language_->repeat(digit_, 0); }
     [[nodiscard]] Expression some() const { return language_->repeat(digit_, 1); }
 
@@ -166,84 +172,63 @@ Expression at_least(Language& language, const Bound& bound, NumberKind kind) {
 
 Expression at_most(Language& language, const Bound& bound, NumberKind kind) {
     const Digits digits(language);
-    if (bound.value.is_negative)
+    if (bound.value.is_negative || (bound.value.is_zero() && bound.is_excluded)) // "-0.0" is not below zero
         return language.sequence(language.literal("-"),
                                  digits.from({bound.value.magnitude(), bound.is_excluded}, kind));
     return signed_numbers(language, digits.up_to(bound, kind), not_zero(digits, language, kind));
 }
 
-uint32_t power_of_ten(std::size_t exponent, uint32_t modulus) {
-    uint64_t power = 1 % modulus;
-    for (; exponent > 0; --exponent)
-        power = power * 10 % modulus;
-    return static_cast<uint32_t>(power);
+/// Digits before the point, so that all such numbers are finite doubles: the largest of those is 1.8e308.
+constexpr uint32_t whole_digits_max = 308;
+/// Digits behind it, besides those that a bound has.
+constexpr uint32_t fraction_digits_max = 40;
+/// Digits before the point where an exponent follows, and the exponent's own.
+constexpr uint32_t digits_before_exponent_max = 40;
+constexpr uint32_t exponent_digits_max = 2;
+
+/// Numbers of the whole parts without zero, and the fractions (with their point; `nothing` for none) behind
+/// them or behind a zero.
+Expression numbers_of(Language& language, Expression wholes, Expression fractions) {
+    const Expression zero = language.literal("0");
+    const Expression others = language.sequence(wholes, language.optional(fractions));
+    return signed_numbers(language,
+                          language.either(language.sequence(zero, language.optional(fractions)), others),
+                          language.either(others, language.sequence(zero, fractions)));
 }
 
-/// Counts in units of the divisor's last place: `places` digits behind the point are a part of the number,
-/// zeros may follow. A state is how many of them have come, and what is left of the digits so far when the
-/// divisor is taken away as often as it goes.
-Result<Automaton> multiples(const Decimal& divisor) {
-    const std::size_t places = divisor.fraction.size();
-    const std::string all = divisor.integer + divisor.fraction;
-    const Error too_large{ErrorKind::unsupported, "the divisor has too many digits", "round it"};
-    if (all.size() > 9)
-        return too_large;
-    const auto modulus = static_cast<uint32_t>(std::stoul(all));
-    if (uint64_t{modulus} * (places + 2) > divisor_states_max)
-        return too_large;
-    enum Class : uint8_t { other, minus, point, first_digit };
-    Automaton raw;
-    raw.class_of['-'] = minus;
-    raw.class_of['.'] = point;
-    for (uint8_t digit = 0; digit < 10; ++digit)
-        raw.class_of[static_cast<uint8_t>('0' + digit)] = first_digit + digit;
-    raw.class_count = first_digit + 10;
-    // State 0 is the beginning; then, for each count of places and "no point yet" before them, one for each
-    // rest.
-    const auto state_of = [&](std::size_t row, uint32_t rest) {
-        return static_cast<uint32_t>(1 + row * modulus + rest);
-    };
-    const std::size_t rows = places + 2; // row 0: before the point; row 1 + p: p digits behind it
-    raw.targets.assign(std::size_t{raw.class_count} * (1 + rows * modulus), Automaton::dead);
-    raw.accepts.assign(1 + rows * modulus, false);
-    const auto target = [&](uint32_t state, uint8_t c) -> uint32_t& {
-        return raw.targets[std::size_t{state} * raw.class_count + c];
-    };
-    target(0, minus) = 0; // the sets that this is joined with have one sign at most
-    for (uint8_t digit = 0; digit < 10; ++digit)
-        target(0, first_digit + digit) = state_of(0, digit % modulus);
-    for (std::size_t row = 0; row < rows; ++row) {
-        const std::size_t missing = row == 0 ? places : places - (row - 1);
-        for (uint32_t rest = 0; rest < modulus; ++rest) {
-            const uint32_t state = state_of(row, rest);
-            raw.accepts[state] = uint64_t{rest} * power_of_ten(missing, modulus) % modulus == 0;
-            if (row == 0)
-                target(state, point) = state_of(1, rest);
-            for (uint8_t digit = 0; digit < 10; ++digit) {
-                const auto next = static_cast<uint32_t>((uint64_t{rest} * 10 + digit) % modulus);
-                if (row == 0) {
-                    target(state, first_digit + digit) = state_of(0, next);
-                } else if (missing > 0) {
-                    target(state, first_digit + digit) = state_of(row + 1, next);
-                } else if (digit == 0) {
-                    target(state, first_digit) = state; // zeros behind the last place
-                }
-            }
-        }
-    }
-    return minimised(raw);
-}
-
-/// Every JSON number but "-0".
-Expression any_number(Language& language) {
+/// Whole parts above zero of finite doubles. Two bounds bound them without that.
+Expression wholes_of(Language& language, const NumberSet& set) {
     const Digits digits(language);
-    const Expression exponent = language.sequence(std::array{
-        language.either(language.literal("e"), language.literal("E")),
-        language.optional(language.either(language.literal("+"), language.literal("-"))), digits.some()});
-    const Expression numbers =
-        signed_numbers(language, digits.with_fraction(digits.integer(), NumberKind::any),
-                       not_zero(digits, language, NumberKind::any));
-    return language.sequence(numbers, language.optional(exponent));
+    if (set.least && set.most)
+        return digits.positive_integer();
+    const Expression zeros = language.repeat(digits.range('0', '0'), whole_digits_max, whole_digits_max);
+    return language.either(language.sequence(digits.range('1', '9'), digits.so_many(0, whole_digits_max - 1)),
+                           language.sequence(language.literal("1"), zeros)); // 1e308 has one digit more
+}
+
+/// Numbers in plain digits, of the set's kind and many more than are in it.
+Expression plain_numbers(Language& language, const NumberSet& set) {
+    const Expression wholes = wholes_of(language, set);
+    if (set.kind == NumberKind::integer)
+        return numbers_of(language, wholes, nothing);
+    const auto places = [](const std::optional<Bound>& bound) {
+        return bound ? static_cast<uint32_t>(bound->value.fraction.size()) : 0;
+    };
+    const Digits digits(language);
+    const uint32_t most = fraction_digits_max + std::max(places(set.least), places(set.most));
+    return numbers_of(language, wholes, language.sequence(digits.point(), digits.so_many(1, most)));
+}
+
+Expression numbers_with_exponent(Language& language) {
+    const Digits digits(language);
+    const Expression wholes =
+        language.sequence(digits.range('1', '9'), digits.so_many(0, digits_before_exponent_max - 1));
+    const Expression fractions = language.sequence(digits.point(), digits.so_many(1, fraction_digits_max));
+    const Expression exponent = language.sequence(
+        std::array{language.either(language.literal("e"), language.literal("E")),
+                   language.optional(language.either(language.literal("+"), language.literal("-"))),
+                   digits.so_many(1, exponent_digits_max)});
+    return language.sequence(numbers_of(language, wholes, fractions), exponent);
 }
 
 /// Numbers with another digit than zero behind the point.
@@ -253,6 +238,25 @@ Expression fractions(Language& language) {
                                                              language.repeat(digits.range('0', '0'), 0),
                                                              digits.range('1', '9'), digits.any()});
     return signed_numbers(language, fraction, fraction);
+}
+
+/// Numbers of at most exact_digits digits from the first on that is not zero; zeros may follow if wanted.
+Expression exact_numbers(Language& language, bool may_have_zeros_behind) {
+    const Digits digits(language);
+    const Expression zeros = language.repeat(digits.range('0', '0'), 0);
+    const Expression zeros_behind = may_have_zeros_behind ? zeros : empty;
+    Expression whole = zeros_behind; // what may follow a digit when so many more are left
+    for (uint32_t left = 1; left < exact_digits; ++left) {
+        const Expression fraction =
+            language.sequence(std::array{digits.point(), digits.so_many(1, left), zeros_behind});
+        whole = language.either(
+            std::array{zeros_behind, fraction, language.sequence(digits.so_many(1, 1), whole)});
+    }
+    const Expression below_one =
+        language.sequence(std::array{language.literal("0"), language.optional(digits.point()), zeros,
+                                     digits.so_many(0, exact_digits), zeros_behind});
+    return language.sequence(language.optional(language.literal("-")),
+                             language.either(below_one, language.sequence(digits.range('1', '9'), whole)));
 }
 
 /// The one number between two equal bounds, if it is of the kind.
@@ -266,32 +270,28 @@ Expression only_number(Language& language, const NumberSet& set) {
                                         value.is_integer() ? "" : ".", value.fraction));
 }
 
-} // namespace
+/// Whether a reader with doubles, which rounds numbers of many digits, may take some number for one on the
+/// other side of the bound. Rounding keeps the order of two numbers, but may make them equal.
+bool may_be_rounded_over(const std::optional<Bound>& bound, NumberKind kind) {
+    if (!bound || !bound->is_excluded)
+        return false;
+    return kind != NumberKind::integer || rounded(bound->value, exact_digits) != bound->value;
+}
 
-Result<Expression> json_number(Language& language, const NumberSet& set) {
-    const Digits digits(language);
-    const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
-    if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
-        return only_number(language, set);
-    const bool is_free = !set.least && !set.most && !has_divisors;
-    if (is_free && set.kind == NumberKind::any)
-        return language.unit(any_number(language));
-    const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
-    const Expression all = set.kind == NumberKind::fraction
-                               ? fractions(language)
-                               : signed_numbers(language, digits.with_fraction(digits.integer(), kind),
-                                                not_zero(digits, language, kind));
-    if (is_free)
-        return language.unit(all);
-    ETNA_TRY(Automaton result, language.automaton(all));
-    if (set.least) {
-        ETNA_TRY(result, intersected(language, result, at_least(language, *set.least, kind)));
-    }
-    if (set.most) {
-        ETNA_TRY(result, intersected(language, result, at_most(language, *set.most, kind)));
-    }
-    for (const Decimal& divisor : set.multiples_of) {
-        ETNA_TRY(const Automaton allowed, multiples(divisor));
+/// Whether a number's place in the set hangs on digits that not all readers keep.
+bool hangs_on_last_digits(const NumberSet& set) {
+    return set.kind == NumberKind::fraction || !set.multiples_of.empty() || !set.no_multiples_of.empty() ||
+           may_be_rounded_over(set.least, set.kind) || may_be_rounded_over(set.most, set.kind);
+}
+
+/// The bound for numbers of exact_digits digits: no other number of so few reads as the bound does.
+Bound exact_bound(const Bound& bound) {
+    return bound.is_excluded ? Bound{rounded(bound.value, exact_digits), true} : bound;
+}
+
+Result<Automaton> within_divisors(Automaton result, const NumberSet& set) {
+    if (!set.multiples_of.empty()) {
+        ETNA_TRY(const Automaton allowed, exact_multiples(set.multiples_of));
         ETNA_TRY(result, intersection(result, allowed));
     }
     for (const Decimal& divisor : set.no_multiples_of) {
@@ -299,6 +299,36 @@ Result<Expression> json_number(Language& language, const NumberSet& set) {
         ETNA_TRY(const Automaton allowed, complement(refused));
         ETNA_TRY(result, intersection(result, allowed));
     }
+    return result;
+}
+
+} // namespace
+
+Result<Expression> json_number(Language& language, const NumberSet& set) {
+    const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
+    if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
+        return only_number(language, set);
+    const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
+    const Expression plain = plain_numbers(language, set);
+    if (!set.least && !set.most && !has_divisors && set.kind != NumberKind::fraction) {
+        return language.unit(kind == NumberKind::any ? language.either(plain, numbers_with_exponent(language))
+                                                     : plain);
+    }
+    ETNA_TRY(Automaton result, language.automaton(plain));
+    if (hangs_on_last_digits(set)) {
+        // Zeros behind would be counted apart for each rest that is not zero.
+        ETNA_TRY(result, intersected(language, result, exact_numbers(language, set.no_multiples_of.empty())));
+    }
+    if (set.kind == NumberKind::fraction) {
+        ETNA_TRY(result, intersected(language, result, fractions(language)));
+    }
+    if (set.least) {
+        ETNA_TRY(result, intersected(language, result, at_least(language, exact_bound(*set.least), kind)));
+    }
+    if (set.most) {
+        ETNA_TRY(result, intersected(language, result, at_most(language, exact_bound(*set.most), kind)));
+    }
+    ETNA_TRY(result, within_divisors(std::move(result), set));
     return language.accepted(result);
 }
 

@@ -31,12 +31,11 @@ struct NumberSet {
     std::vector<Decimal> no_multiples_of = {};
 };
 
-/// States that a divisor may cost.
-constexpr uint32_t divisor_states_max = 20'000;
-
-/// JSON numbers out of the set. They are written without an exponent where anything is said of them, a single
-/// number in one way only; there is no "-0". Empty sets are `nothing`. Errors: unsupported (a divisor with
-/// too many digits; bounds that take too many states).
+/// JSON numbers out of the set, all of which are finite doubles. They are written without an exponent where
+/// anything is said of them, a single number in one way only; there is no "-0". Where a fraction, an excluded
+/// bound or a divisor decides, they have no more digits than a reader with doubles keeps (exact_digits), so
+/// that they are in the set for it too. Empty sets are `nothing`. Errors: unsupported (a divisor with too
+/// many digits; bounds that take too many states).
 Result<Expression> json_number(Language& language, const NumberSet& set);
 
 } // namespace etna::grammar

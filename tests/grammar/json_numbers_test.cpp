@@ -1,8 +1,11 @@
-// Sets of JSON numbers against plain arithmetic in thousandths, over all short numbers.
+// Sets of JSON numbers against plain arithmetic in thousandths, over all short numbers, and against doubles,
+// over samples of long ones.
 
 #include "core/grammar/json_numbers.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cmath>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -75,6 +78,43 @@ int64_t random_value(std::mt19937& random, int64_t step) {
     return (static_cast<int64_t>(random() % 241) - 120) * unit + static_cast<int64_t>(random() % 4) * step;
 }
 
+/// A number of the set with at least so many bytes, if it goes on for so long.
+std::string random_number(Language& language, Expression set, std::mt19937& random, std::size_t bytes) {
+    std::string text;
+    while (text.size() < bytes || !language.is_nullable(set)) {
+        std::string follow;
+        for (const char byte : std::string_view("0123456789-+.eE")) {
+            if (language.next(set, static_cast<uint8_t>(byte)) != nothing)
+                follow += byte;
+        }
+        if (follow.empty())
+            break;
+        text += follow[random() % follow.size()];
+        set = language.next(set, static_cast<uint8_t>(text.back()));
+    }
+    REQUIRE(language.is_nullable(set));
+    return text;
+}
+
+/// What a reader with doubles makes of it.
+double read(const std::string& text) {
+    return std::strtod(text.c_str(), nullptr);
+}
+
+bool is_multiple(double value, double divisor) {
+    return std::fmod(value, divisor) == 0;
+}
+
+/// Whether a reader with doubles finds a number in the set. Its divisors are sums of powers of two.
+bool holds(const NumberSet& set, double value, double least, double most, double divisor) {
+    const bool is_whole = std::floor(value) == value;
+    return (set.kind == NumberKind::any || is_whole == (set.kind == NumberKind::integer)) &&
+           (!set.least || (set.least->is_excluded ? value > least : value >= least)) &&
+           (!set.most || (set.most->is_excluded ? value < most : value <= most)) &&
+           (set.multiples_of.empty() || is_multiple(value, divisor)) &&
+           (set.no_multiples_of.empty() || !is_multiple(value, divisor));
+}
+
 } // namespace
 
 TEST_CASE("sets of numbers hold what arithmetic says") {
@@ -144,6 +184,110 @@ TEST_CASE("numbers are written as JSON says, and zero has no sign") {
     CHECK(!fits(language, integer, "1e3"));
 }
 
+TEST_CASE("all numbers are finite doubles, and have an end") {
+    const auto bound = [](std::string_view value) { return Bound{decimal(value).value()}; };
+    const NumberSet sets[] = {{},
+                              {.kind = NumberKind::integer},
+                              {.kind = NumberKind::fraction},
+                              {.least = bound("0")},
+                              {.most = bound("1e300")},
+                              {.kind = NumberKind::integer, .most = bound("-5")},
+                              {.least = bound("-1e308"), .most = bound("1e308")},
+                              {.multiples_of = {decimal("0.5").value()}},
+                              {.no_multiples_of = {decimal("3").value()}}};
+    std::mt19937 random(7);
+    for (const NumberSet& set : sets) {
+        Language language;
+        const Expression numbers = json_number(language, set).value();
+        for (int round = 0; round < 40; ++round) {
+            const std::string text = random_number(language, numbers, random, random() % 500);
+            CAPTURE(text);
+            REQUIRE(std::isfinite(read(text)));
+            REQUIRE(text.size() < 800);
+        }
+    }
+    Language language;
+    const Expression any = json_number(language, {}).value();
+    CHECK(fits(language, any, "1" + std::string(308, '0')));
+    CHECK(fits(language, any, "-" + std::string(308, '9')));
+    CHECK(fits(language, any, std::string(40, '9') + "e99"));
+    CHECK(fits(language, any, "1.5e-99"));
+    for (const char* text : {"1e100", "1e400", "9e99999999999"}) {
+        CAPTURE(text);
+        CHECK(!fits(language, any, text));
+    }
+    CHECK(!fits(language, any, std::string(309, '9')));
+    CHECK(
+        !fits(language, json_number(language, {.kind = NumberKind::integer}).value(), std::string(309, '9')));
+}
+
+TEST_CASE("numbers are in their set for readers with doubles as well") {
+    std::mt19937 random(19);
+    for (int round = 0; round < 400; ++round) {
+        constexpr std::array kinds = {NumberKind::integer, NumberKind::any, NumberKind::fraction};
+        constexpr std::array bounds = {
+            "1", "0", "-0.1", "0.3", "123456789012345678", "7.00000000000000012", "-99999999999999999.99"};
+        constexpr std::array divisors = {"5", "0.25", "3", "1.5", "1"};
+        NumberSet set{.kind = kinds[random() % kinds.size()]};
+        const std::string bound = bounds[random() % bounds.size()];
+        const std::string divisor = divisors[random() % divisors.size()];
+        const auto exact = Bound{decimal(bound).value(), random() % 2 == 0};
+        if (random() % 3 == 0)
+            set.least = exact;
+        else if (random() % 2 == 0)
+            set.most = exact;
+        if (random() % 3 == 0)
+            set.multiples_of = {decimal(divisor).value()};
+        else if (random() % 2 == 0)
+            set.no_multiples_of = {decimal(divisor).value()};
+        Language language;
+        const Expression numbers = json_number(language, set).value();
+        if (numbers == nothing)
+            continue;
+        for (const std::size_t bytes : {1, 3, 12, 16, 17, 18, 20, 22, 25, 40}) {
+            const std::string text = random_number(language, numbers, random, bytes);
+            CAPTURE(text, bound, divisor, set.least.has_value(), set.most.has_value());
+            REQUIRE(holds(set, read(text), read(bound), read(bound), read(divisor)));
+        }
+    }
+}
+
+TEST_CASE("numbers of more digits than doubles keep are left out where the digits decide") {
+    Language language;
+    const auto made = [&](const NumberSet& set) { return json_number(language, set).value(); };
+    const Bound one = {decimal("1").value(), true};
+    CHECK(fits(language, made({.most = one}), "0.999999999999999"));
+    CHECK(!fits(language, made({.most = one}), "0.99999999999999999"));
+    CHECK(!fits(language, made({.most = Bound{Decimal(), true}}), "-0.0"));
+    CHECK(fits(language, made({.most = Bound{Decimal(), true}}), "-0.01"));
+    CHECK(fits(language, made({.kind = NumberKind::integer, .least = one}), "12345678901234567890"));
+    CHECK(fits(language, made({.least = Bound{decimal("1").value()}}), "1.0000000000000000001"));
+    const NumberSet fives = {.multiples_of = {decimal("5").value()}};
+    CHECK(fits(language, made(fives), "123456789012345"));
+    CHECK(!fits(language, made(fives), "883117850724897000000000")); // a double that is no multiple
+    CHECK(fits(language, made({.multiples_of = {decimal("0.25").value()}}), "1" + std::string(308, '0')));
+    CHECK(!fits(language, made(fives), "92468623949646770.0000"));
+    CHECK(!fits(language, made({.kind = NumberKind::fraction}), "6797351527696650.4"));
+    CHECK(fits(language, made({.kind = NumberKind::fraction}), "0.000001234567890123"));
+    CHECK(!fits(language, made({.no_multiples_of = {decimal("0.25").value()}}), "624171668298572.7"));
+}
+
+TEST_CASE("large divisors, and several at once") {
+    Language language;
+    const auto made = [&](std::vector<Decimal> divisors) {
+        return json_number(language, {.multiples_of = std::move(divisors)}).value();
+    };
+    const Expression large = made({decimal("9999").value()});
+    CHECK(fits(language, large, "99990000"));
+    CHECK(!fits(language, large, "-99991"));
+    CHECK(fits(language, large, "19998"));
+    CHECK(!fits(language, large, "19999"));
+    const Expression both = made({decimal("97").value(), decimal("89").value()});
+    CHECK(fits(language, both, "8633"));
+    CHECK(!fits(language, both, "8633.5"));
+    CHECK(!fits(language, both, "97"));
+}
+
 TEST_CASE("numbers far apart, and sets without any") {
     Language language;
     const auto bounds = [](std::string_view least, std::string_view most) {
@@ -193,4 +337,16 @@ TEST_CASE("decimals are exact") {
     CHECK(compare(decimal("-2").value(), decimal("-10").value()) > 0);
     CHECK(compare(decimal("0.5").value(), decimal("0.45").value()) > 0);
     CHECK(compare(decimal("1.0").value(), decimal("1").value()) == 0);
+}
+
+TEST_CASE("decimals are rounded to so many digits") {
+    const auto at_three = [](std::string_view value) { return rounded(decimal(value).value(), 3); };
+    CHECK(at_three("12.3") == decimal("12.3").value());
+    CHECK(at_three("-12345") == decimal("-12300").value());
+    CHECK(at_three("0.0012354") == decimal("0.00124").value());
+    CHECK(at_three("0.0012345") == decimal("0.00123").value());
+    CHECK(at_three("-9.996") == decimal("-10").value());
+    CHECK(at_three("99.96") == decimal("100").value());
+    CHECK(at_three("0.9996") == decimal("1").value());
+    CHECK(at_three("0").is_zero());
 }

@@ -1,6 +1,5 @@
 #include "core/grammar/schema/json_schema.hpp"
 
-#include "core/grammar/regex.hpp"
 #include "core/grammar/schema/containers_private.hpp"
 #include "core/grammar/schema/expansion.hpp"
 #include "core/grammar/schema/tagged_private.hpp"
@@ -19,16 +18,6 @@ namespace {
 
 /// Sets of claims that one schema may make of its parts.
 constexpr std::size_t claim_sets_max = 20'000;
-
-/// A number that fits into a double, which readers of marked texts tell from strings by that.
-Result<Expression> readable_number(Language& language, bool may_have_fraction) {
-    const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-    return regex(language,
-                 may_have_fraction
-                     ? R"((0|-?[1-9][0-9]{0,39})|-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?)"
-                     : "0|-?[1-9][0-9]{0,39}",
-                 alphabet, Place::whole);
-}
 
 /// Makes a rule for each set of claims that is met, so that a schema may refer to itself.
 class Compiler {
@@ -227,9 +216,6 @@ private:
     }
 
     Result<Expression> numbers(const Constraints& way) {
-        const bool is_any = !way.number.least && !way.number.most && way.number.divisors.empty();
-        if (form() == Form::tagged && is_any && (way.kinds & json_integer) != 0)
-            return readable_number(*language_, (way.kinds & json_fraction) != 0);
         auto made = json_number(*language_, number_set(way));
         if (made || way.number.divisors.empty())
             return made;
