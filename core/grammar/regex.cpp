@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -96,6 +97,9 @@ private:
 
     [[nodiscard]] bool is_at_end() const { return at_ == letters_.size(); }
     [[nodiscard]] bool sees(char32_t letter) const { return !is_at_end() && letters_[at_] == letter; }
+    [[nodiscard]] bool sees_escape(char32_t letter) const {
+        return sees('\\') && at_ + 1 < letters_.size() && letters_[at_ + 1] == letter;
+    }
     bool take(char32_t letter) {
         const bool is_there = sees(letter);
         at_ += is_there ? 1 : 0;
@@ -158,7 +162,7 @@ private:
             for (const Alternative& after : behind) {
                 if ((after.is_bound_to_start && one.texts != empty) ||
                     (one.is_bound_to_end && after.texts != empty))
-                    return unsupported("^ or $ in the middle");
+                    return unsupported("a bound to the text's start or end in the middle");
                 longer.push_back({.texts = language_->sequence(one.texts, after.texts),
                                   .is_bound_to_start = one.is_bound_to_start || after.is_bound_to_start,
                                   .is_bound_to_end = one.is_bound_to_end || after.is_bound_to_end});
@@ -190,12 +194,14 @@ private:
     }
 
     Result<Alternatives> term(bool is_first) {
-        if (sees('^') && !is_first)
-            return unsupported("^ in the middle");
-        if (take('^'))
-            return Alternatives{{.is_bound_to_start = true}};
-        if (take('$'))
-            return Alternatives{{.is_bound_to_end = true}};
+        const bool is_start = sees('^') || sees_escape('A');
+        if (is_start && !is_first)
+            return unsupported(sees('^') ? "^ in the middle" : "\\A in the middle");
+        if (is_start || sees('$') || sees_escape('Z') || sees_escape('z')) { // \A, \Z, \z: as Python has them
+            take('\\');
+            ++at_;
+            return Alternatives{{.is_bound_to_start = is_start, .is_bound_to_end = !is_start}};
+        }
         ETNA_TRY(auto item, atom());
         ETNA_TRY(const auto counts, quantifier());
         if (!counts)
@@ -332,7 +338,7 @@ private:
     Result<CodePoints> bracket_item() {
         if (is_at_end())
             return wrong("a [ without its ]");
-        if (sees('\\') && at_ + 1 < letters_.size() && letters_[at_ + 1] == 'b') {
+        if (sees_escape('b')) {
             at_ += 2;
             return CodePoints{{'\b', '\b'}};
         }
@@ -343,11 +349,35 @@ private:
         return set;
     }
 
+    static bool is_ascii_letter(char32_t letter) {
+        const char32_t lower = letter | 0x20;
+        return letter < 0x80 && lower >= 'a' && lower <= 'z';
+    }
+
+    /// Letters that ECMAScript gives no meaning to behind a backslash: elsewhere they have one, and are not
+    /// themselves. Other characters are.
+    static bool is_unknown_escape(char32_t letter) {
+        constexpr std::u32string_view known = U"bBcdDfknpPrsStuvwWx";
+        return is_ascii_letter(letter) && known.find(letter) == std::u32string_view::npos;
+    }
+
+    [[nodiscard]] Error unknown_escape(char32_t letter) const {
+        const char name = static_cast<char>(letter);
+        const bool is_anchor = name == 'A' || name == 'Z' || name == 'z';
+        return error(
+            ErrorKind::invalid_argument, fmt::format("the unknown escape \\{}", name),
+            is_anchor
+                ? "leave it out of the brackets; it binds to an end of the text"
+                : fmt::format("write {} for the letter, or what it stands for as ECMAScript does", name));
+    }
+
     /// After the backslash.
     Result<CodePoints> escape() {
         if (is_at_end())
             return wrong("a backslash");
         const char32_t letter = letters_[at_];
+        if (is_unknown_escape(letter))
+            return unknown_escape(letter);
         if (letter == 'p' || letter == 'P')
             return unsupported("a Unicode property");
         if (letter == 'b' || letter == 'B')
@@ -359,9 +389,12 @@ private:
             return std::move(*known);
         CodePoints set;
         if (const auto control = control_of(letter)) {
+            if (letter == '0' && !is_at_end() && digits.contains(letters_[at_]))
+                return error(ErrorKind::invalid_argument, "a digit behind \\0",
+                             "write the character as \\x0A");
             set.add(*control);
         } else if (letter == 'c') {
-            if (is_at_end() || !word.contains(letters_[at_]) || digits.contains(letters_[at_]))
+            if (is_at_end() || !is_ascii_letter(letters_[at_]))
                 return wrong("no letter after \\c");
             set.add(letters_[at_++] % 32);
         } else if (letter == 'x') {

@@ -115,6 +115,9 @@ TEST_CASE("escapes and classes mean what ECMAScript says") {
                              true},
                             {R"(\t\n\r\f\v\0\cA)", std::string_view("\t\n\r\f\v\0\x01", 7), true},
                             {R"(\/\.\-\@)", "/.-@", true},
+                            {R"(\"\'\ \#\:\_\%)", "\"' #:_%", true},
+                            {R"(\Aab\Z)", "ab", true},
+                            {R"((\Aab\z|c))", "ab", true},
                             {R"((?<year>\d)x)", "1x", true},
                             {R"([])", "a", false},
                             {R"([^])", "\n", true},
@@ -124,6 +127,32 @@ TEST_CASE("escapes and classes mean what ECMAScript says") {
         Language language;
         CAPTURE(one.pattern, one.text);
         CHECK(matches(language, parsed(language, one.pattern, Place::whole), one.text) == one.matches);
+    }
+}
+
+TEST_CASE("Python's anchors bind a text like ECMAScript's") {
+    Language language;
+    for (const char* pattern : {R"(\Aab\Z)", R"(\Aab\z)", "^ab$"}) {
+        const Expression texts = parsed(language, pattern, Place::anywhere);
+        CAPTURE(pattern);
+        CHECK(matches(language, texts, "ab"));
+        for (const char* text : {"AabZ", "Aabz", "xab", "abx", ""})
+            CHECK(!matches(language, texts, text));
+    }
+    CHECK(refused(R"(a\Ab)").message ==
+          R"(the regular expression `a\Ab` has \A in the middle at character 2)");
+    CHECK(refused(R"(a\zb)").kind == ErrorKind::unsupported);
+    CHECK(refused(R"([\A])").kind == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("letters that ECMAScript knows no escape of are refused by their name") {
+    const Error error = refused(R"(x\h+)");
+    CHECK(error.message == R"(the regular expression `x\h+` has the unknown escape \h at character 3)");
+    CHECK(error.hint == "write h for the letter, or what it stands for as ECMAScript does");
+    for (const char* pattern : {R"(\a)", R"(\e)", R"(\Q.\E)", R"(\G)", R"(\R)", R"(\K)", R"([\h])", R"(\c_)",
+                                R"(\012)", R"([\00])"}) {
+        CAPTURE(pattern);
+        CHECK(refused(pattern).kind == ErrorKind::invalid_argument);
     }
 }
 
