@@ -143,6 +143,11 @@ TEST_CASE("a keyword that cannot be enforced is an error with its place") {
               .message.find("#/allOf/0/multipleOf: the divisor") == 0);
     CHECK(error_of(R"({"$ref": "http://example.com/other.json"})").kind == ErrorKind::unsupported);
     CHECK(error_of(R"({"$dynamicRef": "#a"})").message.find("#/$dynamicRef") == 0);
+    const char* const two_lists = R"({"items": [{"type": "integer"}], "prefixItems": [{"type": "string"}]})";
+    CHECK(error_of(two_lists).kind == ErrorKind::unsupported);
+    CHECK(error_of(two_lists).message.find("#/prefixItems: stands beside a list of `items`") == 0);
+    CHECK(error_of(R"({"not": {"items": [{}], "prefixItems": [{}]}})").message.find("#/not/prefixItems") ==
+          0);
     CHECK(error_of(R"({"minProperties": 2})").message.find("minProperties") != std::string::npos);
     CHECK(error_of(R"({"$defs": {"a": {"patternProperties": {"\\p{L}": {}}}}, "$ref": "#/$defs/a"})")
               .message.find("#/$defs/a/patternProperties") == 0);
@@ -224,6 +229,15 @@ TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else")
     CHECK_FALSE(schema.fits(R"(["abc"])"));
     CHECK_FALSE(schema.fits("[1]"));
     CHECK(error_of(R"({"type": "dict"})", lenient).kind == ErrorKind::invalid_argument);
+    Schema two_lists(R"({"type": "array", "items": [{"const": 1}], "prefixItems": [{"const": 2}]})", lenient);
+    CHECK(two_lists.fits("[3]"));
+}
+
+TEST_CASE("draft-07 knows no prefixItems") {
+    Schema schema(R"({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array",
+                      "items": [{"const": 1}], "prefixItems": [{"const": 2}]})");
+    CHECK(schema.fits("[1]"));
+    CHECK_FALSE(schema.fits("[2]"));
 }
 
 TEST_CASE("words that JSON Schema does not know say nothing, as people write them") {

@@ -27,11 +27,20 @@ Positions positions_of(const JsonValue& schema) {
     return {.first = schema.find("prefixItems"), .rest = items != nullptr ? items : unevaluated};
 }
 
+/// Both names of the schemas by position, of which no version of JSON Schema knows more than one as a list.
+/// In draft-07 the other one means nothing.
+bool has_two_lists(const Keyword& keyword) {
+    return is_list(keyword.schema.find("items")) && keyword.schema.find("prefixItems") != nullptr &&
+           keyword.context.document.dialect(keyword.schema) != Dialect::draft_07;
+}
+
 Result<Choices> items(const Keyword& keyword) {
     constexpr std::array<std::string_view, 4> group = {"prefixItems", "items", "additionalItems",
                                                        "unevaluatedItems"};
     if (!keyword.is_first_of(group))
         return keyword.no_claim();
+    if (has_two_lists(keyword))
+        return keyword.not_enforced("stands beside a list of `items`, which is its name of before 2020-12");
     const Positions positions = positions_of(keyword.schema);
     if (positions.first != nullptr && !is_list(positions.first))
         return keyword.wrong("has to be a list of schemas");
