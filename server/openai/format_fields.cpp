@@ -104,15 +104,25 @@ void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> 
     }
 }
 
+/// Whether the schema is to be written without white space, by whatever name it is given.
+bool is_compact(Fields& fields) {
+    const Json* const object = fields.object("structured_outputs");
+    if (object == nullptr)
+        return false;
+    Fields within(*object, "structured_outputs");
+    const bool result = within.flag("disable_any_whitespace").value_or(false);
+    if (within.problem())
+        fields.adopt(*within.problem());
+    return result;
+}
+
 void read_structured_outputs(Fields& fields, generate::Request& request) {
     const Json* const object = fields.object("structured_outputs");
     if (object == nullptr)
         return;
     Fields within(*object, "structured_outputs");
     read_members(within, of_structured_outputs, request);
-    const bool is_compact = within.flag("disable_any_whitespace").value_or(false);
-    if (request.grammar)
-        request.grammar->is_compact = is_compact;
+    within.accept({"disable_any_whitespace"}); // is_compact()
     refuse_unsupported(within, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
     within.accept({"disable_fallback"});
     if (within.problem())
@@ -169,8 +179,11 @@ void read_structure(Fields& fields, generate::Request& request) {
     fields.accept({"guided_decoding_backend"}); // there is one
     const bool may_leave_out = is_lenient(fields);
     request.has_lenient_tools = may_leave_out;
-    if (request.grammar)
+    const bool has_no_space = is_compact(fields);
+    if (request.grammar) {
+        request.grammar->is_compact = has_no_space;
         request.grammar->is_lenient = may_leave_out;
+    }
 }
 
 std::optional<std::string> schema_member(const Error& error) {
@@ -192,7 +205,9 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
     const bool is_kept = type.value_or(0) != 0U;
-    Description description = {.text = std::string(any_object), .is_lenient = request.has_lenient_tools};
+    Description description = {.text = std::string(any_object),
+                               .is_compact = is_compact(fields),
+                               .is_lenient = request.has_lenient_tools};
     bool has_schema = false;
     if (type == 1U)
         has_schema = read_schema_of_object(format, description);

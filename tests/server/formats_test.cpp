@@ -123,6 +123,28 @@ TEST_CASE("an answer is kept to what any of the names says, and to one of them a
     }
 }
 
+TEST_CASE("a schema of any name is written without white space where that is asked for") {
+    FakeService service({.chat_template = plain_template});
+    const std::string schema =
+        R"({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": false})";
+    const std::string compact = R"("disable_any_whitespace": true)";
+    const std::string structured = R"(, "structured_outputs": {)" + compact + "}";
+    const std::string format =
+        R"("response_format": {"type": "json_schema", "json_schema": {"schema": )" + schema + "}}";
+    const std::string object = R"("response_format": {"type": "json_object", "schema": )" + schema + "}";
+    const std::string spaces = R"(, "logit_bias": {"220": 100})"; // would stand wherever they may
+    for (const char* path : {chats, completions}) {
+        const auto text = [&](const std::string& more) { return text_of(ask(service, path, more + spaces)); };
+        CHECK(text(format) != R"({"a":1})");
+        CHECK(text(format + structured) == R"({"a":1})");
+        CHECK(text(object + structured) == R"({"a":1})");
+        CHECK(text(R"("guided_json": )" + schema + structured) == R"({"a":1})");
+        CHECK(text(R"("structured_outputs": {"json": )" + schema + ", " + compact + "}") == R"({"a":1})");
+        const FakeAnswer wrong = ask(service, path, R"("structured_outputs": {"disable_any_whitespace": 1})");
+        CHECK(refused(wrong)["param"] == "structured_outputs.disable_any_whitespace");
+    }
+}
+
 TEST_CASE("what is wrong with a schema, a grammar or an expression is told with its member") {
     FakeService service({.chat_template = plain_template});
     const std::pair<std::string, std::string> mistakes[] = {
