@@ -274,6 +274,23 @@ TEST_CASE("the scanner agrees with another JSON parser", "[output]") {
     CHECK_FALSE(is_json_object("{\"a\":" + std::string(256, '[') + std::string(256, ']') + "}")); // the bound
 }
 
+TEST_CASE("JSON's numbers are the finite doubles, which is all that a grammar lets a model write",
+          "[output]") {
+    const auto is_read = [](const std::string& number) { return is_json_object("{\"a\":" + number + "}"); };
+    const std::string nines(40, '9');
+    for (const std::string& number :
+         {std::string(308, '9'), "-" + std::string(308, '9'), "1" + std::string(308, '0'), nines + "e99",
+          nines + "." + nines + "E+99", "0." + nines + "e-99", "0." + std::string(440, '0') + "1"}) {
+        CAPTURE(number);
+        CHECK(is_read(number));
+    }
+    for (const std::string& number : {std::string(309, '9'), "-" + std::string(309, '9'),
+                                      std::string("1e309"), std::string("9e99999999999")}) {
+        CAPTURE(number);
+        CHECK_FALSE(is_read(number));
+    }
+}
+
 TEST_CASE("what is kept to a form holds marks like any other text", "[output]") {
     const Syntax& hermes = *find_syntax("hermes");
     for (const std::string text :
