@@ -86,12 +86,12 @@ Result<Decimal> decimal(std::string_view json_number) {
     return result;
 }
 
-Decimal rounded(const Decimal& value, std::size_t digits) {
+Decimal rounded(const Decimal& value, std::size_t count) {
     std::string all = value.integer + value.fraction;
     const std::size_t first = all.find_first_not_of('0');
-    if (first == std::string::npos || all.size() - first <= digits)
+    if (first == std::string::npos || all.size() - first <= count)
         return value;
-    const std::size_t end = first + digits;
+    const std::size_t end = first + count;
     const bool is_up = all[end] >= '5';
     std::fill(all.begin() + static_cast<std::ptrdiff_t>(end), all.end(), '0');
     all.insert(0, 1, '0'); // for a carry

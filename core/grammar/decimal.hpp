@@ -26,9 +26,10 @@ constexpr std::size_t decimal_digits_max = 400;
 /// digits).
 Result<Decimal> decimal(std::string_view json_number);
 
-/// The nearest number whose digits are zeros behind the first `digits` that count; halves away from zero.
-/// Precondition: digits > 0.
-Decimal rounded(const Decimal& value, std::size_t digits);
+/// The nearest number whose digits are zeros behind the first `count`, which begin with one that is
+/// not zero; halves away from zero.
+/// Precondition: count > 0.
+Decimal rounded(const Decimal& value, std::size_t count);
 
 /// Below zero, zero, or above it where `a` is less than, equal to, or more than `b`.
 int compare(const Decimal& a, const Decimal& b);

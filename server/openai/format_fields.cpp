@@ -206,8 +206,8 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
     const bool is_kept = type.value_or(0) != 0U;
     Description description = {.text = std::string(any_object),
-                               .is_compact = is_compact(fields),
-                               .is_lenient = request.has_lenient_tools};
+                               .is_lenient = request.has_lenient_tools,
+                               .is_compact = is_compact(fields)};
     bool has_schema = false;
     if (type == 1U)
         has_schema = read_schema_of_object(format, description);
