@@ -1,5 +1,8 @@
 #include "server/json.hpp"
 
+#include "core/grammar/decimal.hpp"
+
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -7,6 +10,17 @@
 
 namespace etna::server {
 namespace {
+
+/// Keywords of JSON Schema whose numbers say which answers are allowed: no digit of them may be lost.
+constexpr std::array<std::string_view, 7> exact_keywords = {
+    "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
+
+/// Whether it is the same number once it is parsed, and written into a schema's text again.
+bool is_kept(double parsed, const std::string& text) {
+    const auto asked = grammar::decimal(text);
+    const auto kept = grammar::decimal(Json(parsed).dump());
+    return asked && kept && *asked == *kept;
+}
 
 /// What a body's JSON has to keep to. It reads ahead of the parser: asked by the parser's own callback, the
 /// library would look through a list again after each of its objects.
@@ -25,7 +39,14 @@ public:
     bool boolean(bool /*value*/) override { return count(); }
     bool number_integer(number_integer_t /*value*/) override { return count(); }
     bool number_unsigned(number_unsigned_t /*value*/) override { return count(); }
-    bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return count(); }
+    bool number_float(number_float_t value, const string_t& text) override {
+        if (is_exact_[depth_] && !is_kept(value, text)) {
+            refusal_ = fmt::format("the body's JSON has a number of more digits than are kept, in `{}` of a "
+                                   "schema: {}; round it",
+                                   exact_name_, text.substr(0, digits_shown));
+        }
+        return refusal_.empty() && count();
+    }
     bool string(string_t& /*value*/) override { return count(); }
     bool binary(binary_t& /*value*/) override { return count(); }
     bool start_object(std::size_t /*members*/) override { return open(); }
@@ -36,14 +57,21 @@ public:
                      const Json::exception& /*error*/) override {
         return false;
     }
-    bool key(string_t& /*name*/) override {
+    bool key(string_t& name) override {
         ++names_;
         if (++members_[depth_] > json_members_max)
             refusal_ = fmt::format("the body's JSON has an object of more than {} members", json_members_max);
+        const bool is_exact_itself =
+            std::find(exact_keywords.begin(), exact_keywords.end(), name) != exact_keywords.end();
+        is_exact_[depth_] = is_within_exact_[depth_] || is_exact_itself;
+        if (is_exact_itself)
+            exact_name_ = name;
         return refusal_.empty();
     }
 
 private:
+    static constexpr std::size_t digits_shown = 40;
+
     bool count() {
         if (++values_ > json_values_max)
             refusal_ = fmt::format("the body's JSON has more than {} values", json_values_max);
@@ -52,15 +80,22 @@ private:
     bool open() {
         if (!count())
             return false;
-        if (depth_ == json_depth_max)
+        if (depth_ == json_depth_max) {
             refusal_ = fmt::format("the body's JSON is nested more than {} deep", json_depth_max);
-        else
-            members_[++depth_] = 0;
-        return refusal_.empty();
+            return false;
+        }
+        const bool is_exact = is_exact_[depth_];
+        ++depth_;
+        members_[depth_] = 0;
+        is_within_exact_[depth_] = is_exact_[depth_] = is_exact;
+        return true;
     }
     bool close() { return --depth_, true; }
 
-    std::array<std::size_t, json_depth_max + 1> members_{}; ///< of what is open at each depth
+    std::array<std::size_t, json_depth_max + 1> members_{};  ///< of what is open at each depth
+    std::array<bool, json_depth_max + 1> is_within_exact_{}; ///< whether all that is open there is exact
+    std::array<bool, json_depth_max + 1> is_exact_{};        ///< the same of its next value
+    std::string exact_name_;                                 ///< the last of exact_keywords
     std::size_t depth_ = 0;
     std::size_t values_ = 0;
     std::size_t names_ = 0; ///< of members

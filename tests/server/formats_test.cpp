@@ -125,8 +125,8 @@ TEST_CASE("an answer is kept to what any of the names says, and to one of them a
 
 TEST_CASE("a schema of any name is written without white space where that is asked for") {
     FakeService service({.chat_template = plain_template});
-    const std::string schema =
-        R"({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": false})";
+    const std::string schema = R"({"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"], )"
+                               R"("additionalProperties": false})";
     const std::string compact = R"("disable_any_whitespace": true)";
     const std::string structured = R"(, "structured_outputs": {)" + compact + "}";
     const std::string format =
@@ -164,6 +164,28 @@ TEST_CASE("what is wrong with a schema, a grammar or an expression is told with 
             CHECK(error["param"] == place);
             CHECK(error["message"].get<std::string>().starts_with(place + ": "));
         }
+    }
+}
+
+TEST_CASE("a schema's numbers are kept with all digits, or refused") {
+    FakeService service({.chat_template = plain_template});
+    for (const char* path : {chats, completions}) {
+        const auto with = [&](const std::string& schema) {
+            return ask(service, path,
+                       R"("response_format": {"type": "json_object", "schema": )" + schema + "}");
+        };
+        for (const std::string schema :
+             {R"({"const": 12345678901234567890123})", R"({"enum": [1, [{"a": 0.1234567890123456789}]]})",
+              R"({"anyOf": [{"type": "number", "minimum": 0.1234567890123456789, "maximum": 1}]})"}) {
+            const std::string message = refused(with(schema))["message"].get<std::string>();
+            CAPTURE(schema, message);
+            CHECK(message.find("in `") != std::string::npos);
+            CHECK(message.find("of more digits than are kept") != std::string::npos);
+        }
+        CHECK(text_of(with(R"({"const": 12345678901234567890})")) == "12345678901234567890");
+        CHECK(text_of(with(R"({"const": 0.30000000000000004})")) == "0.30000000000000004");
+        CHECK(text_of(with(R"({"const": 1.50e1, "default": 3.14159265358979323846})")) == "15");
+        CHECK(text_of(with(R"({"const": 1, "enum": [1], "x": 3.14159265358979323846})")) == "1");
     }
 }
 
