@@ -48,7 +48,10 @@ Result<Units> common_multiple(Units a, Units b) {
         a.modulus *= 10;
     for (; b.places < a.places; ++b.places)
         b.modulus *= 10;
-    return checked({std::lcm(a.modulus, b.modulus), a.places});
+    Units common = {std::lcm(a.modulus, b.modulus), a.places};
+    for (; common.places > 0 && common.modulus % 10 == 0; --common.places)
+        common.modulus /= 10;
+    return checked(common);
 }
 
 /// A state is what is left of the digits so far when the divisor is taken away as often as it goes, and a

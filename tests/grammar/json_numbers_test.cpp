@@ -286,6 +286,9 @@ TEST_CASE("large divisors, and several at once") {
     CHECK(fits(language, both, "8633"));
     CHECK(!fits(language, both, "8633.5"));
     CHECK(!fits(language, both, "97"));
+    const Expression hundreds = made({decimal("0.25").value(), decimal("100").value()});
+    CHECK(fits(language, hundreds, "-700.0"));
+    CHECK(!fits(language, hundreds, "50"));
 }
 
 TEST_CASE("numbers far apart, and sets without any") {
