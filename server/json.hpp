@@ -26,7 +26,8 @@ constexpr std::size_t json_values_max = 2'000'000;
 constexpr std::size_t json_value_bytes = 96;
 
 /// A request's body: an object. Counts what it takes in memory as the request's (HttpRequest::claim_memory).
-/// Errors: 400, with the place, also where a schema's number has more digits than a double; 413 (too many values); 503 (the memory for requests is used up).
+/// Errors: 400, with the place, also where a schema's number has more digits than a double; 413 (too many
+/// values); 503 (the memory for requests is used up).
 std::variant<Json, ApiError> parse_body(const HttpRequest& request);
 
 /// The same of a text that nobody counts.
