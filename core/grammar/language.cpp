@@ -166,6 +166,8 @@ Expression Language::either(Expression a, Expression b) {
 }
 
 Expression Language::either(std::span<const Expression> alternatives) {
+    if (alternatives.size() == 1)
+        return alternatives.front();
     take_steps(1 + alternatives.size());
     std::vector<Expression> all;
     ByteSet set;

@@ -119,9 +119,11 @@ private:
     struct Transitions {
         static constexpr std::size_t few_max = 6;
         static constexpr Expression unknown = UINT32_MAX;
+        using Table = std::array<Expression, 256>;
+        static constexpr std::size_t table_bytes = sizeof(Table);
 
         std::vector<std::pair<uint8_t, Expression>> few = {};
-        std::unique_ptr<std::array<Expression, 256>> all = {};
+        std::unique_ptr<Table> all = {};
 
         [[nodiscard]] Expression find(uint8_t byte) const;
         /// Gives how many bytes of memory it took.
@@ -139,6 +141,12 @@ private:
 
     Expression derive(Expression from, uint8_t byte);
     Expression derive_sequence(Expression from, uint8_t byte);
+    Expression derive_either(Expression from, uint8_t byte);
+    /// The bytes that its texts may begin with, and perhaps others: it is looked at only so closely.
+    ByteSet first_of(Expression expression);
+    ByteSet first_of(Expression expression, int& looks) const;
+    /// The same of an `either` of many ways; kept.
+    const ByteSet& first_of_ways(Expression many);
     uint32_t number_of(const Automaton& automaton);
     [[nodiscard]] std::vector<ByteSet> byte_sets(Expression regular) const;
     class Users;
@@ -167,6 +175,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<Nullable> nullable_;
     std::vector<Transitions> transitions_;
+    std::unordered_map<Expression, ByteSet> first_of_ways_;
     std::unordered_multimap<std::size_t, Expression> by_hash_;
     std::vector<Automaton> automata_;
     std::map<uint32_t, PathsOf> paths_; ///< by the number of an automaton

@@ -12,6 +12,20 @@ constexpr uint32_t derivation_depth_max = 4000;
 /// Ways whose next() is known are looked up in one step; those whose is not count themselves.
 constexpr std::size_t known_ways_of_step = 4;
 
+/// What it takes to find what next() does not know yet, besides the expressions that it makes, and to keep it
+/// in a table of all bytes for the first time: measured with ten thousands of ways beside each other.
+constexpr uint64_t steps_of_derivation = 10;
+constexpr uint64_t steps_of_table = 50;
+
+/// Of so many ways only those are derived that may begin with the byte.
+constexpr std::size_t many_ways = 32;
+/// How many expressions are looked at to see what a way begins with, a step each.
+constexpr int looks_of_way = 32;
+/// What it takes to keep what many ways begin with.
+constexpr std::size_t bytes_of_first_set = sizeof(std::pair<Expression, ByteSet>) + 32;
+
+constexpr ByteSet any_byte = ByteSet{}.complement();
+
 } // namespace
 
 Expression Language::next(Expression from, std::string_view text) {
@@ -42,7 +56,7 @@ std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
         few.emplace_back(byte, target);
         return sizeof(few[0]);
     }
-    all = std::make_unique<std::array<Expression, 256>>();
+    all = std::make_unique<Table>();
     all->fill(unknown);
     for (const auto& [known, its_target] : few)
         (*all)[known] = its_target;
@@ -60,53 +74,54 @@ Expression Language::next(Expression from, uint8_t byte) {
         return nothing;
     }
     ++depth_;
-    take_steps(1);
+    take_steps(steps_of_derivation);
     const Expression result = derive(from, byte);
     --depth_;
-    if (!is_spent()) // else it may be refused for want of room or time alone
-        bytes_ += transitions_[from].add(byte, result);
+    if (!is_spent()) { // else it may be refused for want of room or time alone
+        const std::size_t bytes = transitions_[from].add(byte, result);
+        take_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
+        bytes_ += bytes;
+    }
     return result;
 }
 
+/// Nothing of a node is held while others are made, as nodes_ grows.
 Expression Language::derive(Expression from, uint8_t byte) {
-    const Node node = nodes_[from]; // a copy: nodes_ grows below
-    switch (node.kind) {
+    switch (nodes_[from].kind) {
     case Kind::no_string:
     case Kind::empty_string:
         return nothing;
     case Kind::bytes:
-        return node.set.contains(byte) ? empty : nothing;
+        return nodes_[from].set.contains(byte) ? empty : nothing;
     case Kind::sequence:
         return derive_sequence(from, byte);
-    case Kind::either: {
-        take_steps(node.children.size() / known_ways_of_step);
-        std::vector<Expression> all;
-        for (const Expression one : node.children) {
-            if (const Expression after = next(one, byte); after != nothing)
-                all.push_back(after);
-        }
-        return either(all);
-    }
+    case Kind::either:
+        return derive_either(from, byte);
     case Kind::repeat: {
-        const Expression item = node.children[0];
+        const Expression item = nodes_[from].children[0];
+        const uint32_t least = nodes_[from].least;
+        const uint32_t most = nodes_[from].most;
         const Expression after = next(item, byte);
         if (after == nothing)
             return nothing;
-        const uint32_t most = node.most == unbounded ? unbounded : node.most - 1;
-        return sequence(after, repeat(item, node.least == 0 ? 0 : node.least - 1, most));
+        return sequence(after,
+                        repeat(item, least == 0 ? 0 : least - 1, most == unbounded ? unbounded : most - 1));
     }
     case Kind::unit:
-        return unit(next(node.children[0], byte));
+        return unit(next(nodes_[from].children[0], byte));
     case Kind::automaton: {
-        const uint32_t target = automata_[node.index].next(node.state, byte);
+        const uint32_t index = nodes_[from].index;
+        const uint32_t target = automata_[index].next(nodes_[from].state, byte);
         if (target == Automaton::dead)
             return nothing;
-        return add({.kind = Kind::automaton, .index = node.index, .state = target});
+        return add({.kind = Kind::automaton, .index = index, .state = target});
     }
-    case Kind::within:
+    case Kind::within: {
+        const Node node = nodes_[from];
         return derive_within(node, byte);
+    }
     case Kind::rule:
-        return next(*rules_[node.index].definition, byte);
+        return next(*rules_[nodes_[from].index].definition, byte);
     }
     return nothing;
 }
@@ -116,6 +131,74 @@ Expression Language::derive_sequence(Expression from, uint8_t byte) {
     const Expression tail = nodes_[from].children[1];
     const Expression through = sequence(next(head, byte), tail);
     return is_nullable(head) ? either(through, next(tail, byte)) : through;
+}
+
+Expression Language::derive_either(Expression from, uint8_t byte) {
+    const std::size_t count = nodes_[from].children.size();
+    const ByteSet first = count < many_ways ? any_byte : first_of_ways(from);
+    if (!first.contains(byte))
+        return nothing;
+    const bool is_sifted = first != any_byte; // else it is not known of each way
+    take_steps(count / known_ways_of_step);
+    std::vector<Expression> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Expression one = nodes_[from].children[i];
+        const bool is_known = transitions_[one].find(byte) != Transitions::unknown;
+        if (is_sifted && !is_known && !first_of(one).contains(byte))
+            continue;
+        if (const Expression after = next(one, byte); after != nothing)
+            all.push_back(after);
+    }
+    return either(all);
+}
+
+const ByteSet& Language::first_of_ways(Expression many) {
+    const auto [place, is_new] = first_of_ways_.try_emplace(many);
+    if (is_new) {
+        for (const Expression one : nodes_[many].children)
+            place->second |= first_of(one);
+        bytes_ += bytes_of_first_set;
+    }
+    return place->second;
+}
+
+ByteSet Language::first_of(Expression expression) {
+    int looks = looks_of_way;
+    const ByteSet first = first_of(expression, looks);
+    take_steps(static_cast<std::size_t>(looks_of_way - looks));
+    return first;
+}
+
+ByteSet Language::first_of(Expression expression, int& looks) const {
+    if (looks-- == 0)
+        return any_byte;
+    const Node& node = nodes_[expression];
+    switch (node.kind) {
+    case Kind::no_string:
+    case Kind::empty_string:
+        return {};
+    case Kind::bytes:
+        return node.set;
+    case Kind::sequence:
+    case Kind::either: {
+        ByteSet all;
+        for (const Expression part : node.children) {
+            all |= first_of(part, looks);
+            if (looks < 0 || (node.kind == Kind::sequence && nullable_[part] == Nullable::no))
+                break;
+        }
+        return all;
+    }
+    case Kind::repeat:
+    case Kind::unit:
+    case Kind::within:
+        return first_of(node.children[0], looks);
+    case Kind::rule:
+        return first_of(*rules_[node.index].definition, looks);
+    case Kind::automaton:
+        break;
+    }
+    return any_byte;
 }
 
 } // namespace etna::grammar

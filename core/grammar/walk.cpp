@@ -12,7 +12,7 @@ namespace {
 /// What a text and its copies may take of the engine's time: a third of a second at once, and again what
 /// each token gives back. That is more than a walk over a vocabulary of 150'000 tokens takes; JSON Schemas of
 /// practice need a hundredth of it.
-constexpr int64_t steps_of_walk = 24'000'000;
+constexpr int64_t steps_of_walk = 33'000'000;
 constexpr int64_t steps_of_token = 150'000;
 /// What one text may add to languages; whose texts need less goes on elsewhere when others have filled one.
 constexpr std::size_t bytes_of_walk = std::size_t{64} << 20;

@@ -169,3 +169,77 @@ TEST_CASE("counted repetitions and deep nesting cost steps, not space beforehand
     CHECK(!language.is_nullable(language.next(nested, open + close.substr(1))));
     CHECK(language.next(nested, open + close + "]") == nothing);
 }
+
+TEST_CASE("of many ways those that may begin with a byte are followed, and no others") {
+    std::mt19937 random(11);
+    for (int round = 0; round < 40; ++round) {
+        Language language;
+        const Expression digit =
+            language.accepted(language.automaton(language.bytes(ByteSet::range('0', '9'))).value());
+        const Expression rule = language.rule("rule");
+        std::vector<Expression> ways;
+        const auto letter = [&] {
+            const auto first = static_cast<uint8_t>('a' + random() % 20);
+            const auto last = static_cast<uint8_t>(first + random() % 6);
+            return language.bytes(ByteSet::range(first, last));
+        };
+        for (int i = 0; i < 60; ++i) {
+            const Expression end = language.literal(std::to_string(i));
+            const Expression both = language.sequence(letter(), letter());
+            const std::array all = {both,
+                                    language.repeat(both, random() % 2, 3),
+                                    language.optional(letter()),
+                                    language.unit(language.either(both, language.literal("zz"))),
+                                    digit,
+                                    rule,
+                                    empty};
+            Expression way = end;
+            for (uint32_t parts = random() % 20; parts > 0; --parts)
+                way = language.sequence(all[random() % all.size()], way);
+            ways.push_back(way);
+        }
+        language.define(rule, language.optional(letter()));
+        const Expression root = language.seal(language.either(ways)).value();
+        for (int byte = 0; byte < 256; ++byte) {
+            CAPTURE(round, byte);
+            std::vector<Expression> after;
+            for (const Expression way : ways)
+                after.push_back(language.next(way, static_cast<uint8_t>(byte)));
+            REQUIRE(language.next(root, static_cast<uint8_t>(byte)) == language.either(after));
+        }
+    }
+}
+
+TEST_CASE("ways that cannot begin with a byte take next to nothing") {
+    Language language;
+    std::vector<Expression> ways;
+    constexpr std::size_t count = 10'000;
+    for (std::size_t i = 0; i < count; ++i)
+        ways.push_back(language.literal(std::to_string(100'000 + i * 7) + "xyz"));
+    const Expression root = language.seal(language.either(ways)).value();
+    const std::size_t bytes_before = language.bytes();
+    constexpr uint64_t steps = 1'000'000'000;
+    language.allow_steps(steps);
+    for (int byte = 0; byte < 256; ++byte)
+        static_cast<void>(language.next(root, static_cast<uint8_t>(byte)));
+    CHECK(language.next(root, "100007xyz") == empty);
+    CHECK(steps - language.steps_left() < 100 * count);
+    CHECK(language.bytes() - bytes_before < 100 * count);
+}
+
+TEST_CASE("what next() does not know yet takes more steps than what it knows") {
+    Language language;
+    const std::string text(200, 'a');
+    const Expression root = language.repeat(language.bytes(ByteSet::range('a', 'c')), 0, 1000);
+    constexpr uint64_t steps = 1'000'000;
+    language.allow_steps(steps);
+    CHECK(language.next(root, text) != nothing);
+    CHECK(steps - language.steps_left() > text.size() * 75); // a derivation, and an expression
+    const Expression literal = language.literal(text);
+    language.allow_steps(steps);
+    CHECK(language.next(literal, text) == empty);
+    CHECK(steps - language.steps_left() >= text.size() * 10); // no expression that was not there
+    language.allow_steps(steps);
+    CHECK(language.next(literal, text) == empty);
+    CHECK(language.steps_left() == steps);
+}
