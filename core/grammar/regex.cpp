@@ -17,6 +17,9 @@ namespace {
 constexpr std::size_t group_depth_max = 200;
 constexpr uint32_t count_max = 1'000'000'000;
 
+/// What a letter takes to be read, whether or not it makes an expression; see Language::allow_steps().
+constexpr uint64_t steps_of_letter = 10;
+
 /// The texts of one alternative, and whether it is bound to the ends of the text.
 struct Alternative {
     Expression texts = empty;
@@ -76,6 +79,8 @@ public:
         : language_(&language), pattern_(pattern), alphabet_(&alphabet) {}
 
     Result<Alternatives> parse() {
+        language_->take_steps(pattern_.size() * steps_of_letter);
+        ETNA_CHECK(language_->check());
         ETNA_CHECK(decode());
         ETNA_TRY(auto all, disjunction());
         if (!is_at_end())

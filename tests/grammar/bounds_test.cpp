@@ -405,6 +405,16 @@ TEST_CASE("grammars in strings keep within the same bounds") {
     }
     check_bounds(lark_between_marks, "start: " + nested("(", "/.+/", ")~0..3000", 100), is_language,
                  raw + nested("</p", "arameter", "", 100));
+    std::string ways = "\"00000\"";
+    for (int i = 1; i < 100'000; ++i)
+        ways += fmt::format("|\"{:05}\"", i);
+    check_bounds(schema_in_budget,
+                 R"({"x-etna-lark": )" + quoted("start: " + nested("(", ways, "|\"z\")", 195)) + "}",
+                 unsupported);
+    check_bounds(schema_in_budget,
+                 R"({"x-etna-lark": )" +
+                     quoted("start: /" + nested("(", std::string(100'000, 'a'), "a)", 195) + "/") + "}",
+                 unsupported);
     check_bounds(lark_in_json, "start: start \"a\" | \"a\"", unsupported);
     check_bounds(lark_in_json, "start: " + nested("(", "\"a\"", ")", 100'000), invalid);
     check_bounds(schema,

@@ -1,11 +1,15 @@
 // JSON Schemas as languages: how texts are written, what is refused and how that is said.
 
+#include "core/grammar/regex.hpp"
+#include "core/grammar/schema/formats.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace etna;
@@ -247,4 +251,53 @@ TEST_CASE("words that JSON Schema does not know say nothing, as people write the
     CHECK(schema.fits("null"));
     CHECK(schema.fits(R"({"n":1})"));
     CHECK_FALSE(schema.fits(R"({"n":0})"));
+}
+
+TEST_CASE("a format costs little each time it comes") {
+    for (const std::string_view format : {"date-time", "time", "email"}) {
+        std::string members;
+        for (int i = 0; i < 250; ++i)
+            members += fmt::format(R"({}"k{}": {{"format": "{}"}})", i == 0 ? "" : ", ", i, format);
+        Language language;
+        constexpr uint64_t steps = 5'000'000;
+        language.allow_steps(steps, true);
+        CAPTURE(format);
+        CHECK(json_schema(language, R"({"properties": {)" + members + "}}", {}).has_value());
+    }
+}
+
+TEST_CASE("formats that are automata are what their expressions say") {
+    for (const std::string_view format : {"date-time", "time"}) {
+        Language language;
+        const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
+        const Expression texts = regex(language, *pattern_of_format(format), alphabet, Place::whole).value();
+        const Automaton* const kept = automaton_of_format(format);
+        REQUIRE(kept != nullptr);
+        CHECK(*kept == language.automaton(texts).value());
+        ByteSet letters;
+        for (const char letter : characters_of_automata)
+            letters.add(static_cast<uint8_t>(letter));
+        const Automaton any = language.automaton(language.repeat(language.bytes(letters), 0)).value();
+        CHECK(language.both(*kept, any).value() == *kept); // of those letters alone
+    }
+    CHECK(automaton_of_format("date") == nullptr);
+    Schema schema(R"({"format": "time", "maxLength": 9})", {.writing = {.not_in_strings = {"Z"}}});
+    CHECK(schema.fits(R"("23:59:60z")"));
+    CHECK_FALSE(schema.begins(R"("23:59:60Z)"));
+    CHECK_FALSE(schema.begins(R"("23:58:60)"));
+    Schema without(R"({"format": "time"})", {.writing = {.not_in_strings = {"Z"}}});
+    CHECK(without.fits(R"("23:59:60.5z")"));
+    CHECK_FALSE(without.begins(R"("23:59:60.5Z)"));
+}
+
+TEST_CASE("a text that is too large is told by its keyword") {
+    const auto keyword_of = [](const std::string& keyword, std::string_view value) {
+        Language language;
+        language.allow_steps(10'000, true);
+        const auto made =
+            json_schema(language, fmt::format(R"({{"type": "string", {}: {}}})", keyword, value), {});
+        return made ? std::string() : made.error().message;
+    };
+    CHECK(keyword_of(R"("format")", R"("iri-reference")").find("#/format: ") == 0);
+    CHECK(keyword_of(R"("pattern")", "\"" + std::string(2000, 'a') + "\"").find("#/pattern: ") == 0);
 }

@@ -357,3 +357,15 @@ TEST_CASE("what cannot be enforced of a grammar is left out where that is allowe
     CHECK(allowed(R"("anything")"));
     CHECK(error_of({{"x-etna-lark", "start: ("}}, {.is_lenient = true}).kind == ErrorKind::invalid_argument);
 }
+
+TEST_CASE("to see whether a grammar is right takes of the same steps") {
+    std::string nested(20'000, 'a');
+    for (int i = 0; i < 100; ++i)
+        nested = "(" + nested + "a)";
+    Language language;
+    language.allow_steps(1'000'000, true);
+    const auto made = json_schema(language, schema_of("start: /" + nested + "/ ("), {});
+    REQUIRE_FALSE(made.has_value());
+    CHECK(made.error().kind == ErrorKind::unsupported); // before the end is read, where a bracket is missing
+    CHECK(language.is_tired());
+}

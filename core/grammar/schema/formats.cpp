@@ -1,5 +1,7 @@
 #include "core/grammar/schema/formats.hpp"
 
+#include "core/grammar/regex.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -176,6 +178,17 @@ std::string uri_template() {
     return fmt::format("(?:{0}|\\{{[+#./;?&=,!@|]?{1}(?:,{1})*\\}})*", literal, variable);
 }
 
+/// What a regular expression matches; none where it cannot be made, which is no error.
+std::optional<Automaton> automaton_of(const std::string& pattern) {
+    Language language;
+    const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
+    const auto texts = regex(language, pattern, alphabet, Place::whole);
+    if (!texts)
+        return std::nullopt;
+    auto made = language.automaton(*texts);
+    return made ? std::optional(std::move(*made)) : std::nullopt;
+}
+
 constexpr std::string_view base64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?";
 constexpr std::string_view pointer = "(?:/(?:[^~/]|~[01])*)*";
 
@@ -208,6 +221,20 @@ std::optional<std::string> pattern_of_format(std::string_view name) {
             return pattern();
     }
     return std::nullopt;
+}
+
+/// Each of a day's 1440 minutes has a leap second of its own: to read them takes longer than all else that a
+/// schema of practice says.
+const Automaton* automaton_of_format(std::string_view name) {
+    if (name == "time") {
+        static const std::optional<Automaton> times = automaton_of(time());
+        return times ? &*times : nullptr;
+    }
+    if (name == "date-time") {
+        static const std::optional<Automaton> date_times = automaton_of(date_time());
+        return date_times ? &*date_times : nullptr;
+    }
+    return nullptr;
 }
 
 std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(std::string_view name) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/grammar/automaton.hpp"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +20,13 @@ namespace etna::grammar {
 /// and 3987 (URIs, IRIs), RFC 6570 (templates), RFC 4122 (UUIDs), RFC 6901 and the draft on relative ones
 /// (pointers).
 std::optional<std::string> pattern_of_format(std::string_view name);
+
+/// The same as UTF-8, of a format that takes long to be made: null for others, which do not. Each is made
+/// once, when it is first asked for, and lives as long as the process. Thread-safe.
+const Automaton* automaton_of_format(std::string_view name);
+
+/// All characters that the texts of those formats are made of.
+constexpr std::string_view characters_of_automata = "+-.0123456789:TZtz";
 
 /// The least and the greatest of the integers that a format stands for, in digits; none for one of other
 /// values. Of numbers it says that they are such integers, and nothing of other values. Source: the format

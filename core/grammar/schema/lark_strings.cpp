@@ -14,6 +14,10 @@ namespace {
 
 using Text = StringConstraints::Text;
 
+/// What a grammar by itself may take, to see whether it is right: one letter stands for all in it, so that it
+/// is smaller than what becomes of it.
+constexpr std::size_t bytes_of_check = std::size_t{32} << 20;
+
 bool is_grammar(const Text& text) {
     return text.kind == Text::Kind::lark;
 }
@@ -33,7 +37,7 @@ std::string_view keyword_of(const StringConstraints& constraints) {
     const Text& text = constraints.texts.front();
     if (text.is_negated)
         return "not";
-    return text.kind == Text::Kind::format ? "format" : "pattern";
+    return keyword_of(text.kind);
 }
 
 } // namespace
@@ -86,16 +90,29 @@ Result<Expression> SchemaStrings::grammar_texts(const Text& grammar) {
     if (known != grammars_.end())
         return known->second;
     const Alphabet alphabet = [this](const CodePoints& set) { return any_character(set); };
-    Language alone; // as its rules cannot be sealed among others that are not defined yet
-    auto made = lark(alone, grammar.text);
-    if (made)
-        made = lark_rules(*language_, grammar.text, alphabet);
+    const Status is_right = check_alone(grammar.text);
+    auto made = is_right ? lark_rules(*language_, grammar.text, alphabet) : is_right.error();
     if (!made) {
         const Error& error = made.error();
         return document_->error(error.kind, *grammar.schema, lark_keyword, error.message, error.hint);
     }
     grammars_.emplace(grammar.text, *made);
     return *made;
+}
+
+/// In a language of its own, as its rules cannot be sealed among others that are not defined yet. It takes
+/// what is left to the other.
+Status SchemaStrings::check_alone(const std::string& grammar) {
+    Language alone(bytes_of_check);
+    const uint64_t steps_before = language_->steps_left();
+    alone.allow_steps(steps_before, true);
+    const Expression letter = alone.literal("a");
+    const Alphabet one_letter = [letter](const CodePoints& set) { return set.is_empty() ? nothing : letter; };
+    auto made = lark_rules(alone, grammar, one_letter);
+    if (made)
+        made = alone.seal(*made);
+    language_->take_steps(steps_before - alone.steps_left());
+    return made ? Status() : Status(made.error());
 }
 
 } // namespace etna::grammar

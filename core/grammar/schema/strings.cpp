@@ -4,6 +4,7 @@
 #include "core/grammar/json_text.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/formats.hpp"
+#include "core/grammar/schema/json_schema.hpp"
 #include "core/grammar/until.hpp"
 
 #include <algorithm>
@@ -31,6 +32,20 @@ std::u32string code_points_of(std::string_view text) {
 }
 
 } // namespace
+
+std::string_view keyword_of(StringConstraints::Text::Kind kind) {
+    switch (kind) {
+    case StringConstraints::Text::Kind::pattern:
+        break;
+    case StringConstraints::Text::Kind::name_pattern:
+        return "patternProperties";
+    case StringConstraints::Text::Kind::format:
+        return "format";
+    case StringConstraints::Text::Kind::lark:
+        return lark_keyword;
+    }
+    return "pattern";
+}
 
 bool accepts(const Automaton& automaton, std::string_view text) {
     if (automaton.state_count() == 0)
@@ -250,8 +265,30 @@ Result<bool> SchemaStrings::fits(const std::string& value, const StringConstrain
     return true;
 }
 
+/// Null where there is none, or where it has characters that may not stand in a string.
+const Automaton* SchemaStrings::kept_automaton(const Text& text) const {
+    if (text.kind != Text::Kind::format)
+        return nullptr;
+    const bool is_excluded =
+        std::any_of(characters_of_automata.begin(), characters_of_automata.end(),
+                    [this](char one) { return excluded_.contains(static_cast<char32_t>(one)); });
+    return is_excluded ? nullptr : automaton_of_format(text.text);
+}
+
 /// None where the text says nothing, or need not be enforced.
 Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text) {
+    const Key key{text.kind, text.text};
+    auto known = expressions_.find(key);
+    if (known == expressions_.end()) {
+        ETNA_TRY(const auto made, new_expression_of(text));
+        known = expressions_.emplace(key, made).first;
+    }
+    return known->second;
+}
+
+Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& text) {
+    if (const Automaton* const kept = kept_automaton(text))
+        return std::optional(language_->accepted(*kept));
     const bool is_format = text.kind == Text::Kind::format;
     std::string regular = text.text;
     if (is_format) {
@@ -273,12 +310,13 @@ Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text)
     const Error& error = found.error();
     if (error.kind == ErrorKind::unsupported && is_lenient_ && text.kind == Text::Kind::pattern)
         return std::optional<Expression>{};
-    const std::string_view keyword = text.kind == Text::Kind::pattern ? "pattern" : "patternProperties";
-    return document_->error(error.kind, *text.schema, keyword, error.message, error.hint);
+    return document_->error(error.kind, *text.schema, keyword_of(text.kind), error.message, error.hint);
 }
 
 Result<const Automaton*> SchemaStrings::matching(const Text& text) {
-    const std::pair key{text.kind, text.text};
+    if (const Automaton* const kept = kept_automaton(text))
+        return kept;
+    const Key key{text.kind, text.text};
     auto known = automata_.find(key);
     if (known == automata_.end()) {
         ETNA_TRY(const auto expression, expression_of(text));

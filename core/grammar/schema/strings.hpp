@@ -61,6 +61,8 @@ private:
     Expression of_length(const CountRange& length);
     Expression all_but_words(std::span<const std::u32string> words, std::size_t at);
     Result<std::optional<Expression>> expression_of(const Text& text);
+    Result<std::optional<Expression>> new_expression_of(const Text& text);
+    [[nodiscard]] const Automaton* kept_automaton(const Text& text) const;
     [[nodiscard]] bool has_excluded(const std::string& text) const;
     Result<bool> fits(const std::string& value, const StringConstraints& constraints);
 
@@ -74,6 +76,7 @@ private:
     Result<Expression> of_grammar(const StringConstraints& constraints, const Text& grammar);
     Result<Expression> one_grammar(const StringConstraints& constraints, const Text& grammar);
     Result<Expression> grammar_texts(const Text& grammar);
+    Status check_alone(const std::string& grammar);
     [[nodiscard]] Error not_joined(const Text& grammar, std::string_view other) const;
 
     Language* language_;
@@ -84,12 +87,16 @@ private:
     Expression character_;                            ///< any one but those
     std::map<CodePoints, Expression> characters_;     ///< any_character(), as far as it was asked for
     std::map<CodePoints, Expression> characters_but_; ///< any_character_but()
-    std::map<std::pair<Text::Kind, std::string>, std::optional<Automaton>> automata_;
+    using Key = std::pair<Text::Kind, std::string>;
+    std::map<Key, std::optional<Expression>> expressions_; ///< expression_of(), as far as it was asked for
+    std::map<Key, std::optional<Automaton>> automata_;
     std::map<std::string, Expression> grammars_;
 };
 
 /// The grammar that strings are kept to; null where there is none.
 const StringConstraints::Text* grammar_of(const StringConstraints& constraints);
+/// The keyword that such a text is the value of.
+std::string_view keyword_of(StringConstraints::Text::Kind kind);
 /// What is said beside grammars.
 StringConstraints without_grammars(const StringConstraints& constraints);
 
