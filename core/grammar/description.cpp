@@ -13,9 +13,6 @@
 namespace etna::grammar {
 namespace {
 
-/// What making one description may take: about half a second.
-constexpr uint64_t steps_of_making = 60'000'000;
-
 /// White space between reasoning and what comes after it.
 constexpr uint32_t space_after_reasoning_max = 8;
 constexpr std::string_view blanks = " \n\r\t";
@@ -190,10 +187,17 @@ private:
 
 Result<Expression> texts_of(Language& language, const Description& description,
                             const Vocabulary& vocabulary) {
-    language.allow_steps(steps_of_making, true);
+    uint64_t steps_left = steps_of_making;
+    return texts_of(language, description, vocabulary, steps_left);
+}
+
+Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
+                            uint64_t& steps_left) {
+    language.allow_steps(steps_left, true);
     auto all = Writer(language, vocabulary).write(description);
     if (all)
         all = language.seal(*all);
+    steps_left = language.steps_left();
     language.allow_steps(UINT64_MAX);
     return all;
 }

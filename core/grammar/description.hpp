@@ -57,4 +57,11 @@ struct Description {
 /// most. Errors: those of the notations, with the text's place; unsupported (it would take longer).
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary);
 
+/// The same within `steps_left`, which is then what is left of it; see Language::allow_steps().
+Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
+                            uint64_t& steps_left);
+
+/// What making one description may take: about half a second.
+constexpr uint64_t steps_of_making = 60'000'000;
+
 } // namespace etna::grammar

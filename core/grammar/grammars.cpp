@@ -9,9 +9,9 @@
 namespace etna::grammar {
 namespace {
 
-/// A grammar of more expressions than that gets a language of its own: making it again beside others would
-/// hold up who walks those.
-constexpr std::size_t shared_expressions_max = 20'000;
+/// A grammar that took more to be made gets a language of its own: making it again beside others holds up who
+/// walks those. It is some milliseconds; nearly all JSON Schemas of practice take less.
+constexpr uint64_t shared_steps_max = 500'000;
 /// A language that has grown so large takes no more grammars.
 constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
 
@@ -22,7 +22,8 @@ Result<std::shared_ptr<const Grammar>> Grammar::elsewhere() const {
     if (auto known = elsewhere_.lock())
         return known;
     auto own = std::make_shared<Shelf>(shelf_->vocabulary);
-    ETNA_TRY(const Expression root, own->make(*description_));
+    uint64_t steps_left = steps_of_making;
+    ETNA_TRY(const Expression root, own->make(*description_, steps_left));
     auto made = std::make_shared<const Grammar>(std::move(own), root, description_);
     elsewhere_ = made;
     return made;
@@ -37,6 +38,10 @@ Grammars::~Grammars() = default;
 std::shared_ptr<const Grammar> Grammars::find(const Description& description) {
     const std::scoped_lock lock(mutex_);
     drop_old(); // they may have grown
+    return kept(description);
+}
+
+std::shared_ptr<const Grammar> Grammars::kept(const Description& description) {
     const auto known = std::find_if(kept_.begin(), kept_.end(),
                                     [&](const auto& one) { return one->description() == description; });
     if (known == kept_.end())
@@ -48,21 +53,47 @@ std::shared_ptr<const Grammar> Grammars::find(const Description& description) {
 Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& description) {
     if (auto known = find(description))
         return known;
+    const Turns::Turn turn(turns_);
+    if (auto known = find(description)) // another has made it
+        return known;
     auto own = std::make_shared<Shelf>(vocabulary_);
-    ETNA_TRY(const Expression root, own->make(description));
-    const bool is_small = own->language.size() <= shared_expressions_max;
+    uint64_t steps_left = steps_of_making;
+    ETNA_TRY(const Expression root, own->make(description, steps_left));
     const auto its_description = std::make_shared<const Description>(description);
-    const std::scoped_lock lock(mutex_);
     auto made = std::make_shared<const Grammar>(own, root, its_description);
-    if (is_small) { // again, beside others: then what they have in common is there already
-        const std::scoped_lock shelf_lock(shared_->mutex);
-        if (shared_->language.bytes() <= shelf_bytes_max) {
-            if (const auto shared_root = shared_->make(description))
-                made = std::make_shared<const Grammar>(shared_, *shared_root, its_description);
-        } else {
-            shared_ = own;
-        }
+    if (steps_of_making - steps_left <= shared_steps_max) {
+        if (auto shared = beside_others(own, its_description))
+            made = std::move(shared);
     }
+    return keep(std::move(made));
+}
+
+/// Made again with others: then what they have in common is there already. Null where there is no room.
+std::shared_ptr<const Grammar>
+Grammars::beside_others(const std::shared_ptr<Shelf>& own,
+                        const std::shared_ptr<const Description>& description) {
+    const std::shared_ptr<Shelf> shared = shelf_for(own);
+    if (shared == own)
+        return nullptr;
+    const std::scoped_lock lock(shared->mutex);
+    uint64_t steps_left = shared_steps_max;
+    const auto root = shared->make(*description, steps_left);
+    return root ? std::make_shared<const Grammar>(shared, *root, description) : nullptr;
+}
+
+/// The shared shelf; `own` takes the place of one that takes no more.
+std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
+    const std::scoped_lock lock(mutex_);
+    if (shared_->is_full || shared_->bytes > shelf_bytes_max)
+        shared_ = own;
+    return shared_;
+}
+
+/// The one that was kept first, where two were made of one description.
+std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> made) {
+    const std::scoped_lock lock(mutex_);
+    if (auto first = kept(made->description()); first && !first->shelf().is_full)
+        return first;
     kept_.push_front(made);
     drop_old();
     return made;

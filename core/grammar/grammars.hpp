@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/grammar/description.hpp"
 #include "core/grammar/masks.hpp"
+#include "core/grammar/turns.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -66,19 +67,27 @@ public:
     Grammars& operator=(const Grammars&) = delete;
     ~Grammars();
 
-    /// Makes a grammar, or finds it. Blocking: some milliseconds, a second at most. Errors: those of the
-    /// notations, with the text's place.
+    /// Makes a grammar, or finds it. Blocking: one that has to be made takes some milliseconds, a second at
+    /// most, behind others that are being made. Errors: those of the notations, with the text's place.
     Result<std::shared_ptr<const Grammar>> make(const Description& description);
 
     static constexpr std::size_t kept_max = 256; ///< grammars
     static constexpr std::size_t kept_bytes_max = std::size_t{512} << 20;
+    /// Each may take a processor and all the memory of a language while it is made.
+    static constexpr std::size_t made_at_a_time = 2;
 
 private:
     std::shared_ptr<const Grammar> find(const Description& description);
+    std::shared_ptr<const Grammar> kept(const Description& description);
+    std::shared_ptr<const Grammar> beside_others(const std::shared_ptr<Shelf>& own,
+                                                 const std::shared_ptr<const Description>& description);
+    std::shared_ptr<Shelf> shelf_for(const std::shared_ptr<Shelf>& own);
+    std::shared_ptr<const Grammar> keep(std::shared_ptr<const Grammar> made);
     void drop_old();
 
     std::shared_ptr<const Vocabulary> vocabulary_;
-    std::mutex mutex_;
+    Turns turns_{made_at_a_time};                    ///< of those that are made; taken before mutex_
+    std::mutex mutex_;                               ///< of all below; never held while a grammar is made
     std::shared_ptr<Shelf> shared_;                  ///< where small grammars stand together
     std::list<std::shared_ptr<const Grammar>> kept_; ///< the last one asked for first
 };

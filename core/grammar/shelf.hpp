@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -17,9 +18,10 @@ struct Shelf {
     explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
-    /// Precondition: as long as others may walk it, `mutex` is held.
-    Result<Expression> make(const Description& description) {
-        auto root = texts_of(language, description, *vocabulary);
+    /// Within `steps_left`, which is then what is left of it. Precondition: as long as others may walk it,
+    /// `mutex` is held.
+    Result<Expression> make(const Description& description, uint64_t& steps_left) {
+        auto root = texts_of(language, description, *vocabulary, steps_left);
         note_bytes();
         return root;
     }

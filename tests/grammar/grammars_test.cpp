@@ -2,11 +2,13 @@
 
 #include "core/grammar/grammars.hpp"
 #include "core/grammar/shelf.hpp"
+#include "core/grammar/turns.hpp"
 #include "core/grammar/until.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -239,7 +241,8 @@ TEST_CASE("where a text goes on elsewhere belongs to who walks there") {
     const auto description = std::make_shared<const Description>(
         Description{.notation = Notation::gbnf, .text = "root ::= \"a\" root | \"b\""});
     const auto shelf = std::make_shared<Shelf>(its_vocabulary);
-    const auto root = shelf->make(*description);
+    uint64_t steps_left = steps_of_making;
+    const auto root = shelf->make(*description, steps_left);
     REQUIRE(root);
     const Grammar grammar(shelf, *root, description);
     auto elsewhere = grammar.elsewhere().value();
@@ -307,4 +310,77 @@ TEST_CASE("a text goes on elsewhere when others have filled its language") {
     CHECK(second.forced(10) == "))");
     CHECK(fits(grammars, brackets, "(())"));
     CHECK_FALSE(fits(grammars, brackets, "(()"));
+}
+
+TEST_CASE("a shared language that is full makes room for another") {
+    Grammars grammars(vocabulary());
+    const auto number = [&](int i) {
+        return grammars.make({.text = fmt::format(R"({{"const": {}}})", i)}).value();
+    };
+    const auto first = number(1);
+    Shelf& shelf = first->shelf();
+    REQUIRE(&number(2)->shelf() == &shelf);
+    Expression deep = empty;
+    for (int i = 0; i < 5000; ++i)
+        deep = shelf.language.sequence(shelf.language.optional(shelf.language.literal("a")), deep);
+    static_cast<void>(shelf.language.next(deep, 'a'));
+    REQUIRE(shelf.language.is_full()); // of depth, while there is room
+    REQUIRE(shelf.language.bytes() < (std::size_t{64} << 20));
+    shelf.note_bytes();
+    const auto third = number(3);
+    CHECK(&third->shelf() != &shelf);
+    CHECK(&number(4)->shelf() == &third->shelf());
+}
+
+TEST_CASE("grammars that took long to be made stand by themselves") {
+    Grammars grammars(vocabulary());
+    const auto shelf_of = [&](int rules) {
+        std::string text = "root ::= r0\n";
+        for (int i = 0; i < rules; ++i)
+            text += fmt::format("r{} ::= \"{}\" r{}\n", i, i, i + 1);
+        text += fmt::format("r{} ::= \"end\"", rules);
+        return &grammars.make({.notation = Notation::gbnf, .text = text}).value()->shelf();
+    };
+    const Shelf* const shared = shelf_of(1);
+    CHECK(shelf_of(20) == shared);
+    CHECK(shelf_of(3000) != shared);
+    CHECK(shelf_of(2) == shared);
+}
+
+TEST_CASE("what several ask for at a time is made once") {
+    Grammars grammars(vocabulary());
+    const Description description = {.text = R"({"type": "object", "properties": {"a": {"format": "uri"}}})"};
+    std::array<std::shared_ptr<const Grammar>, 8> made;
+    std::vector<std::thread> threads;
+    for (auto& one : made)
+        threads.emplace_back([&grammars, &description, &one] { one = grammars.make(description).value(); });
+    for (std::thread& thread : threads)
+        thread.join();
+    for (const auto& one : made)
+        CHECK(one == made[0]);
+}
+
+TEST_CASE("so many at a time have a turn, and no more") {
+    Turns turns(3);
+    std::atomic<int> now = 0;
+    std::atomic<int> most = 0;
+    std::atomic<int> all = 0;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 8; ++thread) {
+        threads.emplace_back([&] {
+            for (int round = 0; round < 200; ++round) {
+                const Turns::Turn turn(turns);
+                const int count = ++now;
+                for (int seen = most; seen < count && !most.compare_exchange_weak(seen, count);) {
+                }
+                std::this_thread::yield();
+                ++all;
+                --now;
+            }
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    CHECK(most <= 3);
+    CHECK(all == 8 * 200);
 }
