@@ -15,13 +15,15 @@ namespace etna::server::openai {
 namespace {
 
 /// By itself an expression can be wrong where it is right in brackets: "a)|(?:b". Other errors are those of
-/// what it becomes. One letter stands for all, as only its form is looked at.
-void check_expression(Fields& grammar, const std::string& definition) {
+/// what it becomes. Only its form is looked at: with empty texts for letters there is nothing to be built.
+void check_expression(Fields& grammar, const std::string& definition, StepsOfChecks& steps) {
     grammar::Language language;
-    const grammar::Expression letter = language.literal("a");
+    language.allow_steps(steps.left, true);
     const auto texts = grammar::regex(
-        language, definition, [&](const grammar::CodePoints&) { return letter; }, grammar::Place::anywhere);
-    if (texts || texts.error().kind != ErrorKind::invalid_argument)
+        language, definition, [](const grammar::CodePoints&) { return grammar::empty; },
+        grammar::Place::anywhere);
+    steps.left = language.steps_left();
+    if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_tired()))
         return;
     const std::string place = grammar.path_of("definition");
     grammar.adopt({.status = 400,
@@ -31,7 +33,7 @@ void check_expression(Fields& grammar, const std::string& definition) {
 }
 
 /// The schema of the text that the tool takes.
-Json input_schema(Fields& custom) {
+Json input_schema(Fields& custom, StepsOfChecks& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = custom.object("format");
     if (given == nullptr)
@@ -43,7 +45,7 @@ Json input_schema(Fields& custom) {
         format.require("grammar");
     if (const Json* const written = is_kept ? format.object("grammar") : nullptr) {
         Fields grammar(*written, format.path_of("grammar"));
-        read_grammar(grammar, input);
+        read_grammar(grammar, input, steps);
         if (grammar.problem())
             format.adopt(*grammar.problem());
         format.adopt_unknown(grammar.unknown());
@@ -56,7 +58,7 @@ Json input_schema(Fields& custom) {
 
 } // namespace
 
-void read_grammar(Fields& grammar, Json& schema) {
+void read_grammar(Fields& grammar, Json& schema, StepsOfChecks& steps) {
     grammar.require("syntax");
     grammar.require("definition");
     const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
@@ -64,7 +66,7 @@ void read_grammar(Fields& grammar, Json& schema) {
     if (is_lark) {
         schema[std::string(grammar::lark_keyword)] = definition;
     } else {
-        check_expression(grammar, definition);
+        check_expression(grammar, definition, steps);
         schema["pattern"] = "^(?:" + definition + ")$";
     }
 }
@@ -79,13 +81,13 @@ bool is_named_custom(const Json& json) {
            json["custom"].is_object() && json["custom"].value("name", Json()).is_string();
 }
 
-Json function_of_custom(Fields& tool) {
+Json function_of_custom(Fields& tool, StepsOfChecks& steps) {
     tool.accept({"type"});
     Fields custom(*tool.object("custom"), tool.path_of("custom"));
     Json function = {{"name", custom.text("name").value_or("")}};
     if (const auto description = custom.text("description"))
         function["description"] = *description;
-    Json input = input_schema(custom);
+    Json input = input_schema(custom, steps);
     const bool is_kept = input.size() > 1;
     function["parameters"] = {{"type", "object"},
                               {"properties", {{"input", std::move(input)}}},

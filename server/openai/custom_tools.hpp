@@ -4,6 +4,7 @@
 #include "server/json.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,16 +18,22 @@ struct OfferedTool {
     bool is_custom = false;
 };
 
+/// What is left of what the checks of all regular expressions of one request may take: see
+/// Language::allow_steps(). It is far more than any of them could have and still be followed.
+struct StepsOfChecks {
+    uint64_t left = 20'000'000;
+};
+
 /// {"type": "custom", "custom": {"name": ...}}.
 bool is_named_custom(const Json& json);
 
 /// The function that a custom tool becomes; its `input` is kept to the tool's format. Mistakes are left in
 /// `tool`, which reads it. Precondition: is_named_custom().
-Json function_of_custom(Fields& tool);
+Json function_of_custom(Fields& tool, StepsOfChecks& steps);
 
 /// Reads {"syntax", "definition"}, which chats have in a member of their own and responses beside the type,
 /// as keywords of the text's schema. Mistakes are left in `grammar`.
-void read_grammar(Fields& grammar, Json& schema);
+void read_grammar(Fields& grammar, Json& schema, StepsOfChecks& steps);
 
 /// Where a grammar stands in the schema that it became, at the beginning of an error's rest; empty where the
 /// text names no place.

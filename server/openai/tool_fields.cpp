@@ -91,11 +91,11 @@ ToolChoice read_choice(Fields& fields) {
 }
 
 /// The tool in the list's `place`; a function of no name where it is none.
-ReadTool read_tool(Fields& fields, const Json& given, std::size_t place) {
+ReadTool read_tool(Fields& fields, const Json& given, std::size_t place, StepsOfChecks& steps) {
     const std::string path = fmt::format("tools[{}]", place);
     if (is_named_custom(given)) {
         Fields tool(given, path);
-        Json function = function_of_custom(tool);
+        Json function = function_of_custom(tool, steps);
         if (tool.problem())
             fields.adopt(*tool.problem());
         fields.adopt_unknown(tool.unknown());
@@ -112,8 +112,9 @@ std::vector<ReadTool> read_list(Fields& fields) {
     const Json* const given = fields.list("tools");
     std::vector<ReadTool> tools;
     std::set<std::string> names;
+    StepsOfChecks steps;
     for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-        tools.push_back(read_tool(fields, (*given)[i], i));
+        tools.push_back(read_tool(fields, (*given)[i], i, steps));
         if (!fields.problem() && !names.insert(name_of(tools.back().function)).second) {
             fields.refuse(fmt::format("tools[{}].{}.name", i, type_of((*given)[i])),
                           "is that of another tool already; give each tool its own");

@@ -14,7 +14,7 @@ namespace etna::server::responses {
 namespace {
 
 /// The schema of the text that a custom tool takes.
-Json input_schema(Fields& tool) {
+Json input_schema(Fields& tool, openai::StepsOfChecks& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = tool.object("format");
     if (given == nullptr)
@@ -22,7 +22,7 @@ Json input_schema(Fields& tool) {
     Fields format(*given, tool.path_of("format"));
     format.require("type");
     if (format.choice("type", {"text", "grammar"}) == 1U)
-        openai::read_grammar(format, input);
+        openai::read_grammar(format, input, steps);
     if (format.problem())
         tool.adopt(*format.problem());
     tool.adopt_unknown(format.unknown());
@@ -55,10 +55,10 @@ void read_function(Fields& tool, Tools& tools) {
                                               shape, is_strict.value_or(false)));
 }
 
-void read_custom(Fields& tool, const Json& given, Tools& tools) {
+void read_custom(Fields& tool, const Json& given, Tools& tools, openai::StepsOfChecks& steps) {
     const auto name = tool.text("name");
     const auto description = tool.text("description");
-    Json properties = {{"input", input_schema(tool)}};
+    Json properties = {{"input", input_schema(tool, steps)}};
     const bool has_grammar = properties["input"].size() > 1;
     Json parameters = {{"type", "object"}, {"properties", std::move(properties)}};
     parameters["required"].push_back("input");
@@ -74,6 +74,7 @@ void read_custom(Fields& tool, const Json& given, Tools& tools) {
 void read_list(Fields& fields, Tools& tools) {
     const Json* const given = fields.list("tools");
     std::set<std::string> names;
+    openai::StepsOfChecks steps;
     for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
         const std::string place = fmt::format("tools[{}]", i);
         if (!(*given)[i].is_object()) {
@@ -91,7 +92,7 @@ void read_list(Fields& fields, Tools& tools) {
         if (type == "function") {
             read_function(tool, tools);
         } else if (type == "custom") {
-            read_custom(tool, (*given)[i], tools);
+            read_custom(tool, (*given)[i], tools, steps);
         } else if (type) {
             tool.refuse(
                 "type",

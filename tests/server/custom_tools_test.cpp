@@ -1,7 +1,10 @@
 // Custom tools of chat completions: the model calls a function of one text, and clients see the text.
+#include "server/openai/custom_tools.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -282,4 +285,47 @@ TEST_CASE("a chat that is streamed and kept has the custom call that its end cut
     const Json message = kept["choices"][0]["message"];
     REQUIRE(message.contains("tool_calls"));
     CHECK(message["tool_calls"][0]["custom"]["input"] == patched);
+}
+
+TEST_CASE("what regular expressions of custom tools may take to be checked is one request's") {
+    const auto nested = [](std::size_t letters) {
+        std::string text(letters, 'a');
+        for (int i = 0; i < 190; ++i)
+            text = "(" + text + "a)";
+        return custom("c", kept_to("regex", text));
+    };
+    server::openai::StepsOfChecks steps;
+    const auto problem = [&steps](const Json& tool) {
+        server::Fields fields(tool, "tools[0]");
+        static_cast<void>(server::openai::function_of_custom(fields, steps));
+        return fields.problem() ? fields.problem()->message : std::string();
+    };
+    const uint64_t all = steps.left;
+    const Json one = nested(50'000);
+    CHECK(problem(one).empty());
+    CHECK(all - steps.left < 1'000'000); // by its length, however its groups are nested
+    std::string told;
+    for (int i = 0; i < 100 && told.empty(); ++i)
+        told = problem(one);
+    CHECK(told ==
+          "tools[0].custom.format.grammar.definition: the grammar is too large to be compiled; make it "
+          "smaller, or its bounds, or less ambiguous");
+    CHECK_FALSE(problem(custom("c", kept_to("regex", "a)|(?:b"))).empty());
+}
+
+TEST_CASE("a request of many long regular expressions of custom tools is refused at once") {
+    FakeService service({.chat_template = turns});
+    Json tools = Json::array();
+    for (int i = 0; i < 30; ++i)
+        tools.push_back(custom("c" + std::to_string(i), kept_to("regex", std::string(100'000, 'a') + "()")));
+    CHECK(refused(ask(service, talk(tools)))["param"] == "tools[19].custom.format.grammar.definition");
+    Json told = Json::array();
+    for (const Json& tool : tools) {
+        told.push_back({{"type", "custom"}, {"name", tool["custom"]["name"]}});
+        told.back()["format"] = {{"type", "grammar"},
+                                 {"syntax", "regex"},
+                                 {"definition", tool["custom"]["format"]["grammar"]["definition"]}};
+    }
+    const Json body = {{"input", "Go"}, {"tools", told}};
+    CHECK(refused(service.post("/v1/responses", body.dump()))["param"] == "tools[19].format.definition");
 }
