@@ -17,11 +17,16 @@ struct KeptAnswer {
     std::size_t tokens = 0;
     std::optional<double> end_logprob = {}; ///< of the token that ended it, which is none of these
 
-    /// The end takes part, lest an answer that is empty is the likeliest of all. 0 where nothing was drawn.
+    /// The end takes part, lest an answer that is empty is the likeliest of all. -infinity where nothing was
+    /// drawn: that is no answer yet, and none is less likely.
     [[nodiscard]] double mean_logprob() const;
+
+    /// Whether its end was asked for before it came, so that what there is may be any beginning.
+    [[nodiscard]] bool was_cut() const;
 };
 
-/// The `count` of highest mean log-probability, by their place; the first among equals.
+/// The `count` of highest mean log-probability, by their place; the first among equals. Those that were cut
+/// come after those that ended themselves: a beginning is likely by its shortness.
 std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_t count);
 
 /// How many tokens the others have, beside those at `places`.

@@ -79,7 +79,24 @@ KeptAnswer kept(double logprob_sum, std::size_t tokens, std::optional<double> en
     return answer;
 }
 
+KeptAnswer ended(KeptAnswer answer, FinishReason reason) {
+    Finished finished;
+    finished.finish_reason = reason;
+    answer.events.push_back(finished);
+    return answer;
+}
+
 } // namespace
+
+TEST_CASE("an answer that was cut is told only where there are too few whole ones") {
+    const std::vector<KeptAnswer> answers = {ended(kept(0, 0), FinishReason::cancelled), // never began
+                                             ended(kept(-1, 1), FinishReason::cancelled),
+                                             ended(kept(-8, 2), FinishReason::length), // -4
+                                             ended(kept(-9, 3), FinishReason::stop),   // -3
+                                             ended(kept(0, 0), FinishReason::cancelled)};
+    CHECK(rank(answers, 5) == std::vector<std::size_t>{3, 2, 1, 0, 4});
+    CHECK(rank({kept(0, 0), kept(-50, 1)}, 1) == std::vector<std::size_t>{1}); // nothing drawn is no answer
+}
 
 TEST_CASE("the token that ended an answer is ranked with its others, and counted nowhere else") {
     const std::vector<KeptAnswer> answers = {kept(0, 0, -9.0),   // ended at once, which was improbable
