@@ -111,6 +111,8 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
         options.grammar->is_lenient = options.has_lenient_tools;
     ETNA_TRY(options.sampling, read_sampling(values));
     ETNA_TRY(options.search, read_search(values));
+    ETNA_TRY(DraftOptions drafts, read_drafts(values));
+    options.speculation = drafts.wishes;
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
     ETNA_TRY(const auto reasoning, values.choice("reasoning"));
@@ -141,6 +143,7 @@ Result<generate::Request> request_for(const GenerationOptions& options, const ge
     request.seed = options.sampling.seed;
     request.best_of = options.search.best_of;
     request.beams = options.search.beams;
+    request.speculation = options.speculation;
     request.stop = options.stop;
     request.grammar = options.grammar;
     request.has_lenient_tools = options.has_lenient_tools;

@@ -41,6 +41,7 @@ struct GenerationOptions {
     bool has_lenient_tools = false;              ///< see generate::Request
     SamplingOptions sampling;
     SearchOptions search;
+    generate::SpeculationWishes speculation; ///< the caller's own, before what the model's folder says
     std::optional<uint32_t> logprobs; ///< for how many tokens besides the chosen one; empty: none are told
     std::string system;               ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::as_template_says;

@@ -3,6 +3,7 @@
 #include "cli/option_table.hpp"
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 // Options of drafts, which every command with a model that writes has, and of the search for the best answer.
@@ -17,39 +18,57 @@ inline constexpr double diversity_penalty_max = 100; ///< as engine::diversity_p
 
 inline constexpr std::array<std::string_view, 3> early_stopping_choices = {"no", "yes", "never"};
 
-inline constexpr std::array speculation_options = {
-    Option{.name = "draft",
-           .value = "MODEL",
-           .kind = Kind::text,
-           .description =
-               "let a smaller model of the same vocabulary draft tokens, which the model checks several at "
-               "a time: faster where it is often right, and never another answer",
-           .category = Category::device},
-    Option{.name = "prompt-lookup",
-           .description =
-               "draft what followed when the text was like this before: for answers that repeat the prompt",
-           .category = Category::device},
-    Option{.name = "num-assistant-tokens",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {0, drafts_max},
-           .default_text = "the model's own, else 5",
-           .description = "draft at most N tokens at a time; 0 drafts none",
-           .category = Category::device},
-    Option{.name = "assistant-confidence-threshold",
-           .value = "P",
-           .kind = Kind::number,
-           .range = {0, 1},
-           .description = "instead: draft as long as the draft model gives its token at least probability P",
-           .category = Category::device},
-    Option{.name = "max-ngram-size",
-           .value = "N",
-           .kind = Kind::integer,
-           .range = {1, ngram_max},
-           .default_text = "3",
-           .description = "the longest run of tokens that --prompt-lookup looks for",
-           .category = Category::device},
-};
+/// Who has a say before the two options that exclude each other: on a server it is a request, and the file
+/// beside the model.
+enum class DraftsBy : uint8_t { command_line, server };
+
+constexpr std::array<Option, 5> speculation_options_of(DraftsBy by) {
+    const bool is_server = by == DraftsBy::server;
+    return {
+        Option{
+            .name = "draft",
+            .value = "MODEL",
+            .kind = Kind::text,
+            .description =
+                "let a smaller model of the same vocabulary draft tokens, which the model checks several at "
+                "a time: faster where it is often right, and never another answer",
+            .category = Category::device},
+        Option{
+            .name = "prompt-lookup",
+            .description =
+                "draft what followed when the text was like this before: for answers that repeat the prompt",
+            .category = Category::device},
+        Option{.name = "num-assistant-tokens",
+               .value = "N",
+               .kind = Kind::integer,
+               .range = {0, drafts_max},
+               .default_text = is_server ? "5" : "the model's own, else 5",
+               .description = is_server
+                                  ? "draft at most N tokens at a time where neither a request nor the "
+                                    "generation_config.json beside the model says how many; 0 drafts none"
+                                  : "draft at most N tokens at a time; 0 drafts none",
+               .category = Category::device},
+        Option{.name = "assistant-confidence-threshold",
+               .value = "P",
+               .kind = Kind::number,
+               .range = {0, 1},
+               .description =
+                   is_server
+                       ? "instead, in the same place: draft as long as the draft model gives its token at "
+                         "least probability P"
+                       : "instead: draft as long as the draft model gives its token at least probability P",
+               .category = Category::device},
+        Option{.name = "max-ngram-size",
+               .value = "N",
+               .kind = Kind::integer,
+               .range = {1, ngram_max},
+               .default_text = "3",
+               .description = "the longest run of tokens that --prompt-lookup looks for",
+               .category = Category::device},
+    };
+}
+
+inline constexpr auto speculation_options = speculation_options_of(DraftsBy::command_line);
 
 inline constexpr std::array answers_options = {
     Option{.name = "n",

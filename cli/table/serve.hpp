@@ -101,7 +101,7 @@ inline constexpr std::array server_options = {
            .kind = Kind::integer,
            .range = {1, choices_max},
            .default_text = "128",
-           .description = "the most choices that a request may ask for",
+           .description = "the most choices that a request may ask for with n, or have made with best_of",
            .category = Category::server},
     Option{.name = "max-tokens-limit",
            .value = "N",
@@ -172,9 +172,11 @@ inline constexpr std::array server_options = {
 };
 
 inline constexpr std::array serve_template_options = {chat_template_option};
+inline constexpr auto serve_speculation_options = speculation_options_of(DraftsBy::server);
 
-inline constexpr auto serve_options = joined(serve_template_options, device_options, speculation_options,
-                                             server_options, store_options, connection_options);
+inline constexpr auto serve_options =
+    joined(serve_template_options, device_options, serve_speculation_options, server_options, store_options,
+           connection_options);
 
 inline constexpr std::array serve_examples = {
     Example{"etna serve", "the tiny model that is built in, on port 8080"},

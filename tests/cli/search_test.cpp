@@ -103,3 +103,34 @@ TEST_CASE("run tells how many drafts came right, and says the same with them") {
     CHECK(missing.code != 0);
     CHECK(missing.error.find("nowhere.gguf") != std::string::npos);
 }
+
+TEST_CASE("how much is drafted is for the caller to say, before the file beside the model") {
+    Harness harness;
+    harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";
+    const auto accepted = [&](const std::string& file, const std::vector<std::string>& more) {
+        harness.write(".local/share/etna/models/generation_config.json", file);
+        std::vector<std::string> arguments = {"run", "stories", "Once", "--json", "--prompt-lookup"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Outcome outcome = harness.run(arguments);
+        CAPTURE(outcome.error);
+        REQUIRE(outcome.code == 0);
+        const auto usage = nlohmann::json::parse(outcome.output)["usage"];
+        return usage["completion_tokens_details"]["accepted_prediction_tokens"].get<int>();
+    };
+    const std::string none = R"({"num_assistant_tokens": 0})";
+    const std::string some = R"({"num_assistant_tokens": 8})";
+    CHECK(accepted(none, {}) == 0); // the model's own
+    CHECK(accepted(some, {}) > 0);
+    CHECK(accepted(none, {"--num-assistant-tokens", "8"}) > 0);
+    CHECK(accepted(none, {"--assistant-confidence-threshold", "0.5"}) > 0);
+    CHECK(accepted(some, {"--num-assistant-tokens", "0"}) == 0);
+}
+
+TEST_CASE(
+    "help says whose word counts: the option's for a command, the request's and the model's on a server") {
+    Harness harness;
+    const std::string run = harness.run({"run", "--help"}).output;
+    const std::string serve = harness.run({"serve", "--help"}).output;
+    CHECK(run.find("generation_config.json beside") == std::string::npos);
+    CHECK(serve.find("generation_config.json") != std::string::npos);
+}
