@@ -71,7 +71,7 @@ Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates,
         Finished finished = describe_end(sequence, now);
         finished.reason = FinishReason::stop;
         finished.end_token = token.token;
-        finished.end_logprob = double{token.logit} - double{token.log_sum_exp};
+        finished.end_event = std::move(token);
         end(sequence, std::move(finished), updates);
         return {};
     }

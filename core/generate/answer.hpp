@@ -45,6 +45,9 @@ public:
     /// What ended it: the stop string or stop token; empty for anything else.
     [[nodiscard]] std::string matched(std::optional<TokenId> end_token) const;
 
+    /// As it is told of.
+    [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const;
+
     [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
     [[nodiscard]] uint32_t reasoning_tokens() const { return reasoning_tokens_; }
     [[nodiscard]] const chat::output::Output& output() const { return collector_.output(); }
@@ -65,7 +68,6 @@ private:
     void send(const Event& event);
     PromptTokenDelta first_of_prompt();
     PromptTokenDelta prompt_delta(TokenId token);
-    [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const;
 
     const text::Tokenizer* tokenizer_;
     const Prompt* prompt_;

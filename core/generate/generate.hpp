@@ -94,7 +94,7 @@ struct TokenLogprob {
 };
 
 /// A token of the answer, before the text that it completes; only with Request::logprobs. Tokens that a stop
-/// string takes away are told too; the end token is not.
+/// string takes away are told too; the end token is told in Finished.
 struct TokenDelta {
     TokenLogprob chosen;
     std::vector<TokenLogprob> top; ///< the likeliest first, smaller id first among equals
@@ -144,8 +144,9 @@ struct Finished {
     std::vector<TokenId> tokens; ///< generated; the end token is not among them
     uint32_t untold_tokens = 0;  ///< of what was sampled and is not among the best; in the first choice's
     std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
-    uint32_t prompt_tokens = 0;  ///< completion tokens are `tokens.size()`
-    uint32_t cached_tokens = 0;  ///< of the prompt, that were in the cache
+    std::optional<TokenDelta> end_token; ///< with Request::logprobs; empty for beams
+    uint32_t prompt_tokens = 0;          ///< completion tokens are `tokens.size()`
+    uint32_t cached_tokens = 0;          ///< of the prompt, that were in the cache
     uint32_t reasoning_tokens =
         0; ///< of `tokens`, that the model thought with; about so many: marks belong to neither
     uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so

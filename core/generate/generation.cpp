@@ -200,13 +200,16 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
         return *last.error;
     // What the engine still made of a cancelled answer, its end among it, is not the answer's.
     const auto end_token = choice.is_empty || choice.is_cancelled ? std::nullopt : last.end_token;
-    if (choice.kept != nullptr && end_token)
-        choice.kept->end_logprob = last.end_logprob;
+    const auto end_event = end_token ? last.end_event : std::nullopt;
+    if (choice.kept != nullptr && end_event)
+        choice.kept->end_logprob = double{end_event->logit} - double{end_event->log_sum_exp};
     choice.answer.finish(end_token);
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
     finished.matched = choice.answer.matched(end_token);
+    if (end_event && parts[choice.request].request.logprobs)
+        finished.end_token = choice.answer.token_delta(*end_event);
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
     finished.reasoning_tokens = choice.answer.reasoning_tokens();

@@ -29,9 +29,9 @@ Json input_piece(std::size_t call, const std::string& text) {
 
 } // namespace
 
-Json logprobs_json(const std::vector<generate::TokenDelta>& tokens) {
+Json logprobs_json(const std::vector<ToldToken>& tokens) {
     Json content = Json::array();
-    for (const generate::TokenDelta& token : tokens) {
+    for (const auto& [token, characters] : tokens) {
         Json one = token_json(token.chosen);
         one["top_logprobs"] = Json::array();
         for (const generate::TokenLogprob& top : token.top)
@@ -64,7 +64,7 @@ Json ChatChoice::end(const generate::Finished& finished) {
     Json delta = stop.empty() ? Json::object() : Json({{"content", stop}});
     if (Json ends = ends_of_cut_inputs(); !ends.empty())
         delta["tool_calls"] = std::move(ends);
-    Json last = choice(std::move(delta), untold_.take_last(finished));
+    Json last = choice(std::move(delta), untold_.take_last(finished, stop));
     last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
                                 ? "tool_calls" // it was ended after its only call
                                 : generate::to_string(finished.finish_reason);
@@ -144,7 +144,7 @@ Json ChatChoice::choice(Json delta) {
 }
 
 /// The delta with the tokens that it is made of.
-Json ChatChoice::choice(Json delta, const std::vector<generate::TokenDelta>& tokens) const {
+Json ChatChoice::choice(Json delta, const std::vector<ToldToken>& tokens) const {
     Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (form_.tells_logprobs)
         whole["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens);

@@ -14,7 +14,7 @@
 namespace etna::server::openai {
 
 /// The log-probabilities of tokens as chat completions have them: {"content": [...], "refusal": null}.
-Json logprobs_json(const std::vector<generate::TokenDelta>& tokens);
+Json logprobs_json(const std::vector<ToldToken>& tokens);
 
 /// How a chat's answers are told.
 struct ChatForm {
@@ -37,7 +37,7 @@ public:
 
 private:
     Json choice(Json delta);
-    Json choice(Json delta, const std::vector<generate::TokenDelta>& tokens) const;
+    Json choice(Json delta, const std::vector<ToldToken>& tokens) const;
     Json end(const generate::Finished& finished);
     std::optional<Json> take_output(const chat::output::Event& event);
     Json begin_call(const chat::output::Event& event);

@@ -31,6 +31,14 @@ Json top_of(const generate::TokenDelta& token, std::size_t count) {
     return top;
 }
 
+/// Characters that begin in it, as in the answer's tokens. The text may lack what a tokenizer puts before it:
+/// the begin token, and SentencePiece's space.
+std::size_t characters_of(const generate::PromptTokenDelta& token) {
+    const std::size_t all = characters_in(token.bytes);
+    const bool is_whole = valid_utf8_prefix(token.bytes) == token.bytes.size();
+    return is_whole ? std::min(all, characters_in(token.text)) : all;
+}
+
 /// The log-probabilities of an answer that has no token.
 Json no_logprobs(uint32_t top) {
     Json none = {
@@ -49,7 +57,7 @@ std::optional<Json> CompletionChoice::begin() {
 std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
         if (form_.echoes && form_.logprobs)
-            add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_in(token->text));
+            add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_of(*token));
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
@@ -74,10 +82,10 @@ std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& tok
 
 Json CompletionChoice::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // it still waits if no token came
-    add(untold_.take_last(finished));
+    const std::string stop = form_.tells_text ? told_stop(form_.told_stops, finished) : std::string();
+    add(untold_.take_last(finished, stop));
     Json last = before ? std::move(*before) : piece("");
-    if (form_.tells_text)
-        last["text"] = last["text"].get<std::string>() + told_stop(form_.told_stops, finished);
+    last["text"] = last["text"].get<std::string>() + stop;
     if (form_.logprobs && !has_logprobs_)
         last["logprobs"] = no_logprobs(*form_.logprobs);
     last["finish_reason"] = generate::to_string(finished.finish_reason);
@@ -104,9 +112,9 @@ Json CompletionChoice::piece(std::string_view text) {
     return told;
 }
 
-void CompletionChoice::add(const std::vector<generate::TokenDelta>& tokens) {
-    for (const generate::TokenDelta& token : tokens)
-        add(token.chosen.bytes, &token, characters_in(token.chosen.bytes));
+void CompletionChoice::add(const std::vector<ToldToken>& tokens) {
+    for (const auto& [token, characters] : tokens)
+        add(token.chosen.bytes, &token, characters);
 }
 
 /// `likelihood` is null for the first token of a prompt: nothing stands before it that could make it likely.

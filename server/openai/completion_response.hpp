@@ -30,7 +30,7 @@ public:
 private:
     std::optional<Json> take_token(const generate::TokenDelta& token);
     Json end(const generate::Finished& finished);
-    void add(const std::vector<generate::TokenDelta>& tokens);
+    void add(const std::vector<ToldToken>& tokens);
     void add(const std::string& bytes, const generate::TokenDelta* likelihood, std::size_t characters);
     std::optional<Json> prompt_piece();
     Json piece(std::string_view text);

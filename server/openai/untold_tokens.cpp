@@ -1,5 +1,7 @@
 #include "server/openai/untold_tokens.hpp"
 
+#include "server/fields.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -39,30 +41,35 @@ std::string_view UntoldTokens::shown(const generate::TokenLogprob& token) {
 void UntoldTokens::add(generate::TokenDelta token) {
     const std::string_view bytes = shown(token.chosen);
     const std::size_t begin = bytes_;
+    const std::size_t characters = characters_in(bytes);
     bytes_ += bytes.size();
     sure_ = free_tokens_ > 0 ? bytes_ : sure_ + matcher_.push(bytes).size();
     free_tokens_ -= free_tokens_ > 0 ? 1 : 0;
-    waiting_.push_back({.token = std::move(token), .begin = begin, .end = bytes_});
+    waiting_.push_back(
+        {.token = {.token = std::move(token), .characters = characters}, .begin = begin, .end = bytes_});
 }
 
 /// A token that shows nothing takes no text away, and goes with what stands before it.
-std::vector<generate::TokenDelta> UntoldTokens::take() {
+std::vector<ToldToken> UntoldTokens::take() {
     const auto held = std::find_if(waiting_.begin(), waiting_.end(),
                                    [&](const Waiting& one) { return one.begin >= sure_ && one.end > sure_; });
-    std::vector<generate::TokenDelta> told;
+    std::vector<ToldToken> told;
     std::transform(waiting_.begin(), held, std::back_inserter(told),
                    [](Waiting& one) { return std::move(one.token); });
     waiting_.erase(waiting_.begin(), held);
     return told;
 }
 
-std::vector<generate::TokenDelta> UntoldTokens::take_last(const generate::Finished& finished) {
+std::vector<ToldToken> UntoldTokens::take_last(const generate::Finished& finished, std::string_view stop) {
     const auto matched = matcher_.matched();
     const bool is_cut = finished.finish_reason == generate::FinishReason::stop && matched &&
                         stops_[*matched] == finished.matched;
     if (!is_cut)
         sure_ = bytes_;
-    return take();
+    std::vector<ToldToken> told = take();
+    if (!stop.empty() && finished.end_token)
+        told.push_back({.token = *finished.end_token, .characters = characters_in(stop)});
+    return told;
 }
 
 } // namespace etna::server::openai

@@ -11,6 +11,12 @@
 
 namespace etna::server::openai {
 
+/// A token that is told.
+struct ToldToken {
+    generate::TokenDelta token;
+    std::size_t characters = 0; ///< that begin in what the text shows of it
+};
+
 /// Tokens whose log-probabilities wait for their text: none is told before it is sure that no stop string
 /// takes its text away, and none whose text was taken away. Not thread-safe.
 class UntoldTokens {
@@ -28,14 +34,15 @@ public:
     void forget() { waiting_.clear(); }
 
     /// Those that are sure, in order.
-    std::vector<generate::TokenDelta> take();
+    std::vector<ToldToken> take();
 
-    /// The rest, where no stop string has ended the answer; else what is sure of it.
-    std::vector<generate::TokenDelta> take_last(const generate::Finished& finished);
+    /// The rest, where no stop string has ended the answer; else what is sure of it. Then the token that
+    /// ended it, where its text is told: `stop`, see told_stop().
+    std::vector<ToldToken> take_last(const generate::Finished& finished, std::string_view stop);
 
 private:
     struct Waiting {
-        generate::TokenDelta token;
+        ToldToken token;
         std::size_t begin = 0; ///< bytes of the text before it
         std::size_t end = 0;
     };

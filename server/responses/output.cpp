@@ -172,8 +172,9 @@ void OutputWriter::end_call(const char* status) {
 }
 
 void OutputWriter::finish(const generate::Finished& finished) {
-    add_text(openai::told_stop(form_.told_stops, finished));
-    Json last = told_logprobs(form_.untold.take_last(finished));
+    const std::string stop = openai::told_stop(form_.told_stops, finished);
+    add_text(stop);
+    Json last = told_logprobs(form_.untold.take_last(finished, stop));
     if (open_ == Open::message && !last.empty()) // tokens of text that came before it was sure to stay
         tell_delta("", std::move(last));
     output_->finish_reason = finished.finish_reason;
@@ -269,7 +270,7 @@ Json OutputWriter::place() const {
     return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
 }
 
-Json OutputWriter::told_logprobs(const std::vector<generate::TokenDelta>& tokens) {
+Json OutputWriter::told_logprobs(const std::vector<openai::ToldToken>& tokens) {
     if (!form_.tells_logprobs)
         return Json::array();
     return openai::logprobs_json(tokens)["content"];

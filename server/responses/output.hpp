@@ -69,7 +69,7 @@ private:
     void tell_item(std::string_view type);
     void tell_part(std::string_view type, const Json& part);
     [[nodiscard]] Json place() const;
-    [[nodiscard]] Json told_logprobs(const std::vector<generate::TokenDelta>& tokens);
+    [[nodiscard]] Json told_logprobs(const std::vector<openai::ToldToken>& tokens);
     void tell_delta(std::string_view text, Json logprobs);
 
     OutputForm form_;

@@ -67,6 +67,17 @@ std::string joined(const std::vector<std::string>& tokens) {
     return all;
 }
 
+/// Of a completion's token, which is told as "bytes:\xe2" where it is no whole UTF-8.
+std::string bytes_of(const std::string& token) {
+    constexpr std::string_view mark = "bytes:";
+    if (!token.starts_with(mark))
+        return token;
+    std::string bytes;
+    for (std::size_t at = mark.size(); at + 4 <= token.size(); at += 4)
+        bytes += static_cast<char>(std::stoi(token.substr(at + 2, 2), nullptr, 16));
+    return bytes;
+}
+
 /// Every token begins in the text, and together they are all of it.
 void check_tokens(Told told) {
     const bool hides_space = !told.tokens.empty() && told.tokens[0].starts_with(' ') && // SentencePiece's
@@ -150,4 +161,73 @@ TEST_CASE("a completion that was cut at its first token has log-probabilities of
             none["top_logprobs"] = Json::array();
         CHECK(choice["logprobs"] == none);
     }
+}
+
+TEST_CASE("offsets count what the text shows: control tokens that it hides have no characters") {
+    FakeService service({.says = "abc"}); // and the end token for ever
+    const auto offsets = [&](const std::string& more) {
+        return ask(service, completions, R"("ignore_eos": true, "max_tokens": 8)" + more);
+    };
+    const Told hidden = offsets("");
+    CHECK(hidden.text == " abc");
+    REQUIRE(hidden.offsets.size() == 8);
+    CHECK(hidden.offsets.front() == 0);
+    CHECK(hidden.offsets.back() == hidden.text.size());
+    CHECK(offsets(R"(, "stream": true)") == hidden);
+    const Told shown = offsets(R"(, "skip_special_tokens": false)");
+    CHECK(shown.text.ends_with("</s></s>"));
+    CHECK(shown.offsets.back() + std::string("</s>").size() == shown.text.size());
+}
+
+TEST_CASE("offsets of a prompt and of its answer count characters by where they begin") {
+    FakeService service({.says = "Wörter ☃ ü"});
+    for (const char* prompt : {"Wörter ☃: ", "☃", "a", "ü ü"}) {
+        const Told told = ask(service, completions,
+                              "\"prompt\": \"" + std::string(prompt) + R"(", "echo": true, "logprobs": 1)");
+        CAPTURE(prompt, told.text, told.tokens, told.offsets);
+        std::string before; // bytes
+        for (std::size_t i = 0; i < told.tokens.size(); ++i) {
+            CHECK(told.offsets[i] == server::characters_in(before));
+            std::string bytes = bytes_of(told.tokens[i]);
+            if (before.empty() && (bytes == "<s>" || bytes.starts_with(' ')))
+                bytes.erase(0, bytes == "<s>" ? bytes.size() : 1); // put before the prompt by the tokenizer
+            before += bytes;
+        }
+        CHECK(before == told.text);
+        CHECK(before.find("Wörter ☃ ü") != std::string::npos);
+    }
+}
+
+TEST_CASE("a stop token that is told in the text is told among the tokens") {
+    FakeService service({.chat_template = plain_template, .says = "there was a dog"});
+    const Json all =
+        Json::parse(service.post("/tokenize", R"({"content": "there was a dog"})").body)["tokens"];
+    const std::string stop = "\"stop_token_ids\": [" + all[2].dump() + "]";
+    const std::string included = stop + R"(, "include_stop_str_in_output": true)";
+    for (const char* path : {completions, chats}) {
+        CAPTURE(path);
+        const Told without = ask(service, path, stop);
+        check_tokens(without);
+        const Told with = ask(service, path, included);
+        check_tokens(with);
+        CHECK(with.text.size() > without.text.size());
+        CHECK(with.tokens.size() == without.tokens.size() + 1);
+        CHECK(ask(service, path, included + R"(, "stream": true)") == with);
+        // Samples of which the best is told have it too.
+        CHECK(ask(service, path, included + R"(, "best_of": 2, "temperature": 0.5)") == with);
+    }
+    const Json chat = Json::parse(service
+                                      .post(chats, R"({"messages": [{"role": "user", "content": "a"}],
+        "temperature": 0, "logprobs": true, "top_logprobs": 3, )" +
+                                                       included + "}")
+                                      .body)["choices"][0]["logprobs"]["content"]
+                          .back();
+    CHECK(chat["top_logprobs"].size() == 3);
+    CHECK(chat["top_logprobs"][0]["token"] == chat["token"]);
+    CHECK(chat["logprob"].get<double>() > -0.01); // the script is nearly certain
+    // The model's own end shows nothing, unless its name is wanted.
+    const std::string end = R"("include_stop_str_in_output": true, "stop_token_ids": [2])";
+    CHECK(joined(ask(service, completions, end).tokens) == " there was a dog");
+    CHECK(joined(ask(service, completions, end + R"(, "skip_special_tokens": false)").tokens) ==
+          " there was a dog</s>");
 }
