@@ -61,8 +61,11 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
 }
 
 std::optional<ApiError> Answering::read() {
+    const sampling::Parameters defaults =
+        with_wishes(sampling_defaults(dialect), model->recommended_sampling());
     auto result = kind->read(body, {.dialect = dialect,
                                     .limits = service->options.limits,
+                                    .sampling_defaults = defaults,
                                     .tokenizer = &model->tokenizer(),
                                     .context_tokens = model->context_tokens(),
                                     .can_fill_gaps = model->infill_tokens().has_value(),
@@ -73,8 +76,6 @@ std::optional<ApiError> Answering::read() {
     body = nullptr;
     if (auto refusal = refuse_unknown(is_strict, call.delivery))
         return refusal;
-    const sampling::Parameters defaults =
-        with_wishes(sampling_defaults(dialect), model->recommended_sampling());
     for (generate::Request& wanted : call.requests) {
         wanted.sampling_defaults = defaults;
         wanted.unread_max = service->options.unread_max;

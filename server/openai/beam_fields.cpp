@@ -1,4 +1,4 @@
-#include "server/openai/generation_fields.hpp"
+#include "server/openai/generation_call.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -74,19 +74,23 @@ void read_search(Fields& fields, uint32_t width, generate::Request& request) {
 
 } // namespace
 
-void read_beams(Fields& fields, Dialect dialect, generate::Request& request) {
+void read_beams(Fields& fields, const RequestContext& context, generate::Request& request) {
+    const RequestLimits& limits = context.limits;
+    const Dialect dialect = context.dialect;
     const int64_t choices = request.choices;
-    const auto best_of = fields.integer("best_of", 1, best_of_max);
+    const int64_t width_max = std::min<int64_t>({best_of_max, limits.choices_max, limits.answers_max});
+    const auto best_of = fields.integer("best_of", 1, width_max);
     if (best_of.value_or(choices) < choices)
         return fields.refuse("best_of", fmt::format("must be at least n, which is {}", choices));
-    const auto beams = fields.integer("num_beams", 1, best_of_max);
+    const auto beams = fields.integer("num_beams", 1, width_max);
     if (beams.value_or(choices) < choices)
         return fields.refuse("num_beams", fmt::format("must be at least n, which is {}", choices));
     if (const auto returned = fields.integer("num_return_sequences", 1, choices);
         returned.value_or(choices) < choices)
         return fields.refuse("num_return_sequences", fmt::format("contradicts n, which is {}", choices));
     const int64_t width = std::max(best_of.value_or(choices), beams.value_or(1));
-    const bool is_greedy = request.sampling.temperature == 0.0F;
+    const bool is_greedy =
+        request.sampling.temperature.value_or(context.sampling_defaults.temperature) == 0.0F;
     const bool is_asked = fields.flag("use_beam_search").value_or(false) || beams.value_or(1) > 1;
     const bool is_meant = best_of.value_or(1) > 1 && (dialect == Dialect::ovms || is_greedy);
     if (width > best_of_max && is_asked)
@@ -96,6 +100,20 @@ void read_beams(Fields& fields, Dialect dialect, generate::Request& request) {
     read_without_search(fields, dialect);
     if (width > choices)
         request.best_of = static_cast<uint32_t>(width);
+}
+
+void check_answers(Fields& fields, const RequestLimits& limits, std::size_t prompts,
+                   const generate::Request& request) {
+    const std::size_t told = prompts * request.choices;
+    if (told > limits.answers_max)
+        return fields.refuse("prompt",
+                             fmt::format("asks for {} answers with `n`; at most {} are given at once", told,
+                                         limits.answers_max));
+    const uint32_t width = request.beams ? request.beams->width : request.best_of.value_or(request.choices);
+    const std::string_view name = fields.any("best_of") != nullptr ? "best_of" : "num_beams";
+    if (prompts * width > limits.answers_max)
+        fields.refuse(name, fmt::format("asks for {} answers of {} prompts; at most {} are made at once",
+                                        prompts * width, prompts, limits.answers_max));
 }
 
 } // namespace etna::server::openai

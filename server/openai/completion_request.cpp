@@ -135,9 +135,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     if (std::any_of(prompts.begin(), prompts.end(),
                     [&](const Prompt& prompt) { return is_nothing(prompt, *context.tokenizer); }))
         fields.refuse("prompt", "is empty");
-    if (prompts.size() * request.choices > context.limits.answers_max)
-        fields.refuse("prompt", fmt::format("asks for {} answers with `n`; at most {} are given at once",
-                                            prompts.size() * request.choices, context.limits.answers_max));
+    check_answers(fields, context.limits, prompts.size(), request);
     fields.accept({"model"});
     note_without_effect(fields, /*is_kept=*/false);
     if (fields.problem())

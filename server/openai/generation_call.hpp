@@ -97,10 +97,11 @@ struct GenerationCall {
 struct RequestContext {
     Dialect dialect = Dialect::openai;
     RequestLimits limits;
-    const text::Tokenizer* tokenizer = nullptr; ///< borrowed, the model's
-    uint32_t context_tokens = 0;                ///< the model's
-    bool can_fill_gaps = false;                 ///< the model can
-    bool can_keep = false;                      ///< the server keeps what it is asked to
+    sampling::Parameters sampling_defaults = {}; ///< where the request says nothing
+    const text::Tokenizer* tokenizer = nullptr;  ///< borrowed, the model's
+    uint32_t context_tokens = 0;                 ///< the model's
+    bool can_fill_gaps = false;                  ///< the model can
+    bool can_keep = false;                       ///< the server keeps what it is asked to
 };
 
 /// An endpoint that generates: how its bodies are read, and what its answers are called.

@@ -163,7 +163,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
         request.seed = static_cast<uint32_t>(*seed);
     request.choices = static_cast<uint32_t>(
         fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));
-    read_beams(fields, dialect, request);
+    read_beams(fields, context, request);
     read_speculation(fields, request);
     if (!fields.flag("skip_special_tokens").value_or(true))
         request.control_tokens = text::ControlTokens::shown;

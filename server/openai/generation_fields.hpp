@@ -16,8 +16,8 @@ enum class Dialect : uint8_t {
 
 /// Bounds that the operator sets.
 struct RequestLimits {
-    uint32_t choices_max = 128;                    ///< of one prompt
-    uint32_t answers_max = 128;                    ///< of one request: its prompts times its choices
+    uint32_t choices_max = 128;                    ///< of one prompt, those that are not told included
+    uint32_t answers_max = 128;                    ///< of one request: its prompts times these
     std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
     std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
     std::optional<uint32_t> prompt_tokens_max;     ///< of a prompt, as the model is given it
@@ -45,9 +45,14 @@ void check_ignored_end(Fields& fields, const RequestLimits& limits, const genera
 
 /// `best_of` and the members of beam search. On OVMS's paths a best_of above 1 means a search of that width;
 /// on OpenAI's it means samples of which the best are told, except where `use_beam_search` or `num_beams` ask
-/// for a search, or temperature 0 leaves nothing to sample. Sources: OpenAI API, OVMS completions, vLLM,
-/// Hugging Face's names. Precondition: `n` and the temperature have been read.
-void read_beams(Fields& fields, Dialect dialect, generate::Request& request);
+/// for a search, or temperature 0, the request's or else the model's, leaves nothing to sample. Sources:
+/// OpenAI API, OVMS completions, vLLM, Hugging Face's names. Precondition: `n` and the temperature have been
+/// read.
+void read_beams(Fields& fields, const RequestContext& context, generate::Request& request);
+
+/// Whether so many prompts, each with all answers that are made of it, are within the limit.
+void check_answers(Fields& fields, const RequestLimits& limits, std::size_t prompts,
+                   const generate::Request& request);
 
 /// `num_assistant_tokens` or `assistant_confidence_threshold`, and `max_ngram_size`. Without effect where
 /// nothing can draft. Source: OVMS completions.

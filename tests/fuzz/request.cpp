@@ -42,7 +42,7 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
             require(!stop.empty());
         for (const sampling::LogitBias& bias : request.logit_bias)
             require(bias.token < tokenizer().size());
-        answers += request.choices;
+        answers += request.beams ? request.beams->width : request.best_of.value_or(request.choices);
     }
     require(answers <= limits.answers_max);
     auto writer = call.writer(0, {});
