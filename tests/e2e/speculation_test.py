@@ -105,6 +105,13 @@ class SpeculationTest(unittest.TestCase):
             beside = list(pool.map(lambda prompt: answer(self.plain, prompt, search), self.prompts[:6]))
         self.assertEqual([one["text"] for one in alone], [one["text"] for one in beside])
 
+    def test_drafts_by_the_draft_models_confidence(self):
+        for threshold in (0, 0.5, 1):
+            answers = [answer(self.drafted, prompt, {**DRAFT, "assistant_confidence_threshold": threshold}) for prompt in self.prompts[:8]]
+            for prompt, one in zip(self.prompts, answers):
+                self.assertEqual(one["text"], answer(self.plain, prompt, PLAIN)["text"], f"{threshold}: {prompt}")
+            self.assertGreater(sum(one["accepted"] for one in answers), 0, threshold)
+
     def test_fields_that_exclude_each_other(self):
         body = {"prompt": "a", "num_assistant_tokens": 3, "assistant_confidence_threshold": 0.5}
         status, _, text = self.plain.request("POST", "/v1/completions", body)

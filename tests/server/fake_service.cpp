@@ -76,6 +76,7 @@ Result<server::Models::Handle> FakeService::load_plain(const store::ModelSource&
 
 Result<server::Models::Handle> FakeService::load_model(const store::ModelSource& source,
                                                        const Options& options, int number) {
+    bool is_draft = options.draft_says.has_value(); // which comes first
     const auto factory = [&](const gguf::File& file,
                              const generate::ExecutorOptions&) -> Result<generate::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
@@ -84,21 +85,25 @@ Result<server::Models::Handle> FakeService::load_model(const store::ModelSource&
         fake.limits.candidates_max = 64;
         fake.limits.context_tokens = 512;
         fake.limits.groups = {{.page_count = 4096}};
-        if (!options.says.empty()) {
-            ETNA_TRY(auto tokens, tokenizer.encode(options.says, {.bos = text::AddBos::never}));
+        const std::string says = is_draft ? *options.draft_says : options.says;
+        if (!says.empty()) {
+            ETNA_TRY(auto tokens, tokenizer.encode(says, {.bos = text::AddBos::never}));
             tokens.push_back(tokenizer.eos().value());
             fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
         }
-        if (options.prepare)
+        if (options.prepare && !is_draft)
             options.prepare(fake, number);
+        is_draft = false;
         return generate::LoadedExecutor{.device = nullptr,
                                         .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                         .device_name = "fake"};
     };
     generate::ExecutorOptions executor;
     executor.queue_max = options.queue_max;
+    executor.speculation = options.speculation;
     ETNA_TRY(auto model,
-             generate::Model::load(source, executor, factory, {.name = {}, .text = options.chat_template}));
+             generate::Model::load(source, executor, factory, {.name = {}, .text = options.chat_template},
+                                   is_draft ? &source : nullptr));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 

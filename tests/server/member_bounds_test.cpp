@@ -1,0 +1,180 @@
+// Every numeric member that chat and completions share, by its bounds: those of OVMS's documents of
+// /v3/completions, of OpenAI's API 2.3.0 and of vLLM's sampling parameters. What is out of them is refused
+// with the member's name, on each path.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+enum class Paths { all, openai, ovms, completions, chats };
+
+/// Bounds of one member, as JSON values.
+struct Row {
+    std::string_view member;
+    std::vector<std::string> good;
+    std::vector<std::string> bad;
+    Paths paths = Paths::all;
+    std::string_view beside = {}; ///< other members that it needs
+};
+
+constexpr std::string_view beams = R"("use_beam_search": true, "best_of": 4)";
+
+const std::vector<Row>& rows() {
+    static const std::vector<Row> all = {
+        // Lengths and ends.
+        {"max_tokens", {"1", "2147483647"}, {"-1", "2147483648", "1.5", "\"5\""}},
+        {"max_tokens", {"0"}, {}, Paths::completions}, // the prompt alone
+        {"max_tokens", {}, {"0"}, Paths::chats},
+        {"max_completion_tokens", {"1", "2147483647"}, {"0", "-1", "2147483648", "true"}},
+        {"min_tokens", {"0", "2", "3"}, {"-1", "4", "1.5", "\"1\""}, Paths::all, R"("max_tokens": 3)"},
+        {"stop_token_ids", {"[]", "[0]", "[511]"}, {"[512]", "[-1]", "[\"a\"]", "5", "[1.5]"}},
+        {"stop", {"\"a\"", R"(["a", "b", "c", "d"])"}, {R"(["a", "b", "c", "d", "e"])", "\"\"", "5"}},
+        {"ignore_eos", {"true", "false"}, {"1", "\"true\""}},
+        {"truncate_prompt_tokens", {"-1", "1"}, {"0", "-2", "0.5"}},
+        // Sampling.
+        {"temperature", {"0", "0.01", "2"}, {"-0.01", "2.01", "\"1\"", "true"}},
+        {"top_p", {"0.000001", "0.5", "1"}, {"-0.01", "1.01", "\"1\""}},
+        {"top_p", {"0"}, {}, Paths::openai},
+        {"top_p", {}, {"0"}, Paths::ovms},
+        {"top_k", {"-1", "0", "1", "40", "512"}, {"-2", "513", "1.5", "\"4\""}},
+        {"min_p", {"0", "0.05", "0.999"}, {"-0.01", "1.01", "\"0\""}},
+        {"min_p", {"1"}, {}, Paths::openai},
+        {"min_p", {}, {"1"}, Paths::ovms},
+        {"repetition_penalty", {"0.01", "1", "2", "100"}, {"0", "-1", "100.1", "\"1\""}},
+        {"frequency_penalty", {"-2", "0", "2"}, {"-2.01", "2.01", "\"0\""}},
+        {"presence_penalty", {"-2", "0", "2"}, {"-2.01", "2.01", "[0]"}},
+        {"seed", {"0", "4294967295"}, {"-1", "4294967296", "0.5", "\"1\""}},
+        // Several answers and beams.
+        {"n", {"1", "4"}, {"0", "-1", "129", "1.5", "\"2\""}},
+        {"best_of", {"2", "20"}, {"0", "1", "-1", "21", "2.5", "\"4\""}, Paths::all, R"("n": 2)"},
+        {"num_return_sequences", {"2"}, {"0", "1", "3", "1.5", "\"2\""}, Paths::all, R"("n": 2)"},
+        {"num_beams", {"2", "20"}, {"0", "1", "21", "2.5", "\"4\""}, Paths::all, R"("n": 2)"},
+        {"use_beam_search", {"true", "false"}, {"1", "\"yes\""}},
+        {"num_beam_groups", {"1", "2", "4"}, {"0", "3", "5", "1.5", "\"2\""}, Paths::all, beams},
+        {"diversity_penalty", {"0", "1.0", "100"}, {"-0.1", "100.1", "\"1\"", "true"}, Paths::all, beams},
+        {"length_penalty", {"-10", "0", "1.0", "10"}, {"-10.1", "10.1", "\"1\""}, Paths::all, beams},
+        {"early_stopping", {"true", "false", "\"never\""}, {"\"soon\"", "1"}, Paths::all, beams},
+        // Drafts.
+        {"num_assistant_tokens", {"0", "1", "5", "32"}, {"-1", "33", "2.5", "\"5\""}},
+        {"assistant_confidence_threshold", {"0", "0.4", "1"}, {"-0.01", "1.01", "\"0.5\""}},
+        {"assistant_confidence_threshold", {}, {"0.5"}, Paths::all, R"("num_assistant_tokens": 3)"},
+        {"max_ngram_size", {"0", "1", "3", "16"}, {"-1", "17", "1.5", "\"3\""}},
+        // Log-probabilities.
+        {"logprobs", {"0", "1", "5"}, {"-1", "6", "true", "1.5", "\"1\""}, Paths::completions},
+        {"logprobs", {"true", "false"}, {"1", "\"true\""}, Paths::chats},
+        {"top_logprobs", {"0", "20"}, {"-1", "21", "1.5", "true"}, Paths::chats, R"("logprobs": true)"},
+        {"prompt_logprobs", {"0", "1", "20"}, {"-1", "21", "true", "1.5"}},
+        {"echo", {"true", "false"}, {"1", "\"x\""}, Paths::completions},
+        {"detokenize", {"true"}, {"1"}},
+        {"skip_special_tokens", {"true", "false"}, {"1"}},
+        {"spaces_between_special_tokens", {"true", "false"}, {"1"}},
+        {"logit_bias", {"{}", R"({"5": -100, "511": 100})"}, {R"({"512": 1})", R"({"5": 100.1})", "[1]"}},
+    };
+    return all;
+}
+
+bool is_chat(std::string_view path) {
+    return path.find("chat") != std::string_view::npos;
+}
+
+bool applies(const Row& row, std::string_view path) {
+    const bool is_ovms = path.starts_with("/v3");
+    switch (row.paths) {
+    case Paths::all:
+        return true;
+    case Paths::openai:
+        return !is_ovms;
+    case Paths::ovms:
+        return is_ovms;
+    case Paths::completions:
+        return !is_chat(path);
+    case Paths::chats:
+        return is_chat(path);
+    }
+    return false;
+}
+
+std::string body_of(const Row& row, std::string_view path, const std::string& value) {
+    Json body = Json::parse("{" + std::string(row.beside) + "}");
+    // Few tokens, whatever is asked: the members are read before anything is made.
+    body.emplace("max_tokens", 3);
+    body.emplace("temperature", 1);
+    if (is_chat(path))
+        body["messages"] = Json::array({{{"role", "user"}, {"content", "Once"}}});
+    else
+        body["prompt"] = "Once";
+    body[std::string(row.member)] = Json::parse(value);
+    return body.dump();
+}
+
+} // namespace
+
+TEST_CASE("members are taken within their bounds, and refused by name out of them, on every path") {
+    FakeService service(
+        {.chat_template = "{% for m in messages %}{{ m.content }}{% endfor %}", .says = "there was a dog"});
+    int values = 0;
+    for (const char* path :
+         {"/v1/completions", "/v1/chat/completions", "/v3/completions", "/v3/chat/completions"}) {
+        for (const Row& row : rows()) {
+            if (!applies(row, path))
+                continue;
+            for (const std::string& value : row.good) {
+                const FakeAnswer answer = service.post(path, body_of(row, path, value));
+                CAPTURE(path, row.member, value, answer.body);
+                CHECK(answer.status == 200);
+                CHECK(!answer.headers.contains("etna-ignored"));
+                ++values;
+            }
+            for (const std::string& value : row.bad) {
+                const FakeAnswer answer = service.post(path, body_of(row, path, value));
+                CAPTURE(path, row.member, value, answer.body);
+                CHECK(answer.status == 400);
+                CHECK(Json::parse(answer.body).at("error").value("param", Json()) == row.member);
+                ++values;
+            }
+        }
+    }
+    CHECK(values > 800);
+}
+
+TEST_CASE("what is made to choose from has the bounds of what is told") {
+    server::ServiceOptions options;
+    options.limits.choices_max = 2;
+    options.limits.answers_max = 6;
+    FakeService service({.service = options});
+    const auto refused = [&](const std::string& more) {
+        const FakeAnswer answer = service.post("/v1/completions", R"({"max_tokens": 2, )" + more + "}");
+        CAPTURE(more, answer.body);
+        CHECK(answer.status == 400);
+        const Json error = Json::parse(answer.body).value("error", Json::object());
+        return error.value("param", "") + ": " + error.value("message", "");
+    };
+    const auto status = [&](const std::string& more) {
+        return service.post("/v1/completions", R"({"max_tokens": 2, )" + more + "}").status;
+    };
+    const std::string one = R"("prompt": "a", )";
+    CHECK(status(one + R"("best_of": 2)") == 200);
+    CHECK(status(one + R"("best_of": 2, "use_beam_search": true)") == 200);
+    CHECK(refused(one + R"("best_of": 3)") == "best_of: `best_of` must be from 1 to 2");
+    CHECK(refused(one + R"("best_of": 3, "use_beam_search": true)") ==
+          "best_of: `best_of` must be from 1 to 2");
+    CHECK(refused(one + R"("num_beams": 3)") == "num_beams: `num_beams` must be from 1 to 2");
+    const std::string three = R"("prompt": ["a", "b", "c"], )";
+    const std::string four = R"("prompt": ["a", "b", "c", "d"], )";
+    CHECK(status(three + R"("best_of": 2)") == 200);
+    const std::string too_many = "` asks for 8 answers of 4 prompts; at most 6 are made at once";
+    CHECK(refused(four + R"("best_of": 2)") == "best_of: `best_of" + too_many);
+    CHECK(refused(four + R"("best_of": 2, "use_beam_search": true)") == "best_of: `best_of" + too_many);
+    CHECK(refused(four + R"("num_beams": 2)") == "num_beams: `num_beams" + too_many);
+    CHECK(refused(four + R"("n": 2)") ==
+          "prompt: `prompt` asks for 8 answers with `n`; at most 6 are given at once");
+}
