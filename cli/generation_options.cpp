@@ -111,7 +111,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
         options.grammar->is_lenient = options.has_lenient_tools;
     ETNA_TRY(options.sampling, read_sampling(values));
     ETNA_TRY(options.search, read_search(values));
-    ETNA_TRY(DraftOptions drafts, read_drafts(values));
+    ETNA_TRY(const DraftOptions drafts, read_drafts(values));
     options.speculation = drafts.wishes;
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));

@@ -45,8 +45,8 @@ struct Request {
     Transcript* transcript = nullptr;
     uint32_t choices = 1; ///< answers to give; the seed of each is one more than that of the one before
     /// So many are sampled, and the choices are those of highest mean log-probability, the token that ended
-    /// them included, the best first; all events come when that is known. Empty: as many as there are
-    /// choices.
+    /// them included, the best first, and those that were cancelled last; all events come when that is known.
+    /// Empty: as many as there are choices.
     std::optional<uint32_t> best_of = {};
     /// Instead of sampling: the choices are the best hypotheses of a beam search (`Beams::answers` of them),
     /// and all events come at its end.
