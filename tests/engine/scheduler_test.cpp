@@ -132,7 +132,7 @@ TEST_CASE("an end token is noticed one step late, and the surplus is dropped") {
     CHECK(told.ids() == std::vector<TokenId>{10, 11});
     CHECK(told.finished->reason == FinishReason::stop);
     CHECK(told.finished->end_token == 2U);
-    const TokenEvent& end = told.finished->end_event.value();
+    const engine::TokenEvent& end = told.finished->end_event.value();
     CHECK(double{end.logit} - double{end.log_sum_exp} ==
           Approx(0).margin(1e-5)); // the script is nearly certain
     CHECK(told.finished->completion_tokens == 2);
