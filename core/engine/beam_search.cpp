@@ -29,6 +29,14 @@ Status check(const Beams& beams) {
     return {};
 }
 
+namespace {
+
+TokenEvent event_of(const Continuations::One& one, const Continuations& row) {
+    return {.token = one.token, .logit = one.logit, .log_sum_exp = row.log_sum_exp, .top = row.top};
+}
+
+} // namespace
+
 BeamSearch::BeamSearch(const Beams& beams, Bounds bounds)
     : beams_(beams), bounds_(std::move(bounds)), groups_(beams.groups) {
     for (Group& group : groups_)
@@ -90,8 +98,9 @@ void BeamSearch::advance(Group& group, std::span<const Continuations> rows) {
         } else if (place < size()) {
             Hypothesis ended = group.live[one.from];
             ended.sum = one.sum;
-            add_complete(group,
-                         {.hypothesis = ended, .end_token = one.continuation->token, .is_whole = true});
+            add_complete(group, {.hypothesis = ended,
+                                 .end = event_of(*one.continuation, rows[ended.number]),
+                                 .is_whole = true});
         }
     }
     group.is_done = chosen.empty() || has_settled(group, chosen.front()->sum);
@@ -108,11 +117,7 @@ void BeamSearch::advance(Group& group, std::span<const Continuations> rows) {
 BeamSearch::Hypothesis BeamSearch::go_on(const Hypothesis& from, const Ranked& ranked,
                                          const Continuations& row) {
     branches_.push_back({.parent = from.number, .token = ranked.continuation->token});
-    nodes_.push_back({.event = {.token = ranked.continuation->token,
-                                .logit = ranked.continuation->logit,
-                                .log_sum_exp = row.log_sum_exp,
-                                .top = row.top},
-                      .parent = from.last});
+    nodes_.push_back({.event = event_of(*ranked.continuation, row), .parent = from.last});
     return {.last = static_cast<uint32_t>(nodes_.size() - 1),
             .number = static_cast<uint32_t>(branches_.size() - 1),
             .sum = ranked.sum};
@@ -147,7 +152,7 @@ void BeamSearch::complete(uint32_t number) {
                                         [&](const Hypothesis& one) { return one.number == number; });
         if (found == group.live.end())
             continue;
-        add_complete(group, {.hypothesis = *found, .end_token = std::nullopt, .is_whole = true});
+        add_complete(group, {.hypothesis = *found, .end = std::nullopt, .is_whole = true});
         group.live.erase(found);
         group.is_done = group.live.empty() || has_settled(group, group.live.front().sum);
         if (group.is_done)
@@ -160,7 +165,7 @@ void BeamSearch::conclude() {
     for (Group& group : groups_) {
         for (const Hypothesis& one : group.live) {
             if (one.last != no_node)
-                add_complete(group, {.hypothesis = one, .end_token = std::nullopt, .is_whole = false});
+                add_complete(group, {.hypothesis = one, .end = std::nullopt, .is_whole = false});
         }
         group.live.clear();
         group.is_done = true;
@@ -193,7 +198,7 @@ std::vector<BeamSearch::Answer> BeamSearch::best() const {
         for (uint32_t node = one->hypothesis.last; node != no_node; node = nodes_[node].parent)
             answer.tokens.push_back(nodes_[node].event);
         std::reverse(answer.tokens.begin(), answer.tokens.end());
-        answer.end_token = one->end_token;
+        answer.end = one->end;
         answer.is_whole = one->is_whole;
         answer.score = one->score;
     }

@@ -72,10 +72,10 @@ public:
     [[nodiscard]] bool is_done() const;
 
     struct Answer {
-        std::vector<TokenEvent> tokens;   ///< without the end token
-        std::optional<TokenId> end_token; ///< that was generated
-        bool is_whole = false;            ///< it ended; else it was cut off
-        double score = 0;                 ///< after the length penalty
+        std::vector<TokenEvent> tokens; ///< without the end token
+        std::optional<TokenEvent> end;  ///< the end token that was generated
+        bool is_whole = false;          ///< it ended; else it was cut off
+        double score = 0;               ///< after the length penalty
     };
 
     /// The `Beams::answers` best that are complete, the best first; fewer where there are no more.
@@ -97,7 +97,7 @@ private:
     struct Complete {
         Hypothesis hypothesis;
         double score = 0;
-        std::optional<TokenId> end_token;
+        std::optional<TokenEvent> end;
         bool is_whole = false;
     };
     struct Group {

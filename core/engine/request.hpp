@@ -84,7 +84,7 @@ struct Finished {
     std::optional<Error> error; ///< with FinishReason::error
     std::optional<TokenId>
         end_token; ///< which one, with FinishReason::stop; it is not delivered as a TokenEvent
-    std::optional<TokenEvent> end_event; ///< of `end_token`, as another token's would be; empty for beams
+    std::optional<TokenEvent> end_event; ///< of `end_token`, as another token's would be
     uint32_t prompt_tokens = 0;
     uint32_t completion_tokens = 0; ///< generated; the end token is not counted
     uint32_t cached_tokens =

@@ -124,7 +124,9 @@ void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates
             const FinishReason cut_by = is_cut ? finished.reason : FinishReason::length;
             last.reason = answer.is_whole ? FinishReason::stop : cut_by;
             last.completion_tokens = static_cast<uint32_t>(answer.tokens.size());
-            last.end_token = answer.end_token;
+            last.end_event = answer.end;
+            if (answer.end)
+                last.end_token = answer.end->token;
             for (TokenEvent& token : answer.tokens)
                 tell(updates, request, i, std::move(token));
         }

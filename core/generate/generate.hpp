@@ -144,7 +144,7 @@ struct Finished {
     std::vector<TokenId> tokens; ///< generated; the end token is not among them
     uint32_t untold_tokens = 0;  ///< of what was sampled and is not among the best; in the first choice's
     std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
-    std::optional<TokenDelta> end_token; ///< with Request::logprobs; empty for beams
+    std::optional<TokenDelta> end_token; ///< with Request::logprobs
     uint32_t prompt_tokens = 0;          ///< completion tokens are `tokens.size()`
     uint32_t cached_tokens = 0;          ///< of the prompt, that were in the cache
     uint32_t reasoning_tokens =
