@@ -215,6 +215,7 @@ TEST_CASE("a stop token that is told in the text is told among the tokens") {
         CHECK(ask(service, path, included + R"(, "stream": true)") == with);
         // Samples of which the best is told have it too.
         CHECK(ask(service, path, included + R"(, "best_of": 2, "temperature": 0.5)") == with);
+        CHECK(ask(service, path, included + R"(, "best_of": 2, "use_beam_search": true)") == with);
     }
     const Json chat = Json::parse(service
                                       .post(chats, R"({"messages": [{"role": "user", "content": "a"}],
