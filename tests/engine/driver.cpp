@@ -113,4 +113,20 @@ void Driver::take_updates() {
     require(scheduler_.verify());
 }
 
+engine::Request long_request(uint32_t tokens, const engine::Speculation& speculation) {
+    engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = tokens, .speculation = speculation};
+    request.sampling.temperature = 0;
+    return request;
+}
+
+FakeOptions roomy() {
+    FakeOptions options;
+    options.limits.context_tokens = 600;
+    options.limits.wanted_max = options.limits.rows_max;
+    options.limits.slots = 32;
+    for (engine::CacheGroup& group : options.limits.groups)
+        group.page_count = 200;
+    return options;
+}
+
 } // namespace etna::test

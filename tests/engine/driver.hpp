@@ -74,4 +74,10 @@ private:
     engine::RequestId next_id_ = 1;
 };
 
+/// A greedy request for so many tokens.
+engine::Request long_request(uint32_t tokens, const engine::Speculation& speculation);
+
+/// Room for 512 tokens, and for every draft.
+FakeOptions roomy();
+
 } // namespace etna::test

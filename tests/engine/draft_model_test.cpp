@@ -1,0 +1,179 @@
+// The draft model beside the engine: long prompts, lost pages, and its loss.
+
+#include "core/base/log.hpp"
+#include "core/engine/engine.hpp"
+#include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace etna::test {
+
+using engine::Finished;
+
+TEST_CASE("a draft model computes a long prompt in pieces, one with each step, and drafts then") {
+    const FakeOptions options = roomy();
+    FakeOptions draft = options;
+    uint64_t rows = 0; // of the draft model, since the last step
+    uint64_t most = 0;
+    draft.on_submit = [&](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows)
+            rows += row.kind == engine::RowKind::prompt ? 1 : 0;
+    };
+    FakeOptions watched = options;
+    watched.on_submit = [&](const engine::Batch&) {
+        most = std::max(most, rows);
+        rows = 0;
+    };
+    Driver driver(watched, draft);
+    engine::Request early = long_request(60, {.tokens_max = 5, .uses_model = true});
+    engine::Request late = early;
+    late.prompt.clear();
+    for (TokenId i = 0; i < 200; ++i)
+        late.prompt.push_back(i * 7 % 61);
+    const engine::RequestId first = driver.add(early);
+    for (int i = 0; i < 4; ++i) {
+        driver.start_step();
+        driver.finish_step();
+    }
+    const engine::RequestId second = driver.add(late);
+    driver.run();
+    CHECK(driver.told(first).ids() == simulate(options, early).tokens);
+    CHECK(driver.told(second).ids() == simulate(options, late).tokens);
+    CHECK(most <= options.limits.rows_max);
+    CHECK(driver.put_off() > 5);
+    CHECK(driver.told(first).finished->accepted_drafts > 40); // it waits for nobody's prompt
+    CHECK(driver.told(second).finished->accepted_drafts > 20);
+    CHECK(driver.told(second).finished->rejected_drafts == 0);
+}
+
+TEST_CASE("a draft model whose pages others needed computes the text again in pieces") {
+    const FakeOptions options = roomy();
+    FakeOptions draft = options;
+    draft.limits.groups = {{.page_count = 70}}; // for one of the texts
+    uint64_t rows = 0;                          // of the draft model, since the last step
+    uint64_t most = 0;
+    draft.on_submit = [&](const engine::Batch& batch) { rows += batch.rows.size(); };
+    FakeOptions watched = options;
+    watched.on_submit = [&](const engine::Batch&) {
+        most = std::max(most, rows);
+        rows = 0;
+    };
+    Driver driver(watched, draft);
+    std::map<engine::RequestId, engine::Request> requests;
+    for (TokenId step : {3U, 7U}) {
+        engine::Request request = long_request(40, {.tokens_max = 5, .uses_model = true});
+        request.prompt.clear();
+        for (TokenId i = 0; i < 200; ++i)
+            request.prompt.push_back(i * step % 61);
+        requests.emplace(driver.add(request), request);
+    }
+    driver.run();
+    for (const auto& [id, request] : requests)
+        CHECK(driver.told(id).ids() == simulate(options, request).tokens);
+    CHECK(most < 80); // of 400 places
+}
+
+TEST_CASE("without a draft model nobody waits for its drafts") {
+    const FakeOptions options = roomy();
+    Driver driver(options);
+    const engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
+    const auto most_unread = [&] {
+        std::size_t most = 0;
+        while (!driver.is_idle()) {
+            while (driver.start_step())
+                most = std::max(most, driver.unread());
+            driver.finish_step();
+        }
+        return most;
+    };
+    driver.add(request);
+    driver.start_step();
+    driver.finish_step();
+    driver.forget_draft_model(); // in the middle of one
+    CHECK(most_unread() == options.limits.in_flight_max);
+    driver.add(request);
+    CHECK(most_unread() == options.limits.in_flight_max);
+}
+
+TEST_CASE("a long prompt does not make drafts dear for those who come later") {
+    FakeOptions options = roomy();
+    options.step_delay = std::chrono::milliseconds(5);
+    FakeOptions draft = roomy();
+    draft.on_submit = [](const engine::Batch& batch) {
+        if (batch.rows.size() > 8) // the draft model's prompts take long
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    };
+    auto drafted = engine::Engine::create(std::make_unique<FakeExecutor>(options), {},
+                                          std::make_unique<FakeExecutor>(draft));
+    REQUIRE(drafted);
+    const auto accepted = [&](const engine::Request& request) {
+        auto stream = (*drafted)->submit(request);
+        while (true) {
+            const engine::Event event = stream->next();
+            if (const auto* finished = std::get_if<Finished>(&event))
+                return finished->accepted_drafts;
+        }
+    };
+    engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
+    engine::Request plain = request; // what a step takes without drafts
+    plain.speculation.reset();
+    accepted(plain);
+    CHECK(accepted(request) > 40);
+    engine::Request with_long_prompt = request;
+    for (TokenId i = 0; i < 200; ++i)
+        with_long_prompt.prompt.push_back(i * 7 % 61);
+    with_long_prompt.max_tokens = 20;
+    accepted(with_long_prompt);
+    for (TokenId first = 4; first < 8; ++first) {
+        request.prompt = {first};
+        CHECK(accepted(request) > 40);
+    }
+}
+
+TEST_CASE("an engine with a draft model answers as one without, and survives its loss") {
+    FakeOptions options;
+    FakeOptions draft;
+    std::mutex mutex;
+    std::string told;
+    set_log_sink([&](LogLevel level, std::string_view message) {
+        const std::scoped_lock lock(mutex);
+        told += level == LogLevel::warning ? message : "";
+    });
+    std::string expected;
+    SECTION("as long as it works") {}
+    SECTION("and when it fails") {
+        draft.lost_at_step = 4;
+        expected = "the draft model failed, and drafts no more until the model is loaded again: the fake "
+                   "device was lost";
+    }
+    auto plain = engine::Engine::create(std::make_unique<FakeExecutor>(options));
+    auto drafted = engine::Engine::create(std::make_unique<FakeExecutor>(options), {},
+                                          std::make_unique<FakeExecutor>(draft));
+    REQUIRE(plain);
+    REQUIRE(drafted);
+    engine::Request request = long_request(80, {.tokens_max = 5, .uses_model = true});
+    const auto tokens = [&](engine::Engine& engine) {
+        auto stream = engine.submit(request);
+        std::vector<TokenId> ids;
+        while (true) {
+            const engine::Event event = stream->next();
+            if (std::holds_alternative<Finished>(event))
+                return ids;
+            ids.push_back(std::get<engine::TokenEvent>(event).token);
+        }
+    };
+    CHECK(tokens(**plain) == tokens(**drafted));
+    set_log_sink({});
+    CHECK(told == expected);
+}
+
+} // namespace etna::test
