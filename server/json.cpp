@@ -1,10 +1,10 @@
 #include "server/json.hpp"
 
-#include "core/grammar/decimal.hpp"
-
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -15,11 +15,29 @@ namespace {
 constexpr std::array<std::string_view, 7> exact_keywords = {
     "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
 
-/// Whether it is the same number once it is parsed, and written into a schema's text again.
-bool is_kept(double parsed, const std::string& text) {
-    const auto asked = grammar::decimal(text);
-    const auto kept = grammar::decimal(Json(parsed).dump());
-    return asked && kept && *asked == *kept;
+/// Their values are objects whose names are no keywords, but those of members or schemas.
+constexpr std::array<std::string_view, 5> naming_keywords = {"properties", "patternProperties", "$defs",
+                                                             "definitions", "dependentSchemas"};
+
+template <class Names>
+bool is_among(const Names& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Digits that any double can be told from all others by.
+constexpr std::size_t double_digits = 17;
+
+/// Whether a double keeps all digits of the number, from the first to the last that is not zero.
+bool is_kept(std::string_view text) {
+    std::size_t digits = 0;
+    std::size_t zeros = 0; // behind the last digit that counts
+    for (const char letter : text.substr(0, text.find_first_of("eE"))) {
+        if (letter < '0' || letter > '9' || (letter == '0' && digits == 0))
+            continue;
+        zeros = letter == '0' ? zeros + 1 : 0;
+        ++digits;
+    }
+    return digits - zeros <= double_digits;
 }
 
 /// What a body's JSON has to keep to. It reads ahead of the parser: asked by the parser's own callback, the
@@ -39,11 +57,11 @@ public:
     bool boolean(bool /*value*/) override { return count(); }
     bool number_integer(number_integer_t /*value*/) override { return count(); }
     bool number_unsigned(number_unsigned_t /*value*/) override { return count(); }
-    bool number_float(number_float_t value, const string_t& text) override {
-        if (is_exact_[depth_] && !is_kept(value, text)) {
-            refusal_ = fmt::format("the body's JSON has a number of more digits than are kept, in `{}` of a "
-                                   "schema: {}; round it",
-                                   exact_name_, text.substr(0, digits_shown));
+    bool number_float(number_float_t /*value*/, const string_t& text) override {
+        if (is_exact_[depth_] && !is_kept(text)) {
+            refusal_ = fmt::format("the body's JSON has a number of more digits than are kept, in `{}`: {}; "
+                                   "round it to {} digits",
+                                   exact_name_, text.substr(0, digits_shown), double_digits);
         }
         return refusal_.empty() && count();
     }
@@ -61,10 +79,11 @@ public:
         ++names_;
         if (++members_[depth_] > json_members_max)
             refusal_ = fmt::format("the body's JSON has an object of more than {} members", json_members_max);
-        const bool is_exact_itself =
-            std::find(exact_keywords.begin(), exact_keywords.end(), name) != exact_keywords.end();
+        const bool is_keyword = !has_names_[depth_];
+        const bool is_exact_itself = is_keyword && is_among(exact_keywords, name);
         is_exact_[depth_] = is_within_exact_[depth_] || is_exact_itself;
-        if (is_exact_itself)
+        is_naming_ = is_keyword && is_among(naming_keywords, name);
+        if (is_exact_itself && !is_within_exact_[depth_])
             exact_name_ = name;
         return refusal_.empty();
     }
@@ -88,6 +107,7 @@ private:
         ++depth_;
         members_[depth_] = 0;
         is_within_exact_[depth_] = is_exact_[depth_] = is_exact;
+        has_names_[depth_] = std::exchange(is_naming_, false);
         return true;
     }
     bool close() { return --depth_, true; }
@@ -95,6 +115,8 @@ private:
     std::array<std::size_t, json_depth_max + 1> members_{};  ///< of what is open at each depth
     std::array<bool, json_depth_max + 1> is_within_exact_{}; ///< whether all that is open there is exact
     std::array<bool, json_depth_max + 1> is_exact_{};        ///< the same of its next value
+    std::array<bool, json_depth_max + 1> has_names_{};       ///< whether its members are no keywords
+    bool is_naming_ = false;                                 ///< the next value's are not, if it has any
     std::string exact_name_;                                 ///< the last of exact_keywords
     std::size_t depth_ = 0;
     std::size_t values_ = 0;

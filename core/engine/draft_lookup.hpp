@@ -62,7 +62,7 @@ private:
     SortedPlaces predicted_;
 };
 
-/// Makes the DraftTexts of requests that look drafts up, one for all that have the same prompt and wishes,
+/// Makes the DraftTexts of requests that look drafts up, one for neighbours of the same prompt and wishes,
 /// and takes their predictions over. That takes time for long texts: it is done before the engine's thread
 /// has them. A prediction is a hint, and OpenAI's API names no bound of it: what is longer than a context of
 /// `context_tokens` is cut there, and not refused.

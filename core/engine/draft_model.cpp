@@ -32,7 +32,8 @@ Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftWish> wi
         ETNA_CHECK(step());
     std::vector<ModelDrafts> result(wishes.size());
     for (Drafts& drafts : drafts_)
-        result[drafts.wish] = {.tokens = std::move(drafts.tokens), .is_caught_up = !drafts.is_late};
+        result[drafts.wish] = {.tokens = std::move(drafts.tokens),
+                               .is_caught_up = drafts.is_added && !drafts.is_late};
     return result;
 }
 
@@ -50,8 +51,9 @@ void DraftModel::add(std::span<const DraftWish> wishes) {
             drafts.was_caught_up = is_caught_up;
             const RequestId id = next_id_++;
             Request request = request_for(wishes[i], wishes[i].most);
-            drafts.is_done = !check(request, executor_->limits());
-            if (!drafts.is_done)
+            drafts.is_added = check(request, executor_->limits()).has_value();
+            drafts.is_done = !drafts.is_added;
+            if (drafts.is_added)
                 scheduler_.add(id, std::move(request), Clock::now());
         }
     }

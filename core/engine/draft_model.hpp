@@ -42,6 +42,7 @@ private:
         std::vector<TokenId> tokens;
         std::optional<float> confidence_min;
         bool was_caught_up = false; ///< before this call
+        bool is_added = false;      ///< its text is not too long
         bool is_late = false;       ///< it is put off
         bool is_done = false;
     };

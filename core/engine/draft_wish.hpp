@@ -18,7 +18,7 @@ struct DraftWish {
     uint64_t cache_salt = 0;
     uint32_t most = 1; ///< tokens
     std::optional<float> confidence_min;
-    bool is_caught_up = false; ///< the model has computed what came before the last step
+    bool is_caught_up = false; ///< the model has computed all but what a few steps brought
 };
 
 /// What a model made of a wish.

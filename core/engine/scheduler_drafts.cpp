@@ -9,6 +9,13 @@ namespace etna::engine {
 namespace {
 
 constexpr uint32_t ngram_min_beside_model = 2;
+/// Tokens that a few steps bring: a draft model that has so many yet to compute of a text is not behind.
+constexpr uint32_t tokens_behind_max = 2 * drafts_max;
+
+bool is_caught_up(const Sequence& sequence) {
+    const uint32_t computed = sequence.drafting->computed_by_model;
+    return computed > 0 && sequence.length() - computed <= tokens_behind_max;
+}
 
 } // namespace
 
@@ -59,7 +66,7 @@ std::vector<DraftWish> Scheduler::draft() {
                           .cache_salt = sequence->cache_salt,
                           .most = most,
                           .confidence_min = drafting.wish.confidence_min,
-                          .is_caught_up = drafting.is_caught_up});
+                          .is_caught_up = is_caught_up(*sequence)});
     }
     return wishes;
 }
@@ -76,7 +83,8 @@ void Scheduler::take_drafts(std::span<const DraftWish> wishes, std::vector<Model
         Drafting& drafting = *found->second.drafting;
         drafting.drafts = std::move(tokens);
         drafting.by_model = true;
-        drafting.is_caught_up = drafts[i].is_caught_up;
+        if (drafts[i].is_caught_up)
+            drafting.computed_by_model = found->second.length();
     }
 }
 

@@ -94,7 +94,7 @@ Status Scheduler::take_forced(Sequence& sequence, Updates& updates, Clock::time_
     const auto& ends = sequence.end_tokens;
     for (const TokenId token : sequence.constraint->forced()) {
         if (std::find(ends.begin(), ends.end(), token) != ends.end())
-            return {}; // it is drawn, and ends the sequence
+            return {}; // it is left to be drawn, and to end the sequence
         sequence.append(token);
         tell(updates, sequence.id.request, 0, TokenEvent{.token = token});
         ETNA_TRY(const bool is_over, follow_constraint(sequence, token));

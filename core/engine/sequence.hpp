@@ -54,7 +54,7 @@ struct Drafting {
     uint32_t accepted = 0;            ///< of all
     uint32_t rejected = 0;
     std::vector<uint32_t> accepted_places = {}; ///< in the answer, of the accepted ones; rising
-    bool is_caught_up = false;                  ///< the draft model has computed the text
+    uint32_t computed_by_model = 0; ///< tokens of the text, when the draft model had last computed all of it
 
     explicit Drafting(const Speculation& speculation);
 

@@ -82,6 +82,32 @@ TEST_CASE("a draft model whose pages others needed computes the text again in pi
     CHECK(most < 80); // of 400 places
 }
 
+TEST_CASE("a draft model that was not asked for long computes what came since in pieces, too") {
+    FakeOptions options = roomy();
+    options.limits.rows_max = options.limits.wanted_max = 128;
+    const engine::Request plain = long_request(300, {.tokens_max = 30, .uses_model = true});
+    const std::vector<TokenId> answer = simulate(options, plain).tokens;
+    FakeOptions draft = options;
+    uint64_t rows = 0; // of the draft model, since the last step
+    uint64_t most = 0;
+    draft.on_submit = [&](const engine::Batch& batch) { rows += batch.rows.size(); };
+    FakeOptions watched = options;
+    watched.on_submit = [&](const engine::Batch&) {
+        most = std::max(most, rows);
+        rows = 0;
+    };
+    engine::Request request = plain;
+    request.speculation->prediction.assign(answer.begin() + 40,
+                                           answer.begin() + 240); // the model is not asked
+    Driver driver(watched, draft);
+    const engine::RequestId id = driver.add(request);
+    driver.run();
+    CHECK(driver.told(id).ids() == answer);
+    CHECK(driver.told(id).finished->accepted_drafts > 250);
+    CHECK(driver.put_off() > 0);
+    CHECK(most <= options.limits.rows_max);
+}
+
 TEST_CASE("without a draft model nobody waits for its drafts") {
     const FakeOptions options = roomy();
     Driver driver(options);

@@ -186,6 +186,13 @@ TEST_CASE("a schema's numbers are kept with all digits, or refused") {
         CHECK(text_of(with(R"({"const": 0.30000000000000004})")) == "0.30000000000000004");
         CHECK(text_of(with(R"({"const": 1.50e1, "default": 3.14159265358979323846})")) == "15");
         CHECK(text_of(with(R"({"const": 1, "enum": [1], "x": 3.14159265358979323846})")) == "1");
+        // Seventeen digits tell a double from all others, however few would do.
+        CHECK(text_of(with(R"({"const": 1, "multipleOf": 0.10000000000000001})")) == "1");
+        CHECK(text_of(with(R"({"const": 1000000000000000000000})")) == "1000000000000000000000");
+        // A member's name is no keyword, but what stands in its schema is.
+        CHECK(with(R"({"properties": {"minimum": {"const": 1, "default": 0.1234567890123456789}}})").status ==
+              200);
+        CHECK(with(R"({"properties": {"properties": {"const": 0.1234567890123456789}}})").status == 400);
     }
 }
 
