@@ -289,11 +289,19 @@ Bound exact_bound(const Bound& bound) {
     return bound.is_excluded ? Bound{rounded(bound.value, exact_digits), true} : bound;
 }
 
-Result<Automaton> within_divisors(Automaton result, const NumberSet& set) {
-    if (!set.multiples_of.empty()) {
-        ETNA_TRY(const Automaton allowed, exact_multiples(set.multiples_of));
-        ETNA_TRY(result, intersection(result, allowed));
-    }
+/// Whether doubles keep the bound, but multiples with so few digits do not reach it.
+bool is_beyond(const std::optional<Bound>& bound, uint32_t digits) {
+    const std::size_t needed = bound ? bound->value.integer.size() : 0;
+    return needed > digits && needed <= exact_digits;
+}
+
+Error out_of_reach(uint32_t digits) {
+    return {ErrorKind::unsupported,
+            fmt::format("its multiples of more than {} digits cannot be kept to the bounds", digits),
+            "choose bounds of fewer digits, or a rounder divisor"};
+}
+
+Result<Automaton> without_multiples(Automaton result, const NumberSet& set) {
     for (const Decimal& divisor : set.no_multiples_of) {
         ETNA_TRY(const Automaton refused, multiples(divisor));
         ETNA_TRY(const Automaton allowed, complement(refused));
@@ -302,33 +310,68 @@ Result<Automaton> within_divisors(Automaton result, const NumberSet& set) {
     return result;
 }
 
-} // namespace
-
-Result<Expression> json_number(Language& language, const NumberSet& set) {
-    const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
-    if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
-        return only_number(language, set);
+/// Numbers in plain digits, within bounds. `is_exact`: of so few digits as all readers keep.
+Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exact) {
     const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
-    const Expression plain = plain_numbers(language, set);
-    if (!set.least && !set.most && !has_divisors && set.kind != NumberKind::fraction) {
-        return language.unit(kind == NumberKind::any ? language.either(plain, numbers_with_exponent(language))
-                                                     : plain);
-    }
-    ETNA_TRY(Automaton result, language.automaton(plain));
-    if (hangs_on_last_digits(set)) {
+    ETNA_TRY(Automaton result, language.automaton(plain_numbers(language, set)));
+    if (is_exact) {
         // Zeros behind would be counted apart for each rest that is not zero.
         ETNA_TRY(result, intersected(language, result, exact_numbers(language, set.no_multiples_of.empty())));
     }
     if (set.kind == NumberKind::fraction) {
         ETNA_TRY(result, intersected(language, result, fractions(language)));
     }
+    const auto side = [&](const Bound& bound) { return is_exact ? exact_bound(bound) : bound; };
     if (set.least) {
-        ETNA_TRY(result, intersected(language, result, at_least(language, exact_bound(*set.least), kind)));
+        ETNA_TRY(result, intersected(language, result, at_least(language, side(*set.least), kind)));
     }
     if (set.most) {
-        ETNA_TRY(result, intersected(language, result, at_most(language, exact_bound(*set.most), kind)));
+        ETNA_TRY(result, intersected(language, result, at_most(language, side(*set.most), kind)));
     }
-    ETNA_TRY(result, within_divisors(std::move(result), set));
+    return result;
+}
+
+/// Of the multiples of divisors, those that all readers find in the set. Errors: unsupported as well where
+/// these are none, but there are others.
+Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
+    ETNA_TRY(const ExactMultiples allowed, exact_multiples(set.multiples_of));
+    if (is_beyond(set.least, allowed.digits) || is_beyond(set.most, allowed.digits))
+        return out_of_reach(allowed.digits);
+    ETNA_TRY(Automaton result, bounded(language, set, true));
+    ETNA_TRY(result, intersection(result, allowed.automaton));
+    ETNA_TRY(result, without_multiples(std::move(result), set));
+    if (result.state_count() > 0)
+        return result;
+    ETNA_TRY(Automaton others, bounded(language, set, false));
+    for (const Decimal& divisor : set.multiples_of) {
+        ETNA_TRY(const Automaton its, multiples(divisor));
+        ETNA_TRY(others, intersection(others, its));
+    }
+    ETNA_TRY(others, without_multiples(std::move(others), set));
+    if (others.state_count() > 0)
+        return out_of_reach(allowed.digits);
+    return result;
+}
+
+Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
+    if (!set.multiples_of.empty())
+        return exact_multiples_in(language, set);
+    ETNA_TRY(Automaton result, bounded(language, set, hangs_on_last_digits(set)));
+    return without_multiples(std::move(result), set);
+}
+
+} // namespace
+
+Result<Expression> json_number(Language& language, const NumberSet& set) {
+    const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
+    if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
+        return only_number(language, set);
+    if (!set.least && !set.most && !has_divisors && set.kind != NumberKind::fraction) {
+        const Expression plain = plain_numbers(language, set);
+        return language.unit(
+            set.kind == NumberKind::any ? language.either(plain, numbers_with_exponent(language)) : plain);
+    }
+    ETNA_TRY(const Automaton result, in_plain_digits(language, set));
     return language.accepted(result);
 }
 

@@ -2,6 +2,7 @@
 // over samples of long ones.
 
 #include "core/grammar/json_numbers.hpp"
+#include "core/grammar/multiples.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>
@@ -241,7 +242,13 @@ TEST_CASE("numbers are in their set for readers with doubles as well") {
         else if (random() % 2 == 0)
             set.no_multiples_of = {decimal(divisor).value()};
         Language language;
-        const Expression numbers = json_number(language, set).value();
+        const auto made = json_number(language, set);
+        if (!made) { // all its multiples have too many digits
+            REQUIRE(made.error().kind == ErrorKind::unsupported);
+            REQUIRE((!set.multiples_of.empty() && bound.size() > exact_digits));
+            continue;
+        }
+        const Expression numbers = *made;
         if (numbers == nothing)
             continue;
         for (const std::size_t bytes : {1, 3, 12, 16, 17, 18, 20, 22, 25, 40}) {
@@ -289,6 +296,37 @@ TEST_CASE("large divisors, and several at once") {
     const Expression hundreds = made({decimal("0.25").value(), decimal("100").value()});
     CHECK(fits(language, hundreds, "-700.0"));
     CHECK(!fits(language, hundreds, "50"));
+}
+
+TEST_CASE("large divisors leave all digits that doubles keep, or say that they do not") {
+    Language language;
+    const auto made = [&](std::string_view divisor, std::optional<std::string_view> least,
+                          std::optional<std::string_view> most = std::nullopt) {
+        NumberSet set = {.kind = NumberKind::integer, .multiples_of = {decimal(divisor).value()}};
+        if (least)
+            set.least = Bound{decimal(*least).value()};
+        if (most)
+            set.most = Bound{decimal(*most).value()};
+        return json_number(language, set);
+    };
+    const Expression hours = made("7200", "1700000000").value();
+    CHECK(fits(language, hours, "1700006400"));
+    CHECK(!fits(language, hours, "1700006500"));
+    CHECK(!fits(language, hours, "1699999200"));
+    CHECK(fits(language, made("3600", {}).value(), "999999999997200"));
+    const Expression rounded = made("10000", "10000000000").value();
+    CHECK(fits(language, rounded, "10000010000"));
+    CHECK(fits(language, rounded, "123456789010000"));
+    CHECK(!fits(language, rounded, "1234567890110000")); // 16 digits
+    CHECK(!fits(language, rounded, "10000010001"));
+    const Expression prime = made("9973", {}).value(); // of fewer digits, which no bound asks for
+    CHECK(fits(language, prime, "19946"));
+    CHECK(fits(language, prime, "99730000"));
+    CHECK(fits(language, made("9973", "0", "9223372036854775807").value(), "99730"));
+    CHECK(made("9973", "1700000000").error().kind == ErrorKind::unsupported);
+    CHECK(made("5", "10000000000000000").error().kind == ErrorKind::unsupported);
+    CHECK(made("9973", "1", "9972").value() == nothing);
+    CHECK(made("5", "10000000000000001", "10000000000000004").value() == nothing);
 }
 
 TEST_CASE("numbers far apart, and sets without any") {
