@@ -158,7 +158,7 @@ Expression not_zero(const Digits& digits, Language& language, NumberKind kind) {
 
 Result<Automaton> intersected(Language& language, const Automaton& a, Expression b) {
     ETNA_TRY(const Automaton other, language.automaton(b));
-    return intersection(a, other);
+    return language.both(a, other);
 }
 
 /// Numbers on one side of a bound.
@@ -301,11 +301,11 @@ Error out_of_reach(uint32_t digits) {
             "choose bounds of fewer digits, or a rounder divisor"};
 }
 
-Result<Automaton> without_multiples(Automaton result, const NumberSet& set) {
+Result<Automaton> without_multiples(Language& language, Automaton result, const NumberSet& set) {
     for (const Decimal& divisor : set.no_multiples_of) {
-        ETNA_TRY(const Automaton refused, multiples(divisor));
-        ETNA_TRY(const Automaton allowed, complement(refused));
-        ETNA_TRY(result, intersection(result, allowed));
+        ETNA_TRY(const Automaton refused, multiples(language, divisor));
+        ETNA_TRY(const Automaton allowed, language.all_but(refused));
+        ETNA_TRY(result, language.both(result, allowed));
     }
     return result;
 }
@@ -334,20 +334,20 @@ Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exac
 /// Of the multiples of divisors, those that all readers find in the set. Errors: unsupported as well where
 /// these are none, but there are others.
 Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
-    ETNA_TRY(const ExactMultiples allowed, exact_multiples(set.multiples_of));
+    ETNA_TRY(const ExactMultiples allowed, exact_multiples(language, set.multiples_of));
     if (is_beyond(set.least, allowed.digits) || is_beyond(set.most, allowed.digits))
         return out_of_reach(allowed.digits);
     ETNA_TRY(Automaton result, bounded(language, set, true));
-    ETNA_TRY(result, intersection(result, allowed.automaton));
-    ETNA_TRY(result, without_multiples(std::move(result), set));
+    ETNA_TRY(result, language.both(result, allowed.automaton));
+    ETNA_TRY(result, without_multiples(language, std::move(result), set));
     if (result.state_count() > 0)
         return result;
     ETNA_TRY(Automaton others, bounded(language, set, false));
     for (const Decimal& divisor : set.multiples_of) {
-        ETNA_TRY(const Automaton its, multiples(divisor));
-        ETNA_TRY(others, intersection(others, its));
+        ETNA_TRY(const Automaton its, multiples(language, divisor));
+        ETNA_TRY(others, language.both(others, its));
     }
-    ETNA_TRY(others, without_multiples(std::move(others), set));
+    ETNA_TRY(others, without_multiples(language, std::move(others), set));
     if (others.state_count() > 0)
         return out_of_reach(allowed.digits);
     return result;
@@ -357,7 +357,7 @@ Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
     if (!set.multiples_of.empty())
         return exact_multiples_in(language, set);
     ETNA_TRY(Automaton result, bounded(language, set, hangs_on_last_digits(set)));
-    return without_multiples(std::move(result), set);
+    return without_multiples(language, std::move(result), set);
 }
 
 } // namespace

@@ -11,6 +11,9 @@
 namespace etna::grammar {
 namespace {
 
+/// What it takes to make a target of a state, and to look at it in minimised(); see Language::allow_steps().
+constexpr uint64_t steps_of_target = 5;
+
 /// States that the exact multiples may have, so that there is room for bounds beside them.
 constexpr uint32_t exact_states_max = 13'000;
 
@@ -72,6 +75,8 @@ public:
         raw_.targets.assign(raw_.class_count * states, Automaton::dead);
         raw_.accepts.assign(states, false);
     }
+
+    [[nodiscard]] std::size_t target_count() const { return raw_.targets.size(); }
 
     Automaton automaton() {
         target(0, minus) = 0; // the sets that this is joined with have one sign at most
@@ -170,6 +175,9 @@ public:
         return minimised(raw_);
     }
 
+    /// Of the last try.
+    [[nodiscard]] std::size_t target_count() const { return raw_.targets.size(); }
+
 private:
     struct State {
         uint32_t row;
@@ -247,23 +255,33 @@ private:
     std::vector<State> states_;       ///< by number
 };
 
-} // namespace
-
-Result<Automaton> multiples(const Decimal& divisor) {
-    ETNA_TRY(const Units units, units_of(divisor));
-    return Rows(units).automaton();
+Result<Automaton> multiples_of(Language& language, const Units& units) {
+    Rows rows(units);
+    language.take_steps(steps_of_target * rows.target_count());
+    ETNA_CHECK(language.check());
+    return rows.automaton();
 }
 
-Result<ExactMultiples> exact_multiples(std::span<const Decimal> divisors) {
+} // namespace
+
+Result<Automaton> multiples(Language& language, const Decimal& divisor) {
+    ETNA_TRY(const Units units, units_of(divisor));
+    return multiples_of(language, units);
+}
+
+Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors) {
     ETNA_TRY(Units units, units_of(divisors.front()));
     for (const Decimal& divisor : divisors.subspan(1)) {
         ETNA_TRY(const Units other, units_of(divisor));
         ETNA_TRY(units, common_multiple(units, other));
     }
-    const Automaton all = Rows(units).automaton();
+    ETNA_TRY(const Automaton all, multiples_of(language, units));
     Counted counted(all, units);
     for (uint32_t digits = exact_digits; digits > 0; --digits) {
-        if (auto made = counted.with(digits))
+        auto made = counted.with(digits);
+        language.take_steps(steps_of_target * counted.target_count());
+        ETNA_CHECK(language.check());
+        if (made)
             return ExactMultiples{.automaton = std::move(*made), .digits = digits};
     }
     return too_large();
