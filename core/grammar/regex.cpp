@@ -214,7 +214,7 @@ private:
         Expression texts = nothing;
         for (const Alternative& one : item) {
             if (one.is_bound_to_start || one.is_bound_to_end)
-                return unsupported("a repeated ^ or $");
+                return unsupported("a repeated bound to the text's start or end");
             texts = language_->either(texts, one.texts);
         }
         return Alternatives{{.texts = language_->repeat(texts, counts->first, counts->second)}};

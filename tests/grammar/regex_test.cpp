@@ -143,6 +143,8 @@ TEST_CASE("Python's anchors bind a text like ECMAScript's") {
           R"(the regular expression `a\Ab` has \A in the middle at character 2)");
     CHECK(refused(R"(a\zb)").kind == ErrorKind::unsupported);
     CHECK(refused(R"([\A])").kind == ErrorKind::invalid_argument);
+    CHECK(refused(R"((\Z)*)").message == "the regular expression `(\\Z)*` has a repeated bound to the text's "
+                                         "start or end at character 6");
 }
 
 TEST_CASE("letters that ECMAScript knows no escape of are refused by their name") {
