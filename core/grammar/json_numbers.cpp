@@ -196,10 +196,15 @@ Expression numbers_of(Language& language, Expression wholes, Expression fraction
                           language.either(others, language.sequence(zero, fractions)));
 }
 
-/// Whole parts above zero of finite doubles. Two bounds bound them without that.
+/// Whether whole parts up to the bound's are of finite doubles.
+bool is_finite(const std::optional<Bound>& bound) {
+    return bound && bound->value.integer.size() <= whole_digits_max;
+}
+
+/// Whole parts above zero of finite doubles. Two bounds that are such themselves bound them without that.
 Expression wholes_of(Language& language, const NumberSet& set) {
     const Digits digits(language);
-    if (set.least && set.most)
+    if (is_finite(set.least) && is_finite(set.most))
         return digits.positive_integer();
     const Expression zeros = language.repeat(digits.range('0', '0'), whole_digits_max, whole_digits_max);
     return language.either(language.sequence(digits.range('1', '9'), digits.so_many(0, whole_digits_max - 1)),
@@ -259,13 +264,19 @@ Expression exact_numbers(Language& language, bool may_have_zeros_behind) {
                              language.either(below_one, language.sequence(digits.range('1', '9'), whole)));
 }
 
-/// The one number between two equal bounds, if it is of the kind.
-Expression only_number(Language& language, const NumberSet& set) {
+/// The one number between two equal bounds, if it is of the kind. Errors: unsupported (no finite double).
+Result<Expression> only_number(Language& language, const NumberSet& set) {
     const Decimal& value = set.least->value;
     const bool is_of_kind =
         set.kind == NumberKind::any || value.is_integer() == (set.kind == NumberKind::integer);
     if (!is_of_kind || set.least->is_excluded || set.most->is_excluded)
         return nothing;
+    if (!is_finite(set.least)) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("a number of {} digits before its point is too large for readers of JSON",
+                                 value.integer.size()),
+                     fmt::format("choose one of at most {}", whole_digits_max)};
+    }
     return language.literal(fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer,
                                         value.is_integer() ? "" : ".", value.fraction));
 }
@@ -275,7 +286,8 @@ Expression only_number(Language& language, const NumberSet& set) {
 bool may_be_rounded_over(const std::optional<Bound>& bound, NumberKind kind) {
     if (!bound || !bound->is_excluded)
         return false;
-    return kind != NumberKind::integer || rounded(bound->value, exact_digits) != bound->value;
+    return kind != NumberKind::integer || bound->value.integer.size() > exact_digits ||
+           rounded(bound->value, exact_digits) != bound->value;
 }
 
 /// Whether a number's place in the set hangs on digits that not all readers keep.

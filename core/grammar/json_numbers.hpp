@@ -36,7 +36,7 @@ struct NumberSet {
 /// bound or a divisor decides, they have no more digits than a reader with doubles keeps (exact_digits), so
 /// that they are in the set for it too. Empty sets are `nothing`. Errors: unsupported (a divisor with too
 /// many digits, or whose multiples within the bounds have more digits than are kept; bounds that take too
-/// many states).
+/// many states; a single number that is no finite double).
 Result<Expression> json_number(Language& language, const NumberSet& set);
 
 } // namespace etna::grammar

@@ -194,6 +194,8 @@ TEST_CASE("all numbers are finite doubles, and have an end") {
                               {.most = bound("1e300")},
                               {.kind = NumberKind::integer, .most = bound("-5")},
                               {.least = bound("-1e308"), .most = bound("1e308")},
+                              {.least = bound("0"), .most = bound("1e350")},
+                              {.kind = NumberKind::integer, .least = bound("-1e350"), .most = bound("0")},
                               {.multiples_of = {decimal("0.5").value()}},
                               {.no_multiples_of = {decimal("3").value()}}};
     std::mt19937 random(7);
@@ -220,14 +222,23 @@ TEST_CASE("all numbers are finite doubles, and have an end") {
     CHECK(!fits(language, any, std::string(309, '9')));
     CHECK(
         !fits(language, json_number(language, {.kind = NumberKind::integer}).value(), std::string(309, '9')));
+    const Error error = json_number(language, {.least = bound("1e350"), .most = bound("1e350")}).error();
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message == "a number of 351 digits before its point is too large for readers of JSON");
 }
 
 TEST_CASE("numbers are in their set for readers with doubles as well") {
     std::mt19937 random(19);
     for (int round = 0; round < 400; ++round) {
         constexpr std::array kinds = {NumberKind::integer, NumberKind::any, NumberKind::fraction};
-        constexpr std::array bounds = {
-            "1", "0", "-0.1", "0.3", "123456789012345678", "7.00000000000000012", "-99999999999999999.99"};
+        constexpr std::array bounds = {"1",
+                                       "0",
+                                       "-0.1",
+                                       "0.3",
+                                       "123456789012345678",
+                                       "7.00000000000000012",
+                                       "-99999999999999999.99",
+                                       "10000000000000000"};
         constexpr std::array divisors = {"5", "0.25", "3", "1.5", "1"};
         NumberSet set{.kind = kinds[random() % kinds.size()]};
         const std::string bound = bounds[random() % bounds.size()];
@@ -268,6 +279,10 @@ TEST_CASE("numbers of more digits than doubles keep are left out where the digit
     CHECK(!fits(language, made({.most = Bound{Decimal(), true}}), "-0.0"));
     CHECK(fits(language, made({.most = Bound{Decimal(), true}}), "-0.01"));
     CHECK(fits(language, made({.kind = NumberKind::integer, .least = one}), "12345678901234567890"));
+    const Expression above =
+        made({.kind = NumberKind::integer, .least = Bound{decimal("1e16").value(), true}});
+    CHECK(!fits(language, above, "10000000000000001"));
+    CHECK(fits(language, above, "10000000000000100"));
     CHECK(fits(language, made({.least = Bound{decimal("1").value()}}), "1.0000000000000000001"));
     const NumberSet fives = {.multiples_of = {decimal("5").value()}};
     CHECK(fits(language, made(fives), "123456789012345"));
