@@ -238,8 +238,11 @@ Expression Language::accepted(const Automaton& automaton) {
 uint32_t Language::number_of(const Automaton& automaton) {
     const auto same = std::find(automata_.begin(), automata_.end(), automaton);
     const auto number = static_cast<uint32_t>(same - automata_.begin());
-    if (same == automata_.end())
+    if (same == automata_.end()) { // add() looks whether there was room
+        bytes_ +=
+            sizeof(Automaton) + automaton.targets.size() * sizeof(uint32_t) + automaton.accepts.size() / 8;
         automata_.push_back(automaton);
+    }
     return number;
 }
 

@@ -151,6 +151,22 @@ TEST_CASE("a language that is full refuses texts and says so") {
     CHECK(language.seal(root).error().kind == ErrorKind::unsupported);
 }
 
+TEST_CASE("automata take a part of a language's memory, once each") {
+    Language language;
+    const Automaton many = language.automaton(language.literal(std::string(1000, 'a'))).value();
+    const std::size_t bytes_before = language.bytes();
+    const Expression root = language.accepted(many);
+    CHECK(root != nothing);
+    const std::size_t bytes = language.bytes() - bytes_before;
+    CHECK(bytes >= many.targets.size() * sizeof(uint32_t));
+    CHECK(language.accepted(many) == root);
+    CHECK(language.bytes() - bytes_before == bytes);
+
+    Language small(5000);
+    CHECK(small.accepted(many) == nothing);
+    CHECK(small.is_full());
+}
+
 TEST_CASE("counted repetitions and deep nesting cost steps, not space beforehand") {
     Language language;
     const Expression letter = language.bytes(ByteSet::range('a', 'z'));
