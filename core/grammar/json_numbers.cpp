@@ -196,9 +196,18 @@ Expression numbers_of(Language& language, Expression wholes, Expression fraction
                           language.either(others, language.sequence(zero, fractions)));
 }
 
-/// Whether whole parts up to the bound's are of finite doubles.
+/// The largest double, of which the digits behind these are cut off: 2^1024 - 2^971.
+constexpr std::string_view largest_digits = "17976931348623157";
+
+Decimal largest_finite() {
+    std::string digits(largest_digits);
+    digits.resize(whole_digits_max + 1, '0');
+    return {.integer = std::move(digits)};
+}
+
+/// Whether numbers up to the bound are finite doubles.
 bool is_finite(const std::optional<Bound>& bound) {
-    return bound && bound->value.integer.size() <= whole_digits_max;
+    return bound && compare(bound->value.magnitude(), largest_finite()) <= 0;
 }
 
 /// Whole parts above zero of finite doubles. Two bounds that are such themselves bound them without that.
@@ -222,6 +231,24 @@ Expression plain_numbers(Language& language, const NumberSet& set) {
     const Digits digits(language);
     const uint32_t most = fraction_digits_max + std::max(places(set.least), places(set.most));
     return numbers_of(language, wholes, language.sequence(digits.point(), digits.so_many(1, most)));
+}
+
+/// As an automaton. Those that most sets begin with are made once.
+Result<Automaton> plain_automaton(Language& language, const NumberSet& set) {
+    const auto has_places = [](const std::optional<Bound>& bound) {
+        return bound && !bound->value.is_integer();
+    };
+    const bool is_integer = set.kind == NumberKind::integer;
+    if ((is_finite(set.least) && is_finite(set.most)) ||
+        (!is_integer && (has_places(set.least) || has_places(set.most))))
+        return language.automaton(plain_numbers(language, set));
+    const auto made = [](NumberKind kind) {
+        Language own;
+        return own.automaton(plain_numbers(own, {.kind = kind}));
+    };
+    static const Result<Automaton> integers = made(NumberKind::integer);
+    static const Result<Automaton> numbers = made(NumberKind::any);
+    return is_integer ? integers : numbers;
 }
 
 Expression numbers_with_exponent(Language& language) {
@@ -264,6 +291,17 @@ Expression exact_numbers(Language& language, bool may_have_zeros_behind) {
                              language.either(below_one, language.sequence(digits.range('1', '9'), whole)));
 }
 
+/// As an automaton, made once.
+Result<Automaton> exact_automaton(bool may_have_zeros_behind) {
+    const auto made = [](bool may_have_zeros) {
+        Language own;
+        return own.automaton(exact_numbers(own, may_have_zeros));
+    };
+    static const Result<Automaton> with_zeros = made(true);
+    static const Result<Automaton> without_zeros = made(false);
+    return may_have_zeros_behind ? with_zeros : without_zeros;
+}
+
 /// The one number between two equal bounds, if it is of the kind. Errors: unsupported (no finite double).
 Result<Expression> only_number(Language& language, const NumberSet& set) {
     const Decimal& value = set.least->value;
@@ -275,7 +313,7 @@ Result<Expression> only_number(Language& language, const NumberSet& set) {
         return Error{ErrorKind::unsupported,
                      fmt::format("a number of {} digits before its point is too large for readers of JSON",
                                  value.integer.size()),
-                     fmt::format("choose one of at most {}", whole_digits_max)};
+                     "choose one of at most 1.7976931348623157e308"};
     }
     return language.literal(fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer,
                                         value.is_integer() ? "" : ".", value.fraction));
@@ -325,10 +363,11 @@ Result<Automaton> without_multiples(Language& language, Automaton result, const 
 /// Numbers in plain digits, within bounds. `is_exact`: of so few digits as all readers keep.
 Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exact) {
     const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
-    ETNA_TRY(Automaton result, language.automaton(plain_numbers(language, set)));
+    ETNA_TRY(Automaton result, plain_automaton(language, set));
     if (is_exact) {
         // Zeros behind would be counted apart for each rest that is not zero.
-        ETNA_TRY(result, intersected(language, result, exact_numbers(language, set.no_multiples_of.empty())));
+        ETNA_TRY(const Automaton exact, exact_automaton(set.no_multiples_of.empty()));
+        ETNA_TRY(result, language.both(result, exact));
     }
     if (set.kind == NumberKind::fraction) {
         ETNA_TRY(result, intersected(language, result, fractions(language)));

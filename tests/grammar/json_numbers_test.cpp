@@ -368,6 +368,18 @@ TEST_CASE("numbers far apart, and sets without any") {
           ErrorKind::unsupported);
 }
 
+TEST_CASE("numbers with one bound take few steps") {
+    for (const NumberSet& set :
+         {NumberSet{.kind = NumberKind::integer, .least = Bound{}}, NumberSet{.least = Bound{}},
+          NumberSet{.least = Bound{.is_excluded = true}}}) {
+        Language language;
+        constexpr uint64_t steps = 1'000'000;
+        language.allow_steps(steps, true);
+        REQUIRE(json_number(language, set).has_value());
+        CHECK(steps - language.steps_left() < 150'000); // a third of Grammars' shared_steps_max
+    }
+}
+
 TEST_CASE("a single number is written in one way") {
     Language language;
     const auto only = [&](NumberKind kind, std::string_view value) {
@@ -378,6 +390,8 @@ TEST_CASE("a single number is written in one way") {
     CHECK(only(NumberKind::integer, "1e2") == language.literal("100"));
     CHECK(only(NumberKind::integer, "0.5") == nothing);
     CHECK(only(NumberKind::fraction, "7.0") == nothing);
+    CHECK(only(NumberKind::any, "1.7976931348623157e308") ==
+          language.literal("17976931348623157" + std::string(292, '0')));
 }
 
 TEST_CASE("decimals are exact") {
