@@ -382,15 +382,28 @@ Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exac
     return result;
 }
 
+/// Multiples of divisors that are within bounds, with as many digits as leave room for the bounds.
+Result<ExactMultiples> bounded_multiples(Language& language, const NumberSet& set) {
+    ETNA_TRY(const Automaton numbers, bounded(language, set, true));
+    for (uint32_t digits = exact_digits;;) {
+        ETNA_TRY(const ExactMultiples found, exact_multiples(language, set.multiples_of, digits));
+        if (is_beyond(set.least, found.digits) || is_beyond(set.most, found.digits))
+            return out_of_reach(found.digits);
+        auto both = language.both(numbers, found.automaton);
+        if (both)
+            return ExactMultiples{.automaton = std::move(*both), .digits = found.digits};
+        ETNA_CHECK(language.check());
+        if (found.digits == 1)
+            return both.error();
+        digits = found.digits - 1;
+    }
+}
+
 /// Of the multiples of divisors, those that all readers find in the set. Errors: unsupported as well where
 /// these are none, but there are others.
 Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
-    ETNA_TRY(const ExactMultiples allowed, exact_multiples(language, set.multiples_of));
-    if (is_beyond(set.least, allowed.digits) || is_beyond(set.most, allowed.digits))
-        return out_of_reach(allowed.digits);
-    ETNA_TRY(Automaton result, bounded(language, set, true));
-    ETNA_TRY(result, language.both(result, allowed.automaton));
-    ETNA_TRY(result, without_multiples(language, std::move(result), set));
+    ETNA_TRY(ExactMultiples found, bounded_multiples(language, set));
+    ETNA_TRY(Automaton result, without_multiples(language, std::move(found.automaton), set));
     if (result.state_count() > 0)
         return result;
     ETNA_TRY(Automaton others, bounded(language, set, false));
@@ -400,7 +413,7 @@ Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
     }
     ETNA_TRY(others, without_multiples(language, std::move(others), set));
     if (others.state_count() > 0)
-        return out_of_reach(allowed.digits);
+        return out_of_reach(found.digits);
     return result;
 }
 

@@ -269,7 +269,8 @@ Result<Automaton> multiples(Language& language, const Decimal& divisor) {
     return multiples_of(language, units);
 }
 
-Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors) {
+Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors,
+                                       uint32_t digits_max) {
     ETNA_TRY(Units units, units_of(divisors.front()));
     for (const Decimal& divisor : divisors.subspan(1)) {
         ETNA_TRY(const Units other, units_of(divisor));
@@ -277,7 +278,7 @@ Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decim
     }
     ETNA_TRY(const Automaton all, multiples_of(language, units));
     Counted counted(all, units);
-    for (uint32_t digits = exact_digits; digits > 0; --digits) {
+    for (uint32_t digits = digits_max; digits > 0; --digits) {
         auto made = counted.with(digits);
         language.take_steps(steps_of_target * counted.target_count());
         ETNA_CHECK(language.check());

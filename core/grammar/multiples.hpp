@@ -26,9 +26,10 @@ struct ExactMultiples {
     uint32_t digits; ///< that they have at most
 };
 
-/// Texts that are multiples of all the divisors, with at most exact_digits digits (zeros may follow where a
+/// Texts that are multiples of all the divisors, with at most digits_max digits (zeros may follow where a
 /// double rounds to a multiple as well). They have fewer where that takes too many states: 8 where the
-/// divisor is 9973. Precondition: there is a divisor. Errors: as multiples().
-Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors);
+/// divisor is 9973. Preconditions: there is a divisor; digits_max <= exact_digits. Errors: as multiples().
+Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors,
+                                       uint32_t digits_max);
 
 } // namespace etna::grammar

@@ -338,6 +338,10 @@ TEST_CASE("large divisors leave all digits that doubles keep, or say that they d
     CHECK(fits(language, prime, "19946"));
     CHECK(fits(language, prime, "99730000"));
     CHECK(fits(language, made("9973", "0", "9223372036854775807").value(), "99730"));
+    const Expression on_both_sides = made("9973", "-99730").value(); // of fewer again
+    CHECK(fits(language, on_both_sides, "-99730"));
+    CHECK(fits(language, on_both_sides, "9973"));
+    CHECK(!fits(language, on_both_sides, "-109703"));
     CHECK(made("9973", "1700000000").error().kind == ErrorKind::unsupported);
     CHECK(made("5", "10000000000000000").error().kind == ErrorKind::unsupported);
     CHECK(made("9973", "1", "9972").value() == nothing);
