@@ -172,9 +172,10 @@ Expression at_least(Language& language, const Bound& bound, NumberKind kind) {
 
 Expression at_most(Language& language, const Bound& bound, NumberKind kind) {
     const Digits digits(language);
-    if (bound.value.is_negative || (bound.value.is_zero() && bound.is_excluded)) // "-0.0" is not below zero
+    if (bound.value.is_negative || (bound.value.is_zero() && bound.is_excluded)) { // "-0.0" is not below zero
         return language.sequence(language.literal("-"),
                                  digits.from({bound.value.magnitude(), bound.is_excluded}, kind));
+    }
     return signed_numbers(language, digits.up_to(bound, kind), not_zero(digits, language, kind));
 }
 

@@ -384,6 +384,24 @@ TEST_CASE("numbers with one bound take few steps") {
     }
 }
 
+TEST_CASE("large divisors take steps, and are refused when there are none left") {
+    const Decimal divisor = decimal("9973").value();
+    for (const NumberSet& set : {NumberSet{.kind = NumberKind::integer, .multiples_of = {divisor}},
+                                 NumberSet{.most = Bound{decimal("1e4").value()}, .multiples_of = {divisor}},
+                                 NumberSet{.kind = NumberKind::integer,
+                                           .least = Bound{},
+                                           .most = Bound{decimal("99").value()},
+                                           .no_multiples_of = {divisor}}}) {
+        Language language;
+        constexpr uint64_t steps = 100'000'000;
+        language.allow_steps(steps, true);
+        REQUIRE(json_number(language, set).has_value());
+        CHECK(steps - language.steps_left() > 1'000'000); // targets of states alone are some 200'000
+        language.allow_steps(1'000'000, true);
+        CHECK(json_number(language, set).error().kind == ErrorKind::unsupported);
+    }
+}
+
 TEST_CASE("a single number is written in one way") {
     Language language;
     const auto only = [&](NumberKind kind, std::string_view value) {

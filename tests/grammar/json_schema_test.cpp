@@ -1,5 +1,6 @@
 // JSON Schemas as languages: how texts are written, what is refused and how that is said.
 
+#include "core/grammar/description.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/formats.hpp"
 #include "core/grammar/schema/json_schema.hpp"
@@ -300,4 +301,26 @@ TEST_CASE("a text that is too large is told by its keyword") {
     };
     CHECK(keyword_of(R"("format")", R"("iri-reference")").find("#/format: ") == 0);
     CHECK(keyword_of(R"("pattern")", "\"" + std::string(2000, 'a') + "\"").find("#/pattern: ") == 0);
+}
+
+TEST_CASE("what large divisors cost is bounded") {
+    const auto made = [](int count, std::string_view keywords) {
+        std::string members;
+        for (int i = 0; i < count; ++i) {
+            members += fmt::format(R"({}"name{}": {{"type": "integer", {}}})", i == 0 ? "" : ", ", i,
+                                   fmt::format(fmt::runtime(keywords), 7000 + i));
+        }
+        Language language;
+        return texts_of(language,
+                        {.notation = Notation::json_schema,
+                         .text = R"({"type": "object", "properties": {)" + members + "}}"},
+                        Vocabulary({"a"}));
+    };
+    CHECK(made(3, R"("multipleOf": {})").has_value());
+    CHECK(made(600, R"("multipleOf": {})").error().message.find("the grammar is too large to be compiled") !=
+          std::string::npos);
+    CHECK(made(600, R"("multipleOf": {}, "minimum": 17000000)").error().kind == ErrorKind::unsupported);
+    const Error error = made(3, R"("multipleOf": {}, "minimum": 17000000000000)").error();
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message.find("/multipleOf: its multiples of more than") != std::string::npos);
 }
