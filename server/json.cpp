@@ -145,12 +145,13 @@ std::variant<Json, ApiError> parse(std::string_view body,
             error.status = guard.has_too_many() ? 413 : 400;
             return error;
         }
-        if (!claim(guard.bytes_parsed(body.size())))
+        if (!claim(guard.bytes_parsed(body.size()))) {
             return ApiError{.status = 503,
                             .message = "the requests at work hold all the memory there is for requests",
                             .type = "server_error",
                             .code = "overloaded",
                             .retry_after_s = 1};
+        }
         Json json = Json::parse(body.begin(), body.end());
         if (!json.is_object())
             return refused("the body is no JSON object");

@@ -31,9 +31,10 @@ Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftWish> wi
     while (!scheduler_.is_idle() || !tickets_.empty())
         ETNA_CHECK(step());
     std::vector<ModelDrafts> result(wishes.size());
-    for (Drafts& drafts : drafts_)
+    for (Drafts& drafts : drafts_) {
         result[drafts.wish] = {.tokens = std::move(drafts.tokens),
                                .is_caught_up = drafts.is_added && !drafts.is_late};
+    }
     return result;
 }
 

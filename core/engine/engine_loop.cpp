@@ -71,9 +71,10 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         }
         for (Request& request : requests) {
             Channels channels;
-            for (uint32_t answer = 0; answer < (request.beams ? request.beams->answers : 1); ++answer)
+            for (uint32_t answer = 0; answer < (request.beams ? request.beams->answers : 1); ++answer) {
                 streams.emplace_back(
                     channels.emplace_back(std::make_shared<Channel>(request.unread_max, bell_, reader)));
+            }
             inbox_.push_back({next_id_++, std::move(request), std::move(channels), Clock::now()});
         }
     }

@@ -229,9 +229,10 @@ void Generation::State::record(const std::deque<Choice>& choices) const {
     for (const Choice& choice : choices) {
         const Part& part = parts[choice.request];
         const std::size_t told = part.kept.empty() ? 0 : rank(part.kept, 1).front();
-        if (part.request.transcript != nullptr && choice.seed == part.seed + told)
+        if (part.request.transcript != nullptr && choice.seed == part.seed + told) {
             part.request.transcript->record(model->tokenizer(), part.prompt.text, part.prompt.content,
                                             choice.answer.tokens());
+        }
     }
 }
 

@@ -115,10 +115,11 @@ Expression Language::any_of(std::vector<std::string> texts) {
             const auto same =
                 std::find_if(ways.begin(), ways.end(), [&](const auto& way) { return way.first == behind; });
             const ByteSet byte = ByteSet::one(static_cast<uint8_t>(last[path.size() - 1]));
-            if (same == ways.end())
+            if (same == ways.end()) {
                 ways.emplace_back(behind, byte);
-            else
+            } else {
                 same->second |= byte;
+            }
         }
     };
     for (const std::string& text : texts) {

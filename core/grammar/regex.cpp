@@ -394,9 +394,10 @@ private:
             return std::move(*known);
         CodePoints set;
         if (const auto control = control_of(letter)) {
-            if (letter == '0' && !is_at_end() && digits.contains(letters_[at_]))
+            if (letter == '0' && !is_at_end() && digits.contains(letters_[at_])) {
                 return error(ErrorKind::invalid_argument, "a digit behind \\0",
                              "write the character as \\x0A");
+            }
             set.add(*control);
         } else if (letter == 'c') {
             if (is_at_end() || !is_ascii_letter(letters_[at_]))

@@ -77,9 +77,10 @@ void Walk::follow(const Work& work) {
 Result<const TokenMask*> Walk::mask() {
     if (!mask_ && !is_lost_)
         follow([&](Shelf& shelf) { mask_ = shelf.masks.mask(state_); });
-    if (is_lost_)
+    if (is_lost_) {
         return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
                      "make it smaller, or less ambiguous"};
+    }
     return &*mask_;
 }
 

@@ -44,11 +44,12 @@ void read_without_search(Fields& fields, Dialect dialect) {
         {"length_penalty", read_length_penalty(fields).value_or(1) != 1},
         {"early_stopping", read_early_stopping(fields) != engine::EarlyStopping::heuristic}};
     for (const auto& [name, is_asked] : asked) {
-        if (is_asked && is_ovms)
+        if (is_asked && is_ovms) {
             fields.note({name});
-        else if (is_asked)
+        } else if (is_asked) {
             fields.refuse(name, "is for beam search, which this request does not ask for; say best_of or "
                                 "use_beam_search");
+        }
     }
 }
 
@@ -105,15 +106,17 @@ void read_beams(Fields& fields, const RequestContext& context, generate::Request
 void check_answers(Fields& fields, const RequestLimits& limits, std::size_t prompts,
                    const generate::Request& request) {
     const std::size_t told = prompts * request.choices;
-    if (told > limits.answers_max)
+    if (told > limits.answers_max) {
         return fields.refuse("prompt",
                              fmt::format("asks for {} answers with `n`; at most {} are given at once", told,
                                          limits.answers_max));
+    }
     const uint32_t width = request.beams ? request.beams->width : request.best_of.value_or(request.choices);
     const std::string_view name = fields.any("best_of") != nullptr ? "best_of" : "num_beams";
-    if (prompts * width > limits.answers_max)
+    if (prompts * width > limits.answers_max) {
         fields.refuse(name, fmt::format("asks for {} answers of {} prompts; at most {} are made at once",
                                         prompts * width, prompts, limits.answers_max));
+    }
 }
 
 } // namespace etna::server::openai

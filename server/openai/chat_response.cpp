@@ -111,9 +111,10 @@ Json ChatChoice::begin_call(const chat::output::Event& event) {
 /// A custom tool's are told as the text that stands in them.
 std::optional<Json> ChatChoice::add_arguments(std::size_t index, const std::string& arguments) {
     std::optional<CustomInput>& input = begun_.at(index).input;
-    if (!input)
+    if (!input) {
         return choice(
             {{"tool_calls", list_of({{"index", index}, {"function", {{"arguments", arguments}}}})}});
+    }
     const std::string text = input->push(arguments);
     if (text.empty())
         return std::nullopt;

@@ -62,12 +62,13 @@ std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) 
         if (auto one = prompt_of((*given)[i], vocabulary))
             prompts.push_back(std::move(*one));
     }
-    if (prompts.empty() || prompts.size() != given->size())
+    if (prompts.empty() || prompts.size() != given->size()) {
         fields.refuse("prompt",
                       fmt::format("must be a string, a list of token ids below {}, or a list of such, and "
                                   "none of them empty",
                                   vocabulary),
                       "invalid_type");
+    }
     return prompts;
 }
 

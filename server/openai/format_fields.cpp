@@ -125,10 +125,11 @@ void read_structured_outputs(Fields& fields, generate::Request& request) {
     within.accept({"disable_any_whitespace"}); // is_compact()
     refuse_unsupported(within, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
     within.accept({"disable_fallback"});
-    if (within.problem())
+    if (within.problem()) {
         fields.adopt(*within.problem());
-    else
+    } else {
         fields.adopt_unknown(within.unknown());
+    }
 }
 
 bool is_lenient(Fields& fields) {
@@ -137,10 +138,11 @@ bool is_lenient(Fields& fields) {
         return false;
     Fields within(*object, "etna");
     const auto schema = within.choice("schema", {"strict", "lenient"});
-    if (within.problem())
+    if (within.problem()) {
         fields.adopt(*within.problem());
-    else
+    } else {
         fields.adopt_unknown(within.unknown());
+    }
     return schema == 1U;
 }
 

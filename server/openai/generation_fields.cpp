@@ -32,9 +32,10 @@ std::optional<float> as_float(std::optional<double> value) {
 /// As how many tokens to keep; 0: all.
 std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, KeepsAll keeps_all) {
     const auto value = fields.integer("top_k", -1, vocabulary);
-    if (value == 0 && keeps_all == KeepsAll::minus_one)
+    if (value == 0 && keeps_all == KeepsAll::minus_one) {
         fields.refuse("top_k", fmt::format("must be -1 or from 1 to {}", vocabulary),
                       "integer_below_min_value");
+    }
     return value ? std::optional(static_cast<uint32_t>(std::max<int64_t>(*value, 0))) : std::nullopt;
 }
 
@@ -84,12 +85,14 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
 /// -1 is as much as the context holds with an answer.
 void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request& request) {
     const auto given = fields.integer("truncate_prompt_tokens", -1, tokens_max);
-    if (given == 0)
+    if (given == 0) {
         fields.refuse("truncate_prompt_tokens", fmt::format("must be -1 or from 1 to {}", tokens_max),
                       "integer_below_min_value");
-    if (given)
+    }
+    if (given) {
         request.prompt_tokens_max =
             *given > 0 ? static_cast<uint32_t>(*given) : std::max(context_tokens, 2U) - 1;
+    }
 }
 
 void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, generate::Request& request) {
@@ -100,10 +103,11 @@ void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, 
         request.max_tokens = static_cast<uint32_t>(*wanted);
     if (dialect == Dialect::ovms && limits.max_tokens_limit) {
         request.max_tokens = request.max_tokens.value_or(*limits.max_tokens_limit);
-        if (*request.max_tokens > *limits.max_tokens_limit)
+        if (*request.max_tokens > *limits.max_tokens_limit) {
             fields.refuse(completion ? "max_completion_tokens" : "max_tokens",
                           fmt::format("must be at most {} on this server", *limits.max_tokens_limit),
                           "integer_above_max_value");
+        }
     }
     request.min_tokens = static_cast<uint32_t>(fields.integer("min_tokens", 0, tokens_max).value_or(0));
     if (request.max_tokens && request.min_tokens > *request.max_tokens)
@@ -170,10 +174,11 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     if (const auto salt = fields.text("cache_salt"))
         request.cache_salt = std::hash<std::string>()(*salt);
     fields.flag("spaces_between_special_tokens"); // ours are written without, as by fast tokenizers
-    if (fields.any("logits_processors") != nullptr)
+    if (fields.any("logits_processors") != nullptr) {
         fields.refuse("logits_processors",
                       "would run code of the request's in the server, and is not supported",
                       "unsupported_parameter");
+    }
 }
 
 } // namespace etna::server::openai

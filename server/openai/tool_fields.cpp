@@ -58,9 +58,10 @@ void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
     allowed.require("tools");
     choice.allowed = allowed.list("tools");
     for (std::size_t i = 0; choice.allowed != nullptr && i < choice.allowed->size(); ++i) {
-        if (!is_named((*choice.allowed)[i]))
+        if (!is_named((*choice.allowed)[i])) {
             allowed.refuse(fmt::format("tools[{}]", i),
                            R"(must be {"type": "function", "function": {"name": ...}})");
+        }
     }
     if (mode == 1U)
         choice.demands_call = true;

@@ -101,10 +101,11 @@ void read_list(Fields& fields, Tools& tools) {
                             *type),
                 "unsupported_value");
         }
-        if (tool.problem())
+        if (tool.problem()) {
             fields.adopt(*tool.problem());
-        else
+        } else {
             fields.adopt_unknown(tool.unknown());
+        }
     }
 }
 

@@ -79,10 +79,11 @@ Spent spend(uint32_t tokens, uint32_t tokens_max, const DraftCosts& costs, Right
         spent.tokens += drafting.step_accepted + 1;
         spent.accepted += drafting.step_accepted;
         spent.wasted += is_right ? 0 : drafting.in_flight * (drafting.by_model ? 2 : 1);
-        if (drafting.in_flight == 0)
+        if (drafting.in_flight == 0) {
             drafting.skip();
-        else
+        } else {
             drafting.settle(costs);
+        }
     }
     return spent;
 }
@@ -184,10 +185,11 @@ TEST_CASE("drafts that are always wrong cost at most 3 percent of 512 tokens") {
                 for (uint32_t token = 0; token < 512; ++token) {
                     const uint32_t length = gain.length();
                     wasted += by_model ? 2 * length : length;
-                    if (length == 0)
+                    if (length == 0) {
                         gain.skip();
-                    else
+                    } else {
                         gain.note(length, 0, by_model, {.draft = cost, .row = cost});
+                    }
                 }
                 INFO("by model " << by_model << ", cost " << cost << ", at most " << tokens_max);
                 CHECK(wasted > 0);
@@ -254,10 +256,11 @@ TEST_CASE("drafts that cost more than they bring are given up although some are 
     for (int i = 0; i < 2000; ++i) {
         const uint32_t length = gain.length();
         drafted += length;
-        if (length == 0)
+        if (length == 0) {
             gain.skip();
-        else
+        } else {
             gain.note(length, i % 2 == 0 ? 1 : 0, true, {.draft = 0.9F, .row = 0.4F});
+        }
     }
     CHECK(drafted < 60);
 }

@@ -18,9 +18,10 @@ std::vector<TokenId> Told::ids() const {
 Driver::Driver(FakeOptions options, std::optional<FakeOptions> draft)
     : executor_(std::move(options)), scheduler_(executor_.limits(), {.hash_key = {1, 2}, .model_salt = 3}) {
     require(check(executor_.limits()));
-    if (draft)
+    if (draft) {
         draft_model_.emplace(std::make_unique<FakeExecutor>(std::move(*draft)),
                              engine::SchedulerOptions{.hash_key = {4, 5}});
+    }
 }
 
 void Driver::draft() {

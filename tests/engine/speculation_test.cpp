@@ -101,10 +101,11 @@ TEST_CASE("drafts change no answer, alone or among others, however scarce everyt
         if (seed % 3 == 0)
             options.scripts = round_scripts();
         FakeOptions draft; // the same model, another, or one that says something else
-        if (seed % 2 == 0)
+        if (seed % 2 == 0) {
             draft.scripts = options.scripts;
-        else if (seed % 5 == 0)
+        } else if (seed % 5 == 0) {
             draft.scripts = {{.continuation = {63}}};
+        }
         Driver driver(options, draft);
         std::map<engine::RequestId, engine::Request> requests;
         for (uint32_t i = pick(random, 1, 5); i > 0; --i) {

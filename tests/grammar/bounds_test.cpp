@@ -458,9 +458,9 @@ int walked(const std::string& grammar, int tokens_max, int* lost = nullptr) {
         if (!mask || (*mask)->is_empty())
             return count;
         TokenId token = 0;
-        do
+        do {
             token = static_cast<TokenId>(random() % 5000);
-        while (!(*mask)->allows(token));
+        } while (!(*mask)->allows(token));
         walk.accept(token);
     }
     return tokens_max;

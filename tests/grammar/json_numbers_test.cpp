@@ -40,9 +40,10 @@ std::vector<Sample> samples() {
                     continue;
                 all.push_back(
                     {fmt::format("{}{}.{:03}", sign, whole, fraction), factor * (whole * unit + fraction)});
-                if (fraction % 100 == 0)
+                if (fraction % 100 == 0) {
                     all.push_back({fmt::format("{}{}.{}", sign, whole, fraction / 100),
                                    factor * (whole * unit + fraction)});
+                }
             }
         }
     }
@@ -151,12 +152,14 @@ TEST_CASE("sets of numbers hold what arithmetic says") {
             if (is_single && one.text.back() == '0' && one.text.find('.') != std::string::npos)
                 continue; // a single number is written without them
             bool is_expected = is_of_kind(one, set.kind);
-            if (least)
+            if (least) {
                 is_expected = is_expected &&
                               (set.least->is_excluded ? one.thousandths > *least : one.thousandths >= *least);
-            if (most)
+            }
+            if (most) {
                 is_expected = is_expected &&
                               (set.most->is_excluded ? one.thousandths < *most : one.thousandths <= *most);
+            }
             if (divisor)
                 is_expected = is_expected && one.thousandths % *divisor == 0;
             if (no_divisor)
@@ -244,14 +247,16 @@ TEST_CASE("numbers are in their set for readers with doubles as well") {
         const std::string bound = bounds[random() % bounds.size()];
         const std::string divisor = divisors[random() % divisors.size()];
         const auto exact = Bound{decimal(bound).value(), random() % 2 == 0};
-        if (random() % 3 == 0)
+        if (random() % 3 == 0) {
             set.least = exact;
-        else if (random() % 2 == 0)
+        } else if (random() % 2 == 0) {
             set.most = exact;
-        if (random() % 3 == 0)
+        }
+        if (random() % 3 == 0) {
             set.multiples_of = {decimal(divisor).value()};
-        else if (random() % 2 == 0)
+        } else if (random() % 2 == 0) {
             set.no_multiples_of = {decimal(divisor).value()};
+        }
         Language language;
         const auto made = json_number(language, set);
         if (!made) { // all its multiples have too many digits

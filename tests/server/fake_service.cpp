@@ -29,9 +29,10 @@ private:
 
 server::Models::Options models_of(const FakeService::Options& options) {
     server::Models::Options models = {.named = {}, .folder = options.folder};
-    for (const std::string& name : options.names)
+    for (const std::string& name : options.names) {
         models.named.push_back(
             {.name = name, .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value()});
+    }
     return models;
 }
 

@@ -108,10 +108,11 @@ std::string body_of(const Row& row, std::string_view path, const std::string& va
     // Few tokens, whatever is asked: the members are read before anything is made.
     body.emplace("max_tokens", 3);
     body.emplace("temperature", 1);
-    if (is_chat(path))
+    if (is_chat(path)) {
         body["messages"] = Json::array({{{"role", "user"}, {"content", "Once"}}});
-    else
+    } else {
         body["prompt"] = "Once";
+    }
     body[std::string(row.member)] = Json::parse(value);
     return body.dump();
 }

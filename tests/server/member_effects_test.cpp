@@ -31,10 +31,11 @@ Json with(Json members, const Json& more) {
 
 Json ask(FakeService& service, const std::string& path, const Json& more) {
     Json body = {{"max_tokens", 24}};
-    if (path.find("chat") != std::string::npos)
+    if (path.find("chat") != std::string::npos) {
         body["messages"] = Json::array({{{"role", "user"}, {"content", "Once"}}});
-    else
+    } else {
         body["prompt"] = "Once";
+    }
     body = with(std::move(body), more);
     const FakeAnswer answer = service.post(path, body.dump());
     CAPTURE(path, body.dump(), answer.body);
