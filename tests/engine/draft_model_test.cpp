@@ -13,11 +13,29 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace etna::test {
 
 using engine::Finished;
+
+namespace {
+
+/// Rows that the draft model computes between two steps of the model.
+struct DraftRows {
+    uint64_t since_step = 0;
+    uint64_t most = 0;
+
+    void watch(FakeOptions& model, FakeOptions& draft) {
+        draft.on_submit = [this](const engine::Batch& batch) { since_step += batch.rows.size(); };
+        model.on_submit = [this](const engine::Batch&) {
+            most = std::max(most, std::exchange(since_step, 0));
+        };
+    }
+};
+
+} // namespace
 
 TEST_CASE("a draft model computes a long prompt in pieces, one with each step, and drafts then") {
     const FakeOptions options = roomy();
@@ -59,14 +77,9 @@ TEST_CASE("a draft model whose pages others needed computes the text again in pi
     const FakeOptions options = roomy();
     FakeOptions draft = options;
     draft.limits.groups = {{.page_count = 70}}; // for one of the texts
-    uint64_t rows = 0;                          // of the draft model, since the last step
-    uint64_t most = 0;
-    draft.on_submit = [&](const engine::Batch& batch) { rows += batch.rows.size(); };
+    DraftRows draft_rows;
     FakeOptions watched = options;
-    watched.on_submit = [&](const engine::Batch&) {
-        most = std::max(most, rows);
-        rows = 0;
-    };
+    draft_rows.watch(watched, draft);
     Driver driver(watched, draft);
     std::map<engine::RequestId, engine::Request> requests;
     for (TokenId step : {3U, 7U}) {
@@ -79,7 +92,7 @@ TEST_CASE("a draft model whose pages others needed computes the text again in pi
     driver.run();
     for (const auto& [id, request] : requests)
         CHECK(driver.told(id).ids() == simulate(options, request).tokens);
-    CHECK(most < 80); // of 400 places
+    CHECK(draft_rows.most < 80); // of 400 places
 }
 
 TEST_CASE("a draft model that was not asked for long computes what came since in pieces, too") {
@@ -88,14 +101,9 @@ TEST_CASE("a draft model that was not asked for long computes what came since in
     const engine::Request plain = long_request(300, {.tokens_max = 30, .uses_model = true});
     const std::vector<TokenId> answer = simulate(options, plain).tokens;
     FakeOptions draft = options;
-    uint64_t rows = 0; // of the draft model, since the last step
-    uint64_t most = 0;
-    draft.on_submit = [&](const engine::Batch& batch) { rows += batch.rows.size(); };
+    DraftRows draft_rows;
     FakeOptions watched = options;
-    watched.on_submit = [&](const engine::Batch&) {
-        most = std::max(most, rows);
-        rows = 0;
-    };
+    draft_rows.watch(watched, draft);
     engine::Request request = plain;
     request.speculation->prediction.assign(answer.begin() + 40,
                                            answer.begin() + 240); // the model is not asked
@@ -105,7 +113,7 @@ TEST_CASE("a draft model that was not asked for long computes what came since in
     CHECK(driver.told(id).ids() == answer);
     CHECK(driver.told(id).finished->accepted_drafts > 250);
     CHECK(driver.put_off() > 0);
-    CHECK(most <= options.limits.rows_max);
+    CHECK(draft_rows.most <= options.limits.rows_max);
 }
 
 TEST_CASE("without a draft model nobody waits for its drafts") {
