@@ -45,9 +45,12 @@ bool contains(const std::string& text, std::string_view part);
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition() && std::chrono::steady_clock::now() < end)
+    while (!condition()) { // not asked again once it held: it may hold for a moment only
+        if (std::chrono::steady_clock::now() >= end)
+            return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return condition();
+    }
+    return true;
 }
 
 } // namespace etna::test
