@@ -25,7 +25,8 @@ std::size_t hash_of(const Node& node) {
 }
 
 /// What it takes to build an expression, and to look after each of its parts until it is sealed.
-constexpr uint64_t steps_of_look = 10; ///< whether it is there already
+constexpr uint64_t steps_of_look = 10;   ///< whether it is there already
+constexpr std::size_t looks_of_step = 8; ///< at places that lie side by side
 constexpr uint64_t steps_of_node = 100;
 constexpr uint64_t steps_of_part = 10;
 /// What it takes next() to do so; either() counts their parts.
@@ -55,15 +56,16 @@ Status Language::check() const {
 Expression Language::add(Node node) {
     take_steps(is_building_ ? steps_of_look : steps_of_walked_look);
     const std::size_t hash = hash_of(node);
-    const auto [begin, end] = by_hash_.equal_range(hash);
-    for (auto same = begin; same != end; ++same) {
-        if (nodes_[same->second] == node)
-            return same->second;
-    }
+    std::size_t looks = 0;
+    const auto same = by_hash_.find(hash, [&](Expression number) { return nodes_[number] == node; }, looks);
+    take_steps(looks / looks_of_step);
+    if (same)
+        return *same;
     if (is_building_ && is_tired())
         return nothing;
     take_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_walked_node);
-    constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64; // and its place in by_hash_
+    // And its place in by_hash_, and what the allocator keeps beside its children.
+    constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64;
     const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
     if (bytes_ + bytes > bytes_max_ && nodes_.size() > empty) {
         is_full_ = true;
@@ -74,7 +76,7 @@ Expression Language::add(Node node) {
     nullable_.push_back(nullable_of(node));
     nodes_.push_back(std::move(node));
     transitions_.emplace_back();
-    by_hash_.emplace(hash, number);
+    by_hash_.add(hash, number);
     return number;
 }
 

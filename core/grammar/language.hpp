@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/grammar/automaton.hpp"
 #include "core/grammar/expression.hpp"
+#include "core/grammar/numbers_by_hash.hpp"
 #include "core/grammar/paths.hpp"
 
 #include <algorithm>
@@ -176,7 +177,7 @@ private:
     std::vector<Nullable> nullable_;
     std::vector<Transitions> transitions_;
     std::unordered_map<Expression, ByteSet> first_of_ways_;
-    std::unordered_multimap<std::size_t, Expression> by_hash_;
+    NumbersByHash by_hash_;
     std::vector<Automaton> automata_;
     std::map<uint32_t, PathsOf> paths_; ///< by the number of an automaton
     std::vector<Rule> rules_;           ///< by Node::index
