@@ -12,6 +12,8 @@ namespace etna::grammar {
 /// linear probing, Knuth, TAOCP volume 3, 6.4, algorithm L.
 class NumbersByHash {
 public:
+    static constexpr std::size_t looks_of_miss = 16; ///< is_wanted() goes to other places of memory
+
     /// The first number under this hash that `is_wanted`. Sets `looks` to how many places were looked at:
     /// many only where somebody has chosen what is hashed.
     template <class IsWanted>
@@ -21,8 +23,11 @@ public:
         if (places_.empty())
             return std::nullopt;
         for (std::size_t at = first_of(hash); places_[at].number != none; at = behind(at), ++looks) {
-            if (places_[at].hash == static_cast<uint32_t>(hash) && is_wanted(places_[at].number))
+            if (places_[at].hash != static_cast<uint32_t>(hash))
+                continue;
+            if (is_wanted(places_[at].number))
                 return places_[at].number;
+            looks += looks_of_miss;
         }
         return std::nullopt;
     }

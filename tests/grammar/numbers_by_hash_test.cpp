@@ -1,10 +1,43 @@
+#include "core/grammar/language.hpp"
 #include "core/grammar/numbers_by_hash.hpp"
 #include "tests/support/catch.hpp"
 
 #include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
-using etna::grammar::NumbersByHash;
+using namespace etna::grammar;
+
+namespace {
+
+/// Counts of a repeated expression, chosen so that their nodes have the same lower half of Language's hash,
+/// or at random.
+std::vector<std::pair<uint32_t, uint32_t>> counts_of(std::size_t size, Expression item, bool are_chosen) {
+    constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;
+    constexpr uint64_t its_inverse = 0xF1DE83E19937733D;
+    static_assert(multiplier * its_inverse == 1);
+    const auto mix = [](uint64_t hash, uint64_t value) {
+        hash = (hash ^ value) * multiplier;
+        return hash ^ (hash >> 32);
+    };
+    uint64_t before = static_cast<uint64_t>(Kind::repeat);
+    for (const uint64_t word : {uint64_t{0}, uint64_t{0}, uint64_t{0}, uint64_t{0}, uint64_t{item}})
+        before = mix(before, word);
+    std::mt19937_64 random(1);
+    std::vector<std::pair<uint32_t, uint32_t>> all;
+    while (all.size() < size) {
+        const uint64_t last = random() << 32 | 0x12345678; // the hash, but for a step with 0 that follows
+        const uint64_t wanted = (last ^ (last >> 32)) * its_inverse;
+        const uint64_t counts = are_chosen ? ((wanted ^ (wanted >> 32)) * its_inverse) ^ before : random();
+        const auto least = static_cast<uint32_t>(counts >> 32), most = static_cast<uint32_t>(counts);
+        if (least >= 2 && least <= most && most != unbounded)
+            all.emplace_back(least, most);
+    }
+    return all;
+}
+
+} // namespace
 
 TEST_CASE("numbers are found under their hashes, also where those are the same in part or whole") {
     std::mt19937_64 random(1);
@@ -21,8 +54,11 @@ TEST_CASE("numbers are found under their hashes, also where those are the same i
         for (const auto& [hash, number] : expected) {
             const auto found = numbers.find(hash, [&](uint32_t other) { return other == number; }, looks);
             CHECK(found == number);
-            CHECK(looks <= expected.size() + 1);
+            CHECK(looks <= expected.size() * (1 + NumbersByHash::looks_of_miss));
             CHECK(!numbers.find(hash, [](uint32_t) { return false; }, looks));
+            const uint64_t other = hash ^ (uint64_t{1} << 20); // no mask leaves this bit alone
+            if (mask != UINT64_MAX)
+                CHECK(!numbers.find(other, [](uint32_t) { return true; }, looks));
         }
     }
 }
@@ -38,5 +74,18 @@ TEST_CASE("looks tell where numbers lie in each other's way") {
     REQUIRE(apart.find(999 * std::size_t{2654435761U}, [](uint32_t number) { return number == 999; }, looks));
     CHECK(looks < 10);
     REQUIRE(together.find(42, [](uint32_t number) { return number == 999; }, looks));
-    CHECK(looks == 1000);
+    CHECK(looks == 1000 + 999 * NumbersByHash::looks_of_miss);
+}
+
+TEST_CASE("expressions that were chosen to have one hash take the steps of looking through them") {
+    for (const bool are_chosen : {true, false}) {
+        Language language;
+        const Expression item = language.literal("a");
+        constexpr uint64_t steps = 60'000'000;
+        language.allow_steps(steps, true);
+        for (const auto& [least, most] : counts_of(10'000, item, are_chosen))
+            static_cast<void>(language.repeat(item, least, most));
+        INFO(steps - language.steps_left());
+        CHECK(language.is_tired() == are_chosen);
+    }
 }
