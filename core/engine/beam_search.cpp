@@ -17,15 +17,18 @@ Status check(const Beams& beams) {
         return refused(fmt::format("{} beams are wanted; 1 to {} can be had", beams.width, beams_max));
     if (beams.answers == 0 || beams.answers > beams.width)
         return refused(fmt::format("{} answers are wanted of {} beams", beams.answers, beams.width));
-    if (beams.groups == 0 || beams.width % beams.groups != 0)
+    if (beams.groups == 0 || beams.width % beams.groups != 0) {
         return refused(
             fmt::format("{} beams cannot be shared by {} groups of equal size", beams.width, beams.groups));
-    if (!(std::abs(beams.length_penalty) <= length_penalty_max))
+    }
+    if (!(std::abs(beams.length_penalty) <= length_penalty_max)) {
         return refused(fmt::format("length_penalty is {}, and must be {} to {}", beams.length_penalty,
                                    -length_penalty_max, length_penalty_max));
-    if (!(beams.diversity_penalty >= 0 && beams.diversity_penalty <= diversity_penalty_max))
+    }
+    if (!(beams.diversity_penalty >= 0 && beams.diversity_penalty <= diversity_penalty_max)) {
         return refused(fmt::format("diversity_penalty is {}, and must be 0 to {}", beams.diversity_penalty,
                                    diversity_penalty_max));
+    }
     return {};
 }
 
@@ -44,13 +47,13 @@ BeamSearch::BeamSearch(const Beams& beams, Bounds bounds)
 }
 
 bool BeamSearch::is_end(TokenId token) const {
-    return std::find(bounds_.end_tokens.begin(), bounds_.end_tokens.end(), token) != bounds_.end_tokens.end();
+    return std::binary_search(bounds_.end_tokens.begin(), bounds_.end_tokens.end(), token);
 }
 
-/// All end tokens may stand in front of those that go on, and other groups may have taken the best of these.
+/// Other groups may have taken the best.
 uint32_t BeamSearch::continuations() const {
     const bool are_diverse = beams_.groups > 1 && beams_.diversity_penalty > 0;
-    return (are_diverse ? beams_.width : size()) + static_cast<uint32_t>(bounds_.end_tokens.size());
+    return are_diverse ? beams_.width : size();
 }
 
 const std::vector<BeamSearch::Branch>& BeamSearch::advance(std::span<const Continuations> rows) {

@@ -35,14 +35,15 @@ struct Continuations {
 class BeamSearch {
 public:
     struct Bounds {
-        std::vector<TokenId> end_tokens = {};
-        uint32_t max_tokens = 1; ///< no hypothesis has more
+        std::vector<TokenId> end_tokens = {}; ///< ascending
+        uint32_t max_tokens = 1;              ///< no hypothesis has more
     };
 
     /// Precondition: check(beams).
     BeamSearch(const Beams& beams, Bounds bounds);
 
-    /// How many continuations of each hypothesis advance() may need at most, the best of them.
+    /// How many continuations of each hypothesis advance() may need at most: so many of the best of all, and
+    /// so many of those that do not end.
     [[nodiscard]] uint32_t continuations() const;
 
     /// A hypothesis of the next step: the one it goes on from, by its number in the step before, and how.

@@ -66,8 +66,7 @@ Status Scheduler::take_output(Sequence& sequence, const Wanted& wanted, const Ro
 }
 
 Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now) {
-    const auto& end_tokens = sequence.end_tokens;
-    if (std::find(end_tokens.begin(), end_tokens.end(), token.token) != end_tokens.end()) {
+    if (sequence.is_end(token.token)) {
         Finished finished = describe_end(sequence, now);
         finished.reason = FinishReason::stop;
         finished.end_token = token.token;
@@ -91,9 +90,8 @@ Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates,
 Status Scheduler::take_forced(Sequence& sequence, Updates& updates, Clock::time_point now) {
     if (sequence.constraint == nullptr || !sequence.bias_at(sequence.length() - 1).empty())
         return {};
-    const auto& ends = sequence.end_tokens;
     for (const TokenId token : sequence.constraint->forced()) {
-        if (std::find(ends.begin(), ends.end(), token) != ends.end())
+        if (sequence.is_end(token))
             return {}; // it is left to be drawn, and to end the sequence
         sequence.append(token);
         tell(updates, sequence.id.request, 0, TokenEvent{.token = token});

@@ -75,6 +75,8 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.top_candidates = request.top_candidates;
     sequence.prompt_candidates = request.prompt_candidates.value_or(0);
     sequence.end_tokens = std::move(request.end_tokens);
+    std::erase_if(sequence.end_tokens, [&](TokenId token) { return token >= limits.vocabulary; });
+    std::sort(sequence.end_tokens.begin(), sequence.end_tokens.end());
     if (request.min_tokens > 0) {
         sequence.min_tokens = std::min(request.min_tokens, limits.context_tokens);
         sequence.early_bias = sequence.logit_bias;

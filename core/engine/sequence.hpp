@@ -5,6 +5,7 @@
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -88,7 +89,7 @@ struct Sequence {
     std::optional<uint32_t> slot; ///< where the latest unread sample will be; empty when the host draws it
     SequenceState state = SequenceState::waiting;
     Pace pace = Pace::go_on;
-    uint32_t continuations = 0; ///< of a beam: how many of the best its rows have to tell
+    uint32_t continuations = 0; ///< of a beam: BeamSearch::continuations()
     bool is_answered = false;   ///< a beam whose continuations are known, and that waits for the others
 
     sampling::Parameters sampling;
@@ -98,8 +99,8 @@ struct Sequence {
     std::shared_ptr<Constraint> constraint; ///< null: none
     std::shared_ptr<Drafting> drafting;     ///< null: none; no other sequence's
     uint32_t top_candidates = 0;
-    uint32_t prompt_candidates = 0; ///< of a row that tells how likely the prompt's next token was
-    std::vector<TokenId> end_tokens;
+    uint32_t prompt_candidates = 0;  ///< of a row that tells how likely the prompt's next token was
+    std::vector<TokenId> end_tokens; ///< ascending
     uint32_t prompt_tokens = 0;
     uint32_t unscored = 0; ///< first place whose row is still to tell how likely the prompt's next token was
     uint32_t cached_tokens = 0;
@@ -121,6 +122,10 @@ struct Sequence {
 
     /// Whether the row at place `index` has to tell how likely the next token of the prompt was.
     [[nodiscard]] bool scores(uint32_t index) const { return index >= unscored && index + 1 < prompt_tokens; }
+
+    [[nodiscard]] bool is_end(TokenId token) const {
+        return std::binary_search(end_tokens.begin(), end_tokens.end(), token);
+    }
 
     /// What the logits of the row at place `index` are changed by.
     [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t index) const {

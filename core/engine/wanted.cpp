@@ -70,7 +70,9 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
     if (sequence.continuations > 0) {
-        const uint32_t first = std::max(std::min(sequence.continuations, limits.vocabulary), top);
+        // All that end may stand in front of those that do not.
+        const auto most = sequence.continuations + static_cast<uint32_t>(sequence.end_tokens.size());
+        const uint32_t first = std::max(std::min(most, limits.vocabulary), top);
         if (first <= limits.candidates_max && is_unchanged(sequence, index))
             return {.want = Want::candidates, .candidates = first};
         return {.want = Want::logits, .candidates = top};
@@ -121,8 +123,9 @@ Result<Continuations> read_continuations(const RowOutput& output, const Sequence
         return continuations;
     }
     ETNA_TRY(const sampling::Context context, context_of(sequence, index, limits));
-    ETNA_TRY(const std::span<const Candidate> first,
-             sampler.rank(sequence.sampling, output.logits, sequence.continuations, context));
+    ETNA_TRY(
+        const std::span<const Candidate> first,
+        sampler.rank(sequence.sampling, output.logits, sequence.continuations, context, sequence.end_tokens));
     for (const Candidate& candidate : first)
         add(candidate, output.logits[candidate.token]);
     return continuations;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 
 #include <fmt/format.h>
@@ -89,9 +90,26 @@ Result<Choice> Sampler::choose(const Parameters& parameters, std::span<const Can
 }
 
 Result<std::span<const Candidate>> Sampler::rank(const Parameters& parameters, std::span<const float> logits,
-                                                 uint32_t count, const Context& context) {
+                                                 uint32_t count, const Context& context,
+                                                 std::span<const TokenId> apart) {
     ETNA_CHECK(check(logits));
-    find_top(changed(parameters, logits, context), count, candidates_);
+    const std::span<const float> all = changed(parameters, logits, context);
+    find_top(all, count, candidates_);
+    const auto is_apart = [&](const Candidate& candidate) {
+        return std::binary_search(apart.begin(), apart.end(), candidate.token);
+    };
+    if (std::none_of(candidates_.begin(), candidates_.end(), is_apart))
+        return std::span<const Candidate>(candidates_);
+    apart_.clear();
+    std::copy_if(candidates_.begin(), candidates_.end(), std::back_inserter(apart_), is_apart);
+    if (all.data() != changed_.data())
+        changed_.assign(all.begin(), all.end());
+    for (const TokenId token : apart)
+        changed_[token] = -std::numeric_limits<float>::infinity();
+    find_top(changed_, count, candidates_);
+    const auto others = static_cast<std::ptrdiff_t>(candidates_.size());
+    candidates_.insert(candidates_.end(), apart_.begin(), apart_.end());
+    std::inplace_merge(candidates_.begin(), candidates_.begin() + others, candidates_.end(), comes_before);
     return std::span<const Candidate>(candidates_);
 }
 

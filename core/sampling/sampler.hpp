@@ -48,10 +48,12 @@ public:
                           uint32_t position);
 
     /// The `count` tokens that come first by all logits of a row after step 1 of parameters.hpp, whatever the
-    /// filters say; those that are impossible left out. Valid until the next call. Preconditions and errors:
-    /// as choose(), but nothing is left where every token is impossible.
+    /// filters say, and where `apart` is among them, so many others as well; those that are impossible left
+    /// out. In order. Valid until the next call. Preconditions and errors: as choose(), but nothing is left
+    /// where every token is impossible; `apart` is ascending and of the vocabulary.
     Result<std::span<const Candidate>> rank(const Parameters& parameters, std::span<const float> logits,
-                                            uint32_t count, const Context& context);
+                                            uint32_t count, const Context& context,
+                                            std::span<const TokenId> apart = {});
 
 private:
     std::span<const float> changed(const Parameters& parameters, std::span<const float> logits,
@@ -62,6 +64,7 @@ private:
 
     std::vector<float> changed_;                  ///< [vocabulary]
     std::vector<Candidate> candidates_;           ///< in order, finite
+    std::vector<Candidate> apart_;                ///< in order, finite
     std::vector<std::pair<TokenId, float>> kept_; ///< logits of Context::allowed_too
     std::vector<uint32_t> per_token_;             ///< [vocabulary], zero between uses
     std::vector<uint32_t> lengths_;               ///< [history]

@@ -208,6 +208,27 @@ TEST_CASE("a beam search gives what a plain one gives") {
     }
 }
 
+TEST_CASE("a beam search that nearly every token ends gives what a plain one gives") {
+    FakeOptions options;
+    for (uint32_t seed = 0; seed < 100; ++seed) {
+        INFO("seed " << seed);
+        Random random(seed);
+        engine::Request request = random_search(random, options.limits.vocabulary);
+        request.end_tokens.clear();
+        const uint32_t others = pick(random, 1, 12);
+        for (TokenId token = options.limits.vocabulary + 2; token > others; --token) // two do not exist
+            request.end_tokens.push_back(token);
+        if (seed % 2 == 0) { // and those that do not end come last
+            for (TokenId token = 0; token <= others; ++token)
+                request.logit_bias.push_back({token, -20});
+        }
+        Driver driver(options);
+        const engine::RequestId id = driver.add(request);
+        driver.run();
+        check_equal(driver, id, options, request);
+    }
+}
+
 TEST_CASE("beam searches share pages, places and steps with others, and change nothing for them") {
     for (uint32_t seed = 0; seed < 60; ++seed) {
         INFO("seed " << seed);

@@ -177,6 +177,44 @@ TEST_CASE("impossible tokens are never chosen, tiny temperatures are greedy") {
         CHECK(choose(parameters, logits, 0).value().token == 1);
 }
 
+TEST_CASE("the first of a row are found, and as many beside those that are apart") {
+    std::mt19937 random(5);
+    Sampler sampler;
+    for (int round = 0; round < 300; ++round) {
+        const std::size_t vocabulary = 1 + random() % 60;
+        std::vector<float> logits;
+        for (std::size_t i = 0; i < vocabulary; ++i)
+            logits.push_back(random() % 5 == 0 ? -infinity : static_cast<float>(random() % 9));
+        logits[random() % vocabulary] = 3;
+        std::vector<TokenId> apart;
+        for (TokenId token = 0; token < vocabulary; ++token) {
+            if (round % 3 != 0 && random() % 3 != 0)
+                apart.push_back(token);
+        }
+        const std::vector<LogitBias> bias(round % 2, {.token = 0, .bias = 2});
+        std::vector<float> changed = logits;
+        changed[0] += bias.empty() ? 0.F : 2.F;
+        const auto count = static_cast<uint32_t>(random() % 12);
+        std::vector<TokenId> expected;
+        uint32_t others = 0;
+        for (const TokenId token : ranked(changed)) {
+            const bool is_apart = std::count(apart.begin(), apart.end(), token) > 0;
+            if (std::isinf(changed[token]) || (is_apart ? expected.size() >= count : others == count))
+                continue;
+            expected.push_back(token);
+            others += is_apart ? 0 : 1;
+        }
+        std::vector<TokenId> found;
+        const auto first = sampler.rank({}, logits, count, {.logit_bias = bias}, apart);
+        REQUIRE(first);
+        for (const Candidate& candidate : *first) {
+            CHECK(candidate.logit == changed[candidate.token]);
+            found.push_back(candidate.token);
+        }
+        CHECK(found == expected);
+    }
+}
+
 TEST_CASE("logits that are not numbers are errors") {
     const Parameters parameters;
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
