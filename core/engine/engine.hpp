@@ -49,7 +49,8 @@ public:
     Result<Stream> submit(Request request);
 
     /// Queues several, all or none, and gives their streams in the same order, those of a beam search's
-    /// answers (the best first) one after the other; wait_any() waits for all of them. Errors: as submit().
+    /// answers (the best first) one after the other; wait_any() waits for all of them. They count as one
+    /// caller's: see Scheduler. Errors: as submit().
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
     /// The executor's bounds; constant.

@@ -69,13 +69,14 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
             return Error{ErrorKind::busy, fmt::format("{} requests are waiting already", waiting),
                          "try again when some have finished"};
         }
+        const RequestId caller = next_id_;
         for (Request& request : requests) {
             Channels channels;
             for (uint32_t answer = 0; answer < (request.beams ? request.beams->answers : 1); ++answer) {
                 streams.emplace_back(
                     channels.emplace_back(std::make_shared<Channel>(request.unread_max, bell_, reader)));
             }
-            inbox_.push_back({next_id_++, std::move(request), std::move(channels), Clock::now()});
+            inbox_.push_back({next_id_++, caller, std::move(request), std::move(channels), Clock::now()});
         }
     }
     bell_->changed.notify_one();
@@ -120,7 +121,7 @@ bool Engine::Loop::take_submissions() {
     }
     for (Submission& submission : taken) {
         channels_.emplace(submission.id, std::move(submission.channels));
-        scheduler_.add(submission.id, std::move(submission.request), submission.submitted);
+        scheduler_.add(submission.id, std::move(submission.request), submission.submitted, submission.caller);
     }
     return true;
 }

@@ -38,6 +38,7 @@ private:
 
     struct Submission {
         RequestId id = 0;
+        RequestId caller = 0; ///< the first that was submitted with it
         Request request;
         Channels channels;
         Clock::time_point submitted;

@@ -19,7 +19,7 @@ Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
         free_slots_.push_back(slot - 1);
 }
 
-void Scheduler::add(RequestId id, Request request, Clock::time_point now) {
+void Scheduler::add(RequestId id, Request request, Clock::time_point now, std::optional<RequestId> caller) {
     assert(sequences_.empty() || sequences_.rbegin()->first.request < id);
     const std::optional<Beams> beams = request.beams;
     if (request.speculation && !has_draft_model_)
@@ -28,6 +28,7 @@ void Scheduler::add(RequestId id, Request request, Clock::time_point now) {
     const auto [entry, is_new] =
         sequences_.emplace(first, make_sequence(id, std::move(request), limits_, cache_, now));
     assert(is_new);
+    entry->second.caller = caller.value_or(id);
     waiting_.push_back(&entry->second);
     if (beams)
         begin_beams(*beams, entry->second);
@@ -39,6 +40,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     batch_.rows.clear();
     Step step;
     spare_rows_ = rows_for_drafts();
+    share_places();
     schedule_generation(step, updates, now);
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -116,29 +118,6 @@ bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_poin
     return true;
 }
 
-void Scheduler::preempt(Sequence& sequence) {
-    running_.erase(std::find(running_.begin(), running_.end(), &sequence));
-    cache_.publish_all(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
-    cache_.release(sequence.pages);
-    sequence.computed = 0;
-    sequence.state = SequenceState::waiting;
-    ++preemptions_;
-    insert_by_age(waiting_, sequence);
-}
-
-/// Takes the place and the pages of the youngest sequence that is held, or waits for others. False where
-/// there is none to take.
-bool Scheduler::preempt_held() {
-    const auto held = std::find_if(running_.rbegin(), running_.rend(), [](const Sequence* one) {
-        return (one->pace == Pace::hold || one->is_answered) && one->state == SequenceState::decode &&
-               one->unread == 0;
-    });
-    if (held == running_.rend())
-        return false;
-    preempt(**held);
-    return true;
-}
-
 /// How many rows for known tokens fit.
 uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const {
     const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
@@ -157,59 +136,6 @@ void Scheduler::schedule_known(Sequence& sequence, Step& step) {
     append_rows(sequence, known_rows(sequence, step), step);
     if (sequence.computed == sequence.length())
         sequence.state = SequenceState::decode;
-}
-
-void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
-    while (batch_.rows.size() < limits_.rows_max) {
-        const auto next = std::find_if(waiting_.begin(), waiting_.end(), [](const Sequence* one) {
-            return one->pace == Pace::go_on && !one->is_answered;
-        });
-        if (next == waiting_.end())
-            return;
-        Sequence& sequence = **next;
-        if (running_.size() == running_max_ && !preempt_held())
-            return;
-        if (sequence.unread > 0)
-            return; // it was preempted; its last tokens are still to come
-        if (!take_pages(sequence)) {
-            if (preempt_held())
-                continue;
-            if (!running_.empty())
-                return;
-            end(sequence, FinishReason::length, updates, now); // it outgrew the memory
-            continue;
-        }
-        waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &sequence));
-        insert_by_age(running_, sequence);
-        sequence.state = SequenceState::prefill;
-        if (!sequence.admitted) {
-            sequence.admitted = now;
-            sequence.cached_tokens = sequence.computed;
-        }
-        schedule_known(sequence, step);
-    }
-}
-
-/// Pages for all known tokens, as many of them as possible from the cache; one row at least is left to
-/// compute, and all that have to be scored. Some pages stay spare for those who generate, lest a newcomer is
-/// sent back at once.
-bool Scheduler::take_pages(Sequence& sequence) {
-    const uint32_t length = sequence.length();
-    const auto spare = static_cast<uint32_t>(running_.size());
-    const uint32_t most = sequence.scores(sequence.unscored) ? sequence.unscored : length - 1;
-    // The second try does without the page that would be copied only for the sake of a few rows.
-    for (const bool copies : {true, false}) {
-        const uint32_t places_max = copies ? most : most / limits_.page_tokens * limits_.page_tokens;
-        uint32_t cached = cache_.reuse(sequence.pages, sequence.content(), places_max);
-        if (copies && cached < places_max)
-            cached += cache_.reuse_beginning(sequence.pages, sequence.content(), cached, places_max);
-        if (cache_.reserve(sequence.pages, cached, length, spare, batch_.copies)) {
-            sequence.computed = cached;
-            return true;
-        }
-        cache_.release(sequence.pages);
-    }
-    return false;
 }
 
 void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {

@@ -47,11 +47,12 @@ Status check(const Limits& limits);
 /// an end token is noticed one step late, and what was computed past it is dropped.
 ///
 /// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first; then
-/// waiting requests, first come first served, while their known tokens find pages. When a sequence that
+/// waiting requests while their known tokens find pages, of the caller with the fewest places first, then
+/// first come first served; who has none gets one of a caller that has several. When a sequence that
 /// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
 /// as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for the
-/// others of its search, gives way to any that waits. A sequence that is alone
-/// then has used up the memory, and ends with FinishReason::length.
+/// others of its search, gives way to any that waits. A sequence that is alone then has used up the memory,
+/// and ends with FinishReason::length.
 ///
 /// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
 class Scheduler {
@@ -61,7 +62,10 @@ public:
 
     /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits), and
     /// make_draft_texts() was called.
-    void add(RequestId id, Request request, Clock::time_point now);
+    /// `caller`: the first of the requests that belong together, such as the choices of one answer; itself
+    /// when empty.
+    void add(RequestId id, Request request, Clock::time_point now,
+             std::optional<RequestId> caller = std::nullopt);
 
     /// Drafts what can be drafted without a model for the next batch, and returns who wants drafts of one;
     /// their contents hold until the next call of anything.
@@ -143,6 +147,9 @@ private:
     void schedule_generation(Step& step, Updates& updates, Clock::time_point now);
     bool find_page(Sequence& sequence, Updates& updates, Clock::time_point now);
     void schedule_known(Sequence& sequence, Step& step);
+    void share_places();
+    [[nodiscard]] std::size_t places_of(RequestId caller) const;
+    [[nodiscard]] Sequence* next_waiting() const;
     void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
     bool take_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
@@ -159,6 +166,7 @@ private:
     void settle_drafts(const Step& step, std::size_t last);
     void want_score(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
+    [[nodiscard]] Sequence* held() const;
     bool preempt_held();
     Status take_output(Sequence& sequence, const Wanted& wanted, const RowOutput& output, Updates& updates,
                        Clock::time_point now);

@@ -119,10 +119,11 @@ void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates
     for (uint32_t i = 0; i < group.answers; ++i) {
         Finished last = finished;
         last.completion_tokens = 0;
-        if (i < answers.size()) { // else nothing else was possible
+        last.reason = is_cut ? finished.reason : FinishReason::length;
+        // Where no more was possible, what is left is empty: it must not pass for an answer that is whole.
+        if (i < answers.size()) {
             BeamSearch::Answer& answer = answers[i];
-            const FinishReason cut_by = is_cut ? finished.reason : FinishReason::length;
-            last.reason = answer.is_whole ? FinishReason::stop : cut_by;
+            last.reason = answer.is_whole ? FinishReason::stop : last.reason;
             last.completion_tokens = static_cast<uint32_t>(answer.tokens.size());
             last.end_event = answer.end;
             if (answer.end)

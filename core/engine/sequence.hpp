@@ -81,6 +81,7 @@ struct Drafting {
 /// drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
+    RequestId caller = 0;        ///< with whose sequences it shares: see Scheduler::add()
     std::vector<TokenId> tokens; ///< prompt, then what was generated and read
     std::vector<RowKind> kinds;  ///< what each token is computed as, now and after any recovery
     PageTables pages;

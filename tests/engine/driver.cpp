@@ -41,11 +41,11 @@ void Driver::require(const Status& status) {
         throw std::runtime_error(status.error().message);
 }
 
-engine::RequestId Driver::add(engine::Request request) {
+engine::RequestId Driver::add(engine::Request request, std::optional<engine::RequestId> caller) {
     require(check(request, executor_.limits()));
     engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
     told_[next_id_].resize(request.beams ? request.beams->answers : 1);
-    scheduler_.add(next_id_, std::move(request), engine::Clock::now());
+    scheduler_.add(next_id_, std::move(request), engine::Clock::now(), caller);
     return next_id_++;
 }
 

@@ -29,7 +29,7 @@ public:
     /// `draft`: what the draft model's executor does; empty: there is no draft model.
     explicit Driver(FakeOptions options, std::optional<FakeOptions> draft = std::nullopt);
 
-    engine::RequestId add(engine::Request request);
+    engine::RequestId add(engine::Request request, std::optional<engine::RequestId> caller = std::nullopt);
     void cancel(engine::RequestId id);
     void set_pace(engine::RequestId id, engine::Pace pace) { scheduler_.set_pace(id, pace); }
 

@@ -111,7 +111,8 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
 
 struct Asked {
     engine::RequestId id = 0;
-    engine::Request request;
+    engine::RequestId caller = 0;
+    engine::Request request = {};
     bool is_cancelled = false;
 };
 
@@ -192,8 +193,13 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
         if (to_ask > 0 && dice.one_in(3)) {
             const engine::Request request = random_request(dice, limits);
             --to_ask;
-            if (check(request, limits))
-                asked.push_back({driver.add(request), request});
+            std::optional<engine::RequestId> caller;
+            if (!asked.empty() && dice.one_in(2)) // another answer for the one before
+                caller = asked.back().caller;
+            if (check(request, limits)) {
+                const engine::RequestId id = driver.add(request, caller);
+                asked.push_back({.id = id, .caller = caller.value_or(id), .request = request});
+            }
         }
         if (!asked.empty() && dice.one_in(25)) {
             Asked& unlucky = asked[dice.roll(0, static_cast<uint32_t>(asked.size()) - 1)];

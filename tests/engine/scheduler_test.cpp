@@ -229,6 +229,68 @@ TEST_CASE("when pages run out, the youngest yields, computes again, and says the
     CHECK(driver.told(younger).ids() == simulate(options, second).tokens);
 }
 
+TEST_CASE("who asks for many answers, or for many beams, leaves a place to who asks for one") {
+    const bool are_beams = GENERATE(false, true);
+    FakeOptions options;
+    options.limits.groups = {{.page_count = 200}};
+    const uint32_t places = options.limits.sequences_max;
+    Driver driver(options);
+    std::vector<std::pair<engine::RequestId, engine::Request>> many;
+    std::optional<engine::RequestId> caller;
+    for (uint32_t i = 0; i < (are_beams ? 1 : places + 2); ++i) {
+        engine::Request one = request(8, 40);
+        if (are_beams) {
+            one.beams = engine::Beams{.width = places};
+        } else {
+            one.sampling = {.temperature = 1, .top_k = 5, .seed = i};
+        }
+        many.emplace_back(driver.add(one, caller), one);
+        caller = many.front().first;
+    }
+    const auto step = [&] { return driver.start_step() && driver.finish_step(); };
+    while (driver.scheduler().running_count() < places)
+        REQUIRE(step());
+    std::vector<engine::RequestId> others;
+    for (int i = 0; i < 2; ++i) {
+        others.push_back(driver.add(request(3, 30)));
+        for (int steps = 0; steps < 2 && driver.told(others.back()).tokens.empty(); ++steps)
+            REQUIRE(step());
+        CHECK(driver.told(others.back()).tokens.size() == 1);
+        CHECK(!driver.told(many.front().first).finished);
+    }
+    driver.run();
+    for (const engine::RequestId other : others)
+        CHECK(driver.told(other).ids() == simulate(options, request(3, 30)).tokens);
+    for (const auto& [id, one] : many) {
+        CHECK(driver.told(id).finished->completion_tokens == 40);
+        if (!are_beams)
+            CHECK(driver.told(id).ids() == simulate(options, one).tokens);
+    }
+}
+
+TEST_CASE("of two who ask for many answers none has to wait for the other's end") {
+    FakeOptions options;
+    options.limits.groups = {{.page_count = 200}};
+    Driver driver(options);
+    std::vector<engine::RequestId> first, second;
+    for (uint32_t i = 0; i < 10; ++i)
+        first.push_back(driver.add(request(4, 12), first.empty() ? std::nullopt : std::optional(first[0])));
+    driver.start_step();
+    for (uint32_t i = 0; i < 10; ++i)
+        second.push_back(
+            driver.add(request(4, 12), second.empty() ? std::nullopt : std::optional(second[0])));
+    while (!driver.told(second.front()).finished) {
+        driver.start_step();
+        driver.finish_step();
+    }
+    CHECK(!driver.told(first.back()).finished);
+    driver.run();
+    for (const auto& all : {first, second}) {
+        for (const engine::RequestId id : all)
+            CHECK(driver.told(id).ids() == simulate(options, request(4, 12)).tokens);
+    }
+}
+
 TEST_CASE("a sequence that uses all memory alone ends with length") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 5}};
