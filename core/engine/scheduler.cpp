@@ -118,9 +118,25 @@ bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_poin
     return true;
 }
 
-/// How many rows for known tokens fit.
+/// How many rows for known tokens those want that come after this sequence, at most.
+uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
+    uint32_t rows = 0;
+    for (auto one = running_.rbegin(); one != running_.rend() && *one != &sequence; ++one)
+        rows += (*one)->state == SequenceState::prefill ? (*one)->length() - (*one)->computed : 0;
+    std::size_t places = running_max_ - running_.size();
+    for (auto one = waiting_.begin(); one != waiting_.end() && places > 0; ++one) {
+        const bool may_come = (*one)->pace == Pace::go_on && !(*one)->is_answered && (*one)->unread == 0;
+        rows += may_come ? (*one)->length() : 0;
+        places -= may_come ? 1 : 0;
+    }
+    return rows;
+}
+
+/// How many rows for known tokens fit, lest a long prompt keeps all others waiting to its end.
 uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const {
-    const auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
+    auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
+    if (sequence.length() - sequence.computed > room) // it takes several batches as it is
+        room -= std::min(room / 2, known_rows_behind(sequence));
     const auto wishes = limits_.wanted_max - static_cast<uint32_t>(step.size());
     uint32_t end = sequence.length();
     if (wishes == 0 || (samples_on_device(sequence) && free_slots_.empty()))

@@ -46,7 +46,8 @@ Status check(const Limits& limits);
 /// before are published, and then lets the next row of a sequence read the slot where its token will be. So
 /// an end token is noticed one step late, and what was computed past it is dropped.
 ///
-/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first; then
+/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first, of
+/// which one that does not end in this batch leaves up to half of the rows to those behind it; then
 /// waiting requests while their known tokens find pages, of the caller with the fewest places first, then
 /// first come first served; who has none gets one of a caller that has several. When a sequence that
 /// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
@@ -153,6 +154,7 @@ private:
     void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
     bool take_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
+    [[nodiscard]] uint32_t known_rows_behind(const Sequence& sequence) const;
     [[nodiscard]] uint32_t known_rows(const Sequence& sequence, const Step& step) const;
     void want_output(Sequence& sequence, Row& row, Step& step);
     uint32_t reserve_known(Sequence& sequence);

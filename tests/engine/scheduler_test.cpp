@@ -55,6 +55,42 @@ TEST_CASE("a running stream gets a token in every step of a long prompt") {
     CHECK(driver.told(running).ids().size() == steps);
 }
 
+TEST_CASE("a long prompt leaves rows to those behind it, and takes what they leave") {
+    FakeOptions options;
+    options.limits.context_tokens = 5000;
+    options.limits.groups = {{.page_count = 4000}};
+    Driver driver(options);
+    const engine::Request long_one = request(1600, 2);
+    engine::Request second = request(1600, 2);
+    second.prompt = text(1600, 5);
+    const auto first_long = driver.add(long_one), second_long = driver.add(second);
+    const auto step = [&] { return driver.start_step() && driver.finish_step(); };
+    for (uint32_t i = 0; i < 3; ++i)
+        REQUIRE(step());
+    for (uint32_t i = 0; i < 2; ++i) {
+        engine::Request short_one = request(3, 1);
+        short_one.prompt = {20 + i, 3, 4}; // nothing of it is in the cache
+        const auto newcomer = driver.add(short_one);
+        for (uint32_t steps = 0; steps < 2 && !driver.told(newcomer).finished; ++steps) {
+            REQUIRE(step());
+            CHECK(driver.batch().rows.size() == options.limits.rows_max);
+        }
+        CHECK(driver.told(newcomer).finished);
+        CHECK(driver.told(newcomer).ids() == simulate(options, short_one).tokens);
+    }
+    while (driver.told(first_long).tokens.empty())
+        REQUIRE(step());
+    CHECK(driver.told(second_long).tokens.empty()); // it came later
+    CHECK(driver.steps() <= 2 * 1600 / options.limits.rows_max + 5);
+    while (driver.told(second_long).tokens.empty())
+        REQUIRE(step());
+    CHECK(driver.rows() <= 3200 + 10);
+    CHECK(driver.steps() <= 3200 / options.limits.rows_max + 5); // no row of the budget was left unused
+    driver.run();
+    CHECK(driver.told(first_long).ids() == simulate(options, long_one).tokens);
+    CHECK(driver.told(second_long).ids() == simulate(options, second).tokens);
+}
+
 TEST_CASE("generation rows come first, oldest first, then the chunk of a prompt") {
     Driver driver(FakeOptions{});
     driver.add(request(2, 50));
