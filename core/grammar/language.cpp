@@ -100,6 +100,7 @@ Expression Language::any_of(std::vector<std::string> texts) {
     };
     const auto closed = [this](const Branches& branches) {
         std::vector<Expression> all;
+        all.reserve(branches.ways.size() + 1);
         for (const auto& [behind, set] : branches.ways)
             all.push_back(sequence(bytes(set), behind));
         if (branches.may_end)
