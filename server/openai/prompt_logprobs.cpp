@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -92,13 +93,16 @@ void tell_prompt_logprobs(GenerationCall& call, uint32_t top) {
 }
 
 void lift_prompt_logprobs(Json& answer) {
+    std::optional<Json> lifted; // put there at last: a member more may move the choices elsewhere
     for (Json& choice : answer["choices"]) {
         const auto found = choice.find(member);
         if (found == choice.end())
             continue;
-        answer[member] = std::move(*found);
+        lifted = std::move(*found);
         choice.erase(found);
     }
+    if (lifted)
+        answer[member] = std::move(*lifted);
 }
 
 } // namespace etna::server::openai

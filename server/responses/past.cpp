@@ -144,7 +144,7 @@ std::variant<Json, ApiError> unsealed(const Keeping& keeping, const memory::Owne
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json item = items[i];
-        const Json& type = item["type"];
+        const Json type = item["type"]; // a copy: the item gets members
         const Json sealed = item.value("encrypted_content", Json());
         const bool is_compaction = type == "compaction";
         const bool is_closed =

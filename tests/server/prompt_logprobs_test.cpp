@@ -112,6 +112,41 @@ TEST_CASE("chats have them at the root of the answer") {
     CHECK(stream.find("prompt_logprobs") == stream.rfind("prompt_logprobs"));
 }
 
+TEST_CASE("a chat's stream that tells its usage too goes to its end") {
+    FakeService service({.chat_template = plain_turns});
+    for (const std::size_t choices : {1, 2}) {
+        CAPTURE(choices);
+        const std::string stream =
+            service
+                .post(chats, R"({"messages": [{"role": "user", "content": "Once upon a time"}], "seed": 1,
+                                 "max_tokens": 2, "prompt_logprobs": 2, "stream": true,
+                                 "stream_options": {"include_usage": true}, "n": )" +
+                                 std::to_string(choices) + "}")
+                .body;
+        CAPTURE(stream);
+        CHECK(stream.ends_with("data: [DONE]\n\n"));
+        std::size_t told = 0;
+        std::size_t finished = 0;
+        Json usage;
+        for (std::size_t at = stream.find("data: {"); at != std::string::npos;
+             at = stream.find("data: {", at + 1)) {
+            const Json chunk = Json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+            REQUIRE(chunk.contains("choices"));
+            REQUIRE(chunk.contains("usage"));
+            usage = chunk["usage"];
+            told += chunk.contains("prompt_logprobs") ? 1 : 0;
+            for (const Json& choice : chunk["choices"]) {
+                CHECK(!choice.contains("prompt_logprobs"));
+                finished += choice["finish_reason"].is_null() ? 0 : 1;
+            }
+        }
+        CHECK(told == choices);
+        CHECK(finished == choices);
+        REQUIRE(usage.is_object());
+        CHECK(usage["completion_tokens"] == 2 * choices);
+    }
+}
+
 TEST_CASE("more of a prompt's likeliest tokens than there may be are refused") {
     FakeService service({});
     for (const char* wrong : {"-1", "21", "true", "\"all\"", "1.5"}) {
