@@ -1,5 +1,7 @@
 #include "server/api_error.hpp"
 
+#include <string_view>
+
 #include <nlohmann/json.hpp>
 
 namespace etna::server {
@@ -10,21 +12,36 @@ using Json = nlohmann::ordered_json;
 constexpr int busy_retry_s = 1;
 constexpr int lost_retry_s = 5;
 
+/// What an option of the command line begins with.
+constexpr std::string_view option = "--";
+/// The one that a request has a member for, and that.
+constexpr std::string_view lenient_option = "--lenient-schema";
+constexpr std::string_view lenient_member = "`etna.schema`: \"lenient\"";
+
 Json text_or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
 }
 
 } // namespace
 
+std::string message_for_client(const Error& error) {
+    std::string hint = error.hint;
+    if (const std::size_t place = hint.find(lenient_option); place != std::string::npos)
+        hint.replace(place, lenient_option.size(), lenient_member);
+    if (hint.empty() || hint.find(option) != std::string::npos)
+        return error.message;
+    return error.message + "; " + hint;
+}
+
 ApiError api_error(const Error& error) {
     switch (error.kind) {
     case ErrorKind::invalid_argument:
     case ErrorKind::unsupported:
-        return {.status = 400, .message = error.message};
+        return {.status = 400, .message = message_for_client(error)};
     case ErrorKind::context_exceeded: // as OpenAI calls it
-        return {.status = 400, .message = error.message, .code = "context_length_exceeded"};
+        return {.status = 400, .message = message_for_client(error), .code = "context_length_exceeded"};
     case ErrorKind::not_found:
-        return {.status = 404, .message = error.message, .code = "not_found"};
+        return {.status = 404, .message = message_for_client(error), .code = "not_found"};
     case ErrorKind::busy:
         return {.status = 429,
                 .message = error.message + "; please try again in 1s",

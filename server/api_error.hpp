@@ -18,8 +18,12 @@ struct ApiError {
     std::optional<int> retry_after_s = {};
 };
 
-/// What an error of the core means to a client: status, type and code by its kind. Hints are for who started
-/// the server, and stay here.
+/// The message of what is a client's mistake, with the hint. One that names options of the command line is
+/// for who started the server, and left out.
+std::string message_for_client(const Error& error);
+
+/// What an error of the core means to a client: status, type and code by its kind. Hints are told with what
+/// is the client's mistake (4xx) alone.
 ApiError api_error(const Error& error);
 
 /// {"error": {...}} as JSON text, one line.

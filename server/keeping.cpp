@@ -11,7 +11,8 @@ memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
 ApiError store_failed(const Error& error) {
     const bool is_too_large = error.kind == ErrorKind::invalid_argument;
     return {.status = is_too_large ? 400 : 500,
-            .message = "what the server keeps cannot be used: " + error.message,
+            .message = "what the server keeps cannot be used: " +
+                       (is_too_large ? message_for_client(error) : error.message),
             .type = is_too_large ? "invalid_request_error" : "server_error",
             .code = "store_failed"};
 }

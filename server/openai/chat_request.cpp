@@ -129,7 +129,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     }
     auto parsed = chat::parse_conversation(text_of(Json({{"messages", std::move(messages)}})));
     if (!parsed) {
-        fields.refuse("messages", fmt::format("cannot be read: {}", parsed.error().message));
+        fields.refuse("messages", fmt::format("cannot be read: {}", message_for_client(parsed.error())));
         return {};
     }
     conversation.messages = std::move(parsed->messages);

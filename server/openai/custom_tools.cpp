@@ -27,7 +27,7 @@ void check_expression(Fields& grammar, const std::string& definition, StepsOfChe
         return;
     const std::string place = grammar.path_of("definition");
     grammar.adopt({.status = 400,
-                   .message = fmt::format("{}: {}; {}", place, texts.error().message, texts.error().hint),
+                   .message = fmt::format("{}: {}", place, message_for_client(texts.error())),
                    .param = place,
                    .code = "invalid_value"});
 }

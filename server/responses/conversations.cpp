@@ -73,7 +73,7 @@ HttpReply noting(const openai::Delivery& delivery, HttpReply reply) {
 ApiError not_added(const Error& error) {
     if (error.kind != ErrorKind::invalid_argument)
         return store_failed(error);
-    return {.status = 400, .message = error.message, .param = "items", .code = "invalid_value"};
+    return {.status = 400, .message = message_for_client(error), .param = "items", .code = "invalid_value"};
 }
 
 /// What a request brings: items with ids of their own, and metadata.

@@ -136,7 +136,8 @@ void read_past(Fields& fields, Request& request) {
 }
 
 void read_sampling(Fields& fields, Request& request) {
-    for (const std::string_view name : {"temperature", "top_p", "presence_penalty", "frequency_penalty"}) {
+    for (const std::string_view name :
+         {"temperature", "top_p", "presence_penalty", "frequency_penalty", "etna"}) {
         if (const Json* const given = fields.any(name))
             request.chat[std::string(name)] = *given; // the chat's reader checks them
     }

@@ -167,6 +167,27 @@ TEST_CASE("what is wrong with a schema, a grammar or an expression is told with 
     }
 }
 
+TEST_CASE("what can be done about a form that cannot be kept to is told") {
+    FakeService service({.chat_template = plain_template});
+    const std::pair<std::string, std::string> mistakes[] = {
+        {R"x("guided_regex": "(?=a)")x", "; say it without"},
+        {R"("grammar": "root ::= root \"a\" | \"b\"")",
+         "; let it begin with something else: `list ::= item list` instead of `list ::= list item`"},
+        {R"("json_schema": {"multipleOf": 0.12345678912345})", "; round it"},
+        {R"("json_schema": {"uniqueItems": true})",
+         "; leave it out, or have such keywords left out (`etna.schema`: \"lenient\")"},
+        {R"("guided_regex": "7", "allowed_token_ids": [300])",
+         "; take away what bans tokens, such as logit_bias and min_tokens"}};
+    for (const char* path : {chats, completions}) {
+        for (const auto& [member, hint] : mistakes) {
+            const std::string message = refused(ask(service, path, member))["message"].get<std::string>();
+            CAPTURE(path, member, message);
+            CHECK(message.ends_with(hint));
+            CHECK(message.find(hint) == message.rfind(hint));
+        }
+    }
+}
+
 TEST_CASE("a schema's numbers are kept with all digits, or refused") {
     FakeService service({.chat_template = plain_template});
     for (const char* path : {chats, completions}) {

@@ -359,3 +359,16 @@ TEST_CASE("a background answer with nothing in it goes through all its states") 
     CHECK(events[2]["type"] == "response.in_progress");
     CHECK(events.back()["type"] == "response.completed");
 }
+
+TEST_CASE("what a schema asks for and cannot be enforced can be left out as in chats") {
+    FakeService service({.chat_template = turns});
+    const std::string format =
+        R"(, "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "array",
+        "items": {"const": 1}, "uniqueItems": true}}})";
+    const Json error = refused(service.post(responses, asked("Go", format)));
+    CHECK(error["param"] == "text.format.schema");
+    CHECK(error["message"].get<std::string>().ends_with("(`etna.schema`: \"lenient\")"));
+    CHECK(service.post(responses, asked("Go", format + R"(, "etna": {"schema": "lenient"})")).status == 200);
+    const Json wrong = refused(service.post(responses, asked("Go", format + R"(, "etna": {"schema": "x"})")));
+    CHECK(wrong["param"] == "etna.schema");
+}

@@ -1,0 +1,38 @@
+// What errors of the core are to a client: the hint goes with what a client can mend, and with nothing else.
+#include "server/api_error.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+
+using namespace etna;
+using server::api_error;
+
+TEST_CASE("a client's mistakes are told with their hints") {
+    for (const ErrorKind kind : {ErrorKind::invalid_argument, ErrorKind::unsupported,
+                                 ErrorKind::context_exceeded, ErrorKind::not_found}) {
+        CAPTURE(to_string(kind));
+        const server::ApiError told = api_error({kind, "it is too long", "shorten it"});
+        CHECK((told.status == 400 || told.status == 404));
+        CHECK(told.message == "it is too long; shorten it");
+        CHECK(api_error({kind, "it is too long"}).message == "it is too long");
+    }
+}
+
+TEST_CASE("hints for who started the server are not told to clients") {
+    for (const std::string hint : {"raise --ctx-size or shorten the prompt", "--parallel 4 does it"})
+        CHECK(api_error({ErrorKind::invalid_argument, "it is too long", hint}).message == "it is too long");
+    for (const ErrorKind kind : {ErrorKind::io, ErrorKind::corrupt, ErrorKind::internal,
+                                 ErrorKind::out_of_memory, ErrorKind::no_device, ErrorKind::device_lost}) {
+        CAPTURE(to_string(kind));
+        const server::ApiError told = api_error({kind, "it failed", "try another file"});
+        CHECK(told.status >= 500);
+        CHECK(told.message == "it failed");
+    }
+    CHECK(api_error({ErrorKind::busy, "8 requests are waiting already", "try later"}).message ==
+          "8 requests are waiting already; please try again in 1s");
+}
+
+TEST_CASE("where a request has a member for an option, the hint names that") {
+    CHECK(api_error({ErrorKind::unsupported, "`x` cannot be enforced", "leave it out (--lenient-schema)"})
+              .message == "`x` cannot be enforced; leave it out (`etna.schema`: \"lenient\")");
+}
