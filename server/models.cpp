@@ -18,16 +18,23 @@ constexpr std::chrono::milliseconds wait_poll{50};
 /// leave for it.
 constexpr std::chrono::seconds turn_patience{2};
 
+/// Whether the model may well be loaded another time.
+bool may_pass(ErrorKind kind) {
+    return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
+}
+
 /// The error as clients may have it. Where things lie on this machine is not for them; and whatever is wrong
-/// with a file is no mistake of theirs.
+/// with a file, or with what the server was asked for when it was started, is no mistake of theirs.
 Error as_told(Error error, const store::ModelSource& source) {
     const std::string folder = (source.path.parent_path() / "").string();
     for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;)
         error.message.erase(at, folder.size());
-    const bool may_pass = error.kind == ErrorKind::out_of_memory || error.kind == ErrorKind::no_device ||
-                          error.kind == ErrorKind::device_lost;
-    if (!may_pass)
+    if (error.kind == ErrorKind::invalid_argument) { // options that contradict each other, or the model
+        error.kind = ErrorKind::internal;
+        error.message = "the model cannot be loaded with the options of this server: " + error.message;
+    } else if (!may_pass(error.kind)) {
         error.kind = ErrorKind::corrupt;
+    }
     return error;
 }
 
@@ -191,9 +198,11 @@ void Models::load(const std::shared_ptr<Entry>& entry) {
         else
             entry->model = *loaded;
     } else {
-        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}", loaded.error().message));
-        failure = as_told(loaded.error(), entry->listed.source);
-        if (failure->kind == ErrorKind::corrupt)
+        const Error& error = loaded.error();
+        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
+                                           error.hint.empty() ? "" : "; ", error.hint));
+        failure = as_told(error, entry->listed.source);
+        if (!may_pass(failure->kind))
             entry->problem = failure->message;
     }
     for (Waiter* waiter : std::exchange(entry->waiters, {})) {

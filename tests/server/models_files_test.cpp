@@ -109,8 +109,8 @@ TEST_CASE("a file that is replaced under its name is loaded anew, and who holds 
 }
 
 TEST_CASE("whatever is wrong with a model's file is a failure of the server's, and is not offered any more") {
-    for (const ErrorKind kind : {ErrorKind::invalid_argument, ErrorKind::unsupported, ErrorKind::not_found,
-                                 ErrorKind::corrupt, ErrorKind::io}) {
+    for (const ErrorKind kind :
+         {ErrorKind::unsupported, ErrorKind::not_found, ErrorKind::corrupt, ErrorKind::io}) {
         FakeService service({.load_error = Error{kind, "the file is odd"}});
         const FakeAnswer answer = ask(service, "stories");
         CHECK(answer.status == 500);
@@ -124,6 +124,29 @@ TEST_CASE("whatever is wrong with a model's file is a failure of the server's, a
         CHECK(listed["type"].empty());
         CHECK(listed["endpoint"].empty());
     }
+}
+
+TEST_CASE(
+    "options that a model cannot be loaded with are a failure of the server's, and nothing is damaged") {
+    const Log log;
+    const std::string what = "64 KiB for keys and values hold 32 tokens, fewer than a context of 64";
+    const std::string told = "the model cannot be loaded with the options of this server: " + what;
+    FakeService service(
+        {.load_error = Error{ErrorKind::invalid_argument, what, "give the cache more memory"}});
+    for (const FakeAnswer& answer :
+         {ask(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
+          service.post("/v1/responses", R"({"input": "a"})")}) {
+        CAPTURE(answer.body);
+        CHECK(answer.status == 500);
+        CHECK(answer.headers.at("x-should-retry") == "false");
+        const Json error = Json::parse(answer.body)["error"];
+        CHECK(error["type"] == "server_error");
+        CHECK(error["code"] == "internal");
+        CHECK(error["message"] == told);
+    }
+    CHECK(names(service).empty());
+    CHECK(Json::parse(service.get("/dynamo/alpha/list-models").body)["data"][0]["error"] == told);
+    CHECK(log.count("a model cannot be loaded: " + what + "; give the cache more memory") > 0);
 }
 
 TEST_CASE("what a file tells is listed before its model is loaded") {
