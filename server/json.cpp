@@ -1,6 +1,7 @@
 #include "server/json.hpp"
 
-#include <algorithm>
+#include "server/exact_numbers.hpp"
+
 #include <array>
 #include <functional>
 #include <string_view>
@@ -11,41 +12,14 @@
 namespace etna::server {
 namespace {
 
-/// Keywords of JSON Schema whose numbers say which answers are allowed: no digit of them may be lost.
-constexpr std::array<std::string_view, 7> exact_keywords = {
-    "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
-
-/// Their values are objects whose names are no keywords, but those of members or schemas.
-constexpr std::array<std::string_view, 5> naming_keywords = {"properties", "patternProperties", "$defs",
-                                                             "definitions", "dependentSchemas"};
-
-template <class Names>
-bool is_among(const Names& names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-/// Digits that any double can be told from all others by.
-constexpr std::size_t double_digits = 17;
-
-/// Whether a double keeps all digits of the number, from the first to the last that is not zero.
-bool is_kept(std::string_view text) {
-    std::size_t digits = 0;
-    std::size_t zeros = 0; // behind the last digit that counts
-    for (const char letter : text.substr(0, text.find_first_of("eE"))) {
-        if (letter < '0' || letter > '9' || (letter == '0' && digits == 0))
-            continue;
-        zeros = letter == '0' ? zeros + 1 : 0;
-        ++digits;
-    }
-    return digits - zeros <= double_digits;
-}
-
 /// What a body's JSON has to keep to. It reads ahead of the parser: asked by the parser's own callback, the
 /// library would look through a list again after each of its objects.
 class Guard : public Json::json_sax_t {
 public:
     /// Why the text is refused; empty where it is not, or is no JSON.
-    [[nodiscard]] const std::string& refusal() const { return refusal_; }
+    [[nodiscard]] const std::string& refusal() const {
+        return refusal_.empty() ? numbers_.refusal() : refusal_;
+    }
     [[nodiscard]] bool has_too_many() const { return values_ > json_values_max; }
 
     /// What the text takes once it is parsed, about.
@@ -58,18 +32,27 @@ public:
     bool number_integer(number_integer_t /*value*/) override { return count(); }
     bool number_unsigned(number_unsigned_t /*value*/) override { return count(); }
     bool number_float(number_float_t /*value*/, const string_t& text) override {
-        if (is_exact_[depth_] && !is_kept(text)) {
-            refusal_ = fmt::format("the body's JSON has a number of more digits than are kept, in `{}`: {}; "
-                                   "round it to {} digits",
-                                   exact_name_, text.substr(0, digits_shown), double_digits);
-        }
-        return refusal_.empty() && count();
+        numbers_.number(text);
+        return count();
     }
-    bool string(string_t& /*value*/) override { return count(); }
+    bool string(string_t& value) override {
+        numbers_.string(value);
+        return count();
+    }
     bool binary(binary_t& /*value*/) override { return count(); }
-    bool start_object(std::size_t /*members*/) override { return open(); }
+    bool start_object(std::size_t /*members*/) override {
+        if (!open())
+            return false;
+        numbers_.open_object();
+        return true;
+    }
     bool end_object() override { return close(); }
-    bool start_array(std::size_t /*items*/) override { return open(); }
+    bool start_array(std::size_t /*items*/) override {
+        if (!open())
+            return false;
+        numbers_.open_list();
+        return true;
+    }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
                      const Json::exception& /*error*/) override {
@@ -79,18 +62,11 @@ public:
         ++names_;
         if (++members_[depth_] > json_members_max)
             refusal_ = fmt::format("the body's JSON has an object of more than {} members", json_members_max);
-        const bool is_keyword = !has_names_[depth_];
-        const bool is_exact_itself = is_keyword && is_among(exact_keywords, name);
-        is_exact_[depth_] = is_within_exact_[depth_] || is_exact_itself;
-        is_naming_ = is_keyword && is_among(naming_keywords, name);
-        if (is_exact_itself && !is_within_exact_[depth_])
-            exact_name_ = name;
+        numbers_.key(name);
         return refusal_.empty();
     }
 
 private:
-    static constexpr std::size_t digits_shown = 40;
-
     bool count() {
         if (++values_ > json_values_max)
             refusal_ = fmt::format("the body's JSON has more than {} values", json_values_max);
@@ -103,21 +79,18 @@ private:
             refusal_ = fmt::format("the body's JSON is nested more than {} deep", json_depth_max);
             return false;
         }
-        const bool is_exact = is_exact_[depth_];
         ++depth_;
         members_[depth_] = 0;
-        is_within_exact_[depth_] = is_exact_[depth_] = is_exact;
-        has_names_[depth_] = std::exchange(is_naming_, false);
         return true;
     }
-    bool close() { return --depth_, true; }
+    bool close() {
+        --depth_;
+        numbers_.close();
+        return true;
+    }
 
-    std::array<std::size_t, json_depth_max + 1> members_{};  ///< of what is open at each depth
-    std::array<bool, json_depth_max + 1> is_within_exact_{}; ///< whether all that is open there is exact
-    std::array<bool, json_depth_max + 1> is_exact_{};        ///< the same of its next value
-    std::array<bool, json_depth_max + 1> has_names_{};       ///< whether its members are no keywords
-    bool is_naming_ = false;                                 ///< the next value's are not, if it has any
-    std::string exact_name_;                                 ///< the last of exact_keywords
+    std::array<std::size_t, json_depth_max + 1> members_{}; ///< of what is open at each depth
+    ExactNumbers numbers_;
     std::size_t depth_ = 0;
     std::size_t values_ = 0;
     std::size_t names_ = 0; ///< of members
