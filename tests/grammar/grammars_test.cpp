@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -383,4 +384,29 @@ TEST_CASE("so many at a time have a turn, and no more") {
         thread.join();
     CHECK(most <= 3);
     CHECK(all == 8 * 200);
+}
+
+TEST_CASE("turns are had at the same time") {
+    constexpr int at_a_time = 3;
+    constexpr std::chrono::seconds patience(20); // of them all, so that a failure comes to an end
+    const auto end = std::chrono::steady_clock::now() + patience;
+    Turns turns(at_a_time);
+    std::atomic<int> holding = 0;
+    std::atomic<int> met = 0;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < at_a_time; ++thread) {
+        threads.emplace_back([&] {
+            const Turns::Turn turn(turns);
+            ++holding;
+            while (holding < at_a_time && std::chrono::steady_clock::now() < end)
+                std::this_thread::yield();
+            met += holding == at_a_time ? 1 : 0;
+            while (met < at_a_time && std::chrono::steady_clock::now() < end)
+                std::this_thread::yield(); // nobody leaves before all have seen it
+            --holding;
+        });
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    CHECK(met == at_a_time);
 }
