@@ -86,6 +86,17 @@ Result<Decimal> decimal(std::string_view json_number) {
     return result;
 }
 
+std::string text_of(const Decimal& value) {
+    return fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer, value.is_integer() ? "" : ".",
+                       value.fraction);
+}
+
+std::string shown(const Decimal& value) {
+    constexpr std::size_t shown_max = 40; // bytes
+    const std::string text = text_of(value);
+    return text.size() <= shown_max ? text : text.substr(0, shown_max) + "...";
+}
+
 Decimal rounded(const Decimal& value, std::size_t count) {
     std::string all = value.integer + value.fraction;
     const std::size_t first = all.find_first_not_of('0');

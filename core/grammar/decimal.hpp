@@ -26,6 +26,11 @@ constexpr std::size_t decimal_digits_max = 400;
 /// digits).
 Result<Decimal> decimal(std::string_view json_number);
 
+/// All its digits, without an exponent.
+std::string text_of(const Decimal& value);
+/// The same for errors: cut off where it is long.
+std::string shown(const Decimal& value);
+
 /// The nearest number whose digits are zeros behind the first `count`, which begin with one that is
 /// not zero; halves away from zero.
 /// Precondition: count > 0.

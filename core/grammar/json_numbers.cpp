@@ -179,8 +179,6 @@ Expression at_most(Language& language, const Bound& bound, NumberKind kind) {
     return signed_numbers(language, digits.up_to(bound, kind), not_zero(digits, language, kind));
 }
 
-/// Digits before the point, so that all such numbers are finite doubles: the largest of those is 1.8e308.
-constexpr uint32_t whole_digits_max = 308;
 /// Digits behind it, besides those that a bound has.
 constexpr uint32_t fraction_digits_max = 40;
 /// Digits before the point where an exponent follows, and the exponent's own.
@@ -197,23 +195,11 @@ Expression numbers_of(Language& language, Expression wholes, Expression fraction
                           language.either(others, language.sequence(zero, fractions)));
 }
 
-/// The largest double, of which the digits behind these are cut off: 2^1024 - 2^971.
-constexpr std::string_view largest_digits = "17976931348623157";
-
-Decimal largest_finite() {
-    std::string digits(largest_digits);
-    digits.resize(whole_digits_max + 1, '0');
-    return {.integer = std::move(digits)};
-}
-
-/// Whether numbers up to the bound are finite doubles.
-bool is_finite(const std::optional<Bound>& bound) {
-    return bound && compare(bound->value.magnitude(), largest_finite()) <= 0;
-}
-
 /// Whole parts above zero of finite doubles. Two bounds that are such themselves bound them without that.
 Expression wholes_of(Language& language, const NumberSet& set) {
     const Digits digits(language);
+    if (set.whole_digits)
+        return language.sequence(digits.range('1', '9'), digits.so_many(0, *set.whole_digits - 1));
     if (is_finite(set.least) && is_finite(set.most))
         return digits.positive_integer();
     const Expression zeros = language.repeat(digits.range('0', '0'), whole_digits_max, whole_digits_max);
@@ -240,7 +226,7 @@ Result<Automaton> plain_automaton(Language& language, const NumberSet& set) {
         return bound && !bound->value.is_integer();
     };
     const bool is_integer = set.kind == NumberKind::integer;
-    if ((is_finite(set.least) && is_finite(set.most)) ||
+    if (set.whole_digits || (is_finite(set.least) && is_finite(set.most)) ||
         (!is_integer && (has_places(set.least) || has_places(set.most))))
         return language.automaton(plain_numbers(language, set));
     const auto made = [](NumberKind kind) {
@@ -316,8 +302,7 @@ Result<Expression> only_number(Language& language, const NumberSet& set) {
                                  value.integer.size()),
                      "choose one of at most 1.7976931348623157e308"};
     }
-    return language.literal(fmt::format("{}{}{}{}", value.is_negative ? "-" : "", value.integer,
-                                        value.is_integer() ? "" : ".", value.fraction));
+    return language.literal(text_of(value));
 }
 
 /// Whether a reader with doubles, which rounds numbers of many digits, may take some number for one on the
@@ -387,7 +372,7 @@ Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exac
 Result<ExactMultiples> bounded_multiples(Language& language, const NumberSet& set) {
     ETNA_TRY(const Automaton numbers, bounded(language, set, true));
     for (uint32_t digits = exact_digits;;) {
-        ETNA_TRY(const ExactMultiples found, exact_multiples(language, set.multiples_of, digits));
+        ETNA_TRY(const ExactMultiples found, exact_multiples(language, set.multiples_of.front(), digits));
         if (is_beyond(set.least, found.digits) || is_beyond(set.most, found.digits))
             return out_of_reach(found.digits);
         auto both = language.both(numbers, found.automaton);
@@ -425,9 +410,8 @@ Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
     return without_multiples(language, std::move(result), set);
 }
 
-} // namespace
-
-Result<Expression> json_number(Language& language, const NumberSet& set) {
+/// Precondition: simplified() gave the set.
+Result<Expression> simple_number(Language& language, const NumberSet& set) {
     const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
     if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
         return only_number(language, set);
@@ -438,6 +422,18 @@ Result<Expression> json_number(Language& language, const NumberSet& set) {
     }
     ETNA_TRY(const Automaton result, in_plain_digits(language, set));
     return language.accepted(result);
+}
+
+} // namespace
+
+Result<Expression> json_number(Language& language, const NumberSet& set) {
+    ETNA_TRY(const NumberSet simple, simplified(set));
+    ETNA_TRY(const Expression numbers, simple_number(language, simple));
+    if (set.kind == simple.kind || numbers == nothing)
+        return numbers;
+    const Digits digits(language);
+    const Expression zeros = language.repeat(digits.range('0', '0'), 1, fraction_digits_max);
+    return language.sequence(numbers, language.optional(language.sequence(digits.point(), zeros)));
 }
 
 } // namespace etna::grammar

@@ -1,35 +1,9 @@
 #pragma once
 
-#include "core/grammar/decimal.hpp"
 #include "core/grammar/language.hpp"
-
-#include <cstdint>
-#include <optional>
-#include <vector>
+#include "core/grammar/number_set.hpp"
 
 namespace etna::grammar {
-
-enum class NumberKind : uint8_t {
-    integer,
-    fraction, ///< all that are no integers
-    any,
-};
-
-struct Bound {
-    Decimal value = {};
-    bool is_excluded = false; ///< only what is beyond it
-
-    bool operator==(const Bound&) const = default;
-};
-
-/// Which numbers a JSON text may have.
-struct NumberSet {
-    NumberKind kind = NumberKind::any;
-    std::optional<Bound> least = {};
-    std::optional<Bound> most = {};
-    std::vector<Decimal> multiples_of = {}; ///< each more than zero
-    std::vector<Decimal> no_multiples_of = {};
-};
 
 /// JSON numbers out of the set, all of which are finite doubles. They are written without an exponent where
 /// anything is said of them, a single number in one way only; there is no "-0". Where a fraction, an excluded

@@ -1,12 +1,16 @@
 #include "core/grammar/multiples.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace etna::grammar {
 namespace {
@@ -17,127 +21,172 @@ constexpr uint64_t steps_of_target = 5;
 /// States that the exact multiples may have, so that there is room for bounds beside them.
 constexpr uint32_t exact_states_max = 13'000;
 
-uint32_t power_of_ten(std::size_t exponent, uint32_t modulus) {
-    uint64_t power = 1 % modulus;
-    for (; exponent > 0; --exponent)
-        power = power * 10 % modulus;
-    return static_cast<uint32_t>(power);
-}
+/// Of divisors in units of their last place: 10^exact_digits.
+constexpr uint64_t modulus_end = 1'000'000'000'000'000;
 
 /// A divisor in units of its last place.
 struct Units {
-    uint64_t modulus;
-    uint32_t places; ///< digits behind the point that are a part of the number: zeros may follow
+    uint64_t modulus; ///< of at most exact_digits digits, so that ten times as much fits as well
+    uint32_t places;  ///< digits behind the point that are a part of the number: zeros may follow
 };
 
-Error too_large() {
-    return {ErrorKind::unsupported, "the divisor has too many digits", "round it"};
+Error too_large(const Decimal& divisor) {
+    return {ErrorKind::unsupported, fmt::format("the divisor {} takes too many states", shown(divisor)),
+            "choose a smaller one, or one with fewer digits before its last zeros"};
 }
 
-Result<Units> checked(Units units) {
-    if (units.modulus * (units.places + 2) > divisor_states_max)
-        return too_large();
-    return units;
+Error too_long(const Decimal& divisor) {
+    return {ErrorKind::unsupported,
+            fmt::format("the divisor {} has more than {} digits", shown(divisor), exact_digits),
+            "readers of JSON keep no more of its multiples: choose a shorter one"};
 }
 
 Result<Units> units_of(const Decimal& divisor) {
-    const std::string all = divisor.integer + divisor.fraction;
-    constexpr std::size_t surely_small = 9; // digits
-    if (all.size() > surely_small)
-        return too_large();
-    return checked({std::stoul(all), static_cast<uint32_t>(divisor.fraction.size())});
+    std::string all = divisor.integer + divisor.fraction;
+    all.erase(0, all.find_first_not_of('0'));
+    if (all.size() > exact_digits)
+        return too_long(divisor);
+    return Units{std::stoull(all), static_cast<uint32_t>(divisor.fraction.size())};
 }
 
-/// Of the least number that is a multiple of both.
-Result<Units> common_multiple(Units a, Units b) {
-    for (; a.places < b.places; ++a.places)
-        a.modulus *= 10;
-    for (; b.places < a.places; ++b.places)
-        b.modulus *= 10;
-    Units common = {std::lcm(a.modulus, b.modulus), a.places};
-    for (; common.places > 0 && common.modulus % 10 == 0; --common.places)
-        common.modulus /= 10;
-    return checked(common);
-}
-
-/// A state is what is left of the digits so far when the divisor is taken away as often as it goes, and how
-/// many of them stand behind the point. State 0 is the beginning; behind it stand the rests before the point,
-/// and those of each count of digits behind it, up to all places: zeros may follow.
-class Rows {
+/// A divisor's automaton, with few states more than the fewest: those from which the same digits lead to
+/// multiples are one. They agree in the shortest such digits, zeros in front of these counted: what comes
+/// behind them is a multiple again. Source: Alexeev, Minimal DFA for testing divisibility (2004).
+///
+/// The rest is what the digits so far, with zeros in all places that are missing, leave of the divisor when
+/// it is taken away as often as it goes.
+class Remainders {
 public:
-    explicit Rows(Units units) : modulus_(static_cast<uint32_t>(units.modulus)), places_(units.places) {
+    explicit Remainders(Units units) : units_(units) {
+        uint64_t power = 1 % units.modulus;
+        uint64_t ends = 1;
+        for (uint32_t place = 0; place <= units.places; ++place) {
+            powers_.push_back(power);
+            ends_.push_back(ends);
+            power = power * 10 % units.modulus;
+            ends = std::min(ends * 10, modulus_end);
+        }
         raw_.class_of['-'] = minus;
         raw_.class_of['.'] = point;
         for (uint8_t digit = 0; digit < 10; ++digit)
             raw_.class_of[static_cast<uint8_t>('0' + digit)] = first_digit + digit;
         raw_.class_count = first_digit + 10;
-        const std::size_t states = 1 + std::size_t{places_ + 2} * modulus_;
-        raw_.targets.assign(raw_.class_count * states, Automaton::dead);
-        raw_.accepts.assign(states, false);
     }
 
-    [[nodiscard]] std::size_t target_count() const { return raw_.targets.size(); }
+    /// About what automaton() took.
+    [[nodiscard]] uint64_t steps() const { return steps_ + steps_of_target * raw_.targets.size(); }
 
-    Automaton automaton() {
+    /// None where it takes more than divisor_states_max states.
+    std::optional<Automaton> automaton() {
+        add_row(false);
         target(0, minus) = 0; // the sets that this is joined with have one sign at most
         for (uint8_t digit = 0; digit < 10; ++digit)
-            target(0, first_digit + digit) = state_of(whole, digit % modulus_);
-        add_whole();
-        for (uint32_t place = 0; place <= places_; ++place)
-            add_place(place);
+            target(0, first_digit + digit) = number(behind_whole({.missing = units_.places}, digit));
+        for (std::size_t at = 0; at < states_.size(); ++at) {
+            if (states_.size() > divisor_states_max)
+                return std::nullopt;
+            const State state = states_[at];
+            add_row(state.rest == 0);
+            if (state.is_whole) {
+                add_whole(state);
+            } else {
+                add_place(state);
+            }
+        }
         return minimised(raw_);
     }
 
 private:
     enum Class : uint8_t { other, minus, point, first_digit };
 
-    static constexpr uint32_t whole = 0; ///< the row before the point; those behind it follow
+    struct State {
+        uint32_t missing = 0; ///< places behind the point
+        uint64_t rest = 0;
+        bool is_whole = true; ///< before the point
+    };
+    struct Key {
+        bool is_whole;
+        uint32_t digits; ///< the fewest that lead to a multiple
+        uint64_t end;    ///< those, as a number
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        std::size_t operator()(const Key& key) const {
+            constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
+            return ((key.end * 2 + (key.is_whole ? 1 : 0)) * spread) ^ key.digits;
+        }
+    };
 
-    [[nodiscard]] uint32_t state_of(uint32_t row, uint32_t rest) const { return 1 + row * modulus_ + rest; }
-    uint32_t& target(uint32_t state, uint8_t c) {
-        return raw_.targets[std::size_t{state} * raw_.class_count + c];
-    }
-    [[nodiscard]] uint32_t rest_behind(uint32_t rest, uint8_t digit) const {
-        return static_cast<uint32_t>((uint64_t{rest} * 10 + digit) % modulus_);
-    }
-    /// Whether a text may end where so many places are missing.
-    [[nodiscard]] bool is_multiple(uint32_t rest, uint32_t missing) const {
-        return uint64_t{rest} * power_of_ten(missing, modulus_) % modulus_ == 0;
+    uint32_t& target(std::size_t state, uint8_t c) { return raw_.targets[state * raw_.class_count + c]; }
+
+    void add_row(bool accepts) {
+        raw_.accepts.push_back(accepts);
+        raw_.targets.resize(raw_.targets.size() + raw_.class_count, Automaton::dead);
     }
 
-    void add_whole() {
-        for (uint32_t rest = 0; rest < modulus_; ++rest) {
-            const uint32_t state = state_of(whole, rest);
-            raw_.accepts[state] = is_multiple(rest, places_);
-            target(state, point) = state_of(whole + 1, rest);
-            for (uint8_t digit = 0; digit < 10; ++digit)
-                target(state, first_digit + digit) = state_of(whole, rest_behind(rest, digit));
+    [[nodiscard]] State behind_whole(State state, uint8_t digit) const {
+        state.rest = (state.rest * 10 + digit * powers_[units_.places]) % units_.modulus;
+        return state;
+    }
+
+    void add_whole(State state) {
+        const std::size_t row = raw_.accepts.size() - 1;
+        for (uint8_t digit = 0; digit < 10; ++digit)
+            target(row, first_digit + digit) = number(behind_whole(state, digit));
+        state.is_whole = false;
+        target(row, point) = number(state);
+    }
+
+    void add_place(State state) {
+        const std::size_t row = raw_.accepts.size() - 1;
+        if (state.missing == 0) {
+            target(row, first_digit) = static_cast<uint32_t>(row); // zeros behind the last place
+            return;
+        }
+        --state.missing;
+        const uint64_t rest = state.rest;
+        for (uint8_t digit = 0; digit < 10; ++digit) {
+            state.rest = (rest + digit * powers_[state.missing]) % units_.modulus;
+            target(row, first_digit + digit) = number(state);
         }
     }
 
-    void add_place(uint32_t place) {
-        const uint32_t row = whole + 1 + place;
-        for (uint32_t rest = 0; rest < modulus_; ++rest) {
-            const uint32_t state = state_of(row, rest);
-            raw_.accepts[state] = is_multiple(rest, places_ - place);
-            if (place == places_) {
-                target(state, first_digit) = state; // zeros behind the last place
-                continue;
-            }
-            for (uint8_t digit = 0; digit < 10; ++digit)
-                target(state, first_digit + digit) = state_of(row + 1, rest_behind(rest, digit));
+    /// None where no digits lead to a multiple.
+    std::optional<Key> key_of(const State& state) {
+        uint64_t end = (units_.modulus - state.rest) % units_.modulus;
+        uint32_t digits = state.missing;
+        uint64_t ends = ends_[digits];
+        for (; end >= ends && state.is_whole; ++digits, ++steps_) {
+            ends *= 10;
+            end = end * 10 % units_.modulus;
         }
+        return end < ends ? std::optional(Key{state.is_whole, digits, end}) : std::nullopt;
     }
 
-    uint32_t modulus_;
-    uint32_t places_;
+    uint32_t number(const State& state) {
+        const auto key = key_of(state);
+        if (!key)
+            return Automaton::dead;
+        const auto next = static_cast<uint32_t>(1 + states_.size()); // behind the first
+        const auto [place, is_new] = number_of_.try_emplace(*key, next);
+        if (is_new)
+            states_.push_back(state);
+        return place->second;
+    }
+
+    Units units_;
+    std::vector<uint64_t> powers_; ///< of ten, by exponent; less than the modulus
+    std::vector<uint64_t> ends_;   ///< how many ends of so many digits there are, or modulus_end
+    std::vector<State> states_;    ///< all but the first
+    std::unordered_map<Key, uint32_t, KeyHash> number_of_;
     Automaton raw_;
+    uint64_t steps_ = 0;
 };
 
 /// Of the divisor itself, such as 0.25.
 bool is_power_of_two(const Units& units) {
     uint64_t fives = 1;
-    for (uint32_t place = 0; place < units.places; ++place)
+    for (uint32_t place = 0; place < units.places && fives < units.modulus; ++place)
         fives *= 5;
     return (units.modulus >> std::countr_zero(units.modulus)) == fives;
 }
@@ -255,28 +304,47 @@ private:
     std::vector<State> states_;       ///< by number
 };
 
-Result<Automaton> multiples_of(Language& language, const Units& units) {
-    Rows rows(units);
-    language.take_steps(steps_of_target * rows.target_count());
+Result<Automaton> multiples_of(Language& language, const Decimal& divisor, const Units& units) {
+    Remainders remainders(units);
+    auto made = remainders.automaton();
+    language.take_steps(remainders.steps());
     ETNA_CHECK(language.check());
-    return rows.automaton();
+    if (!made)
+        return too_large(divisor);
+    return std::move(*made);
 }
 
 } // namespace
 
-Result<Automaton> multiples(Language& language, const Decimal& divisor) {
-    ETNA_TRY(const Units units, units_of(divisor));
-    return multiples_of(language, units);
+Result<Decimal> common_multiple(const Decimal& a, const Decimal& b) {
+    ETNA_TRY(Units one, units_of(a));
+    ETNA_TRY(Units other, units_of(b));
+    const uint32_t places = std::max(one.places, other.places);
+    const Error too_long_together{ErrorKind::unsupported,
+                                  fmt::format("the least multiple of both {} and {} has more than {} digits",
+                                              shown(a), shown(b), exact_digits),
+                                  "choose divisors with more factors in common"};
+    for (Units* const units : {&one, &other}) {
+        for (; units->places < places; ++units->places) {
+            if (units->modulus >= modulus_end / 10)
+                return too_long_together;
+            units->modulus *= 10;
+        }
+    }
+    const uint64_t factor = other.modulus / std::gcd(one.modulus, other.modulus);
+    if (one.modulus > (modulus_end - 1) / factor)
+        return too_long_together;
+    return decimal(fmt::format("{}e-{}", one.modulus * factor, places));
 }
 
-Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decimal> divisors,
-                                       uint32_t digits_max) {
-    ETNA_TRY(Units units, units_of(divisors.front()));
-    for (const Decimal& divisor : divisors.subspan(1)) {
-        ETNA_TRY(const Units other, units_of(divisor));
-        ETNA_TRY(units, common_multiple(units, other));
-    }
-    ETNA_TRY(const Automaton all, multiples_of(language, units));
+Result<Automaton> multiples(Language& language, const Decimal& divisor) {
+    ETNA_TRY(const Units units, units_of(divisor));
+    return multiples_of(language, divisor, units);
+}
+
+Result<ExactMultiples> exact_multiples(Language& language, const Decimal& divisor, uint32_t digits_max) {
+    ETNA_TRY(const Units units, units_of(divisor));
+    ETNA_TRY(const Automaton all, multiples_of(language, divisor, units));
     Counted counted(all, units);
     for (uint32_t digits = digits_max; digits > 0; --digits) {
         auto made = counted.with(digits);
@@ -285,7 +353,7 @@ Result<ExactMultiples> exact_multiples(Language& language, std::span<const Decim
         if (made)
             return ExactMultiples{.automaton = std::move(*made), .digits = digits};
     }
-    return too_large();
+    return too_large(divisor);
 }
 
 } // namespace etna::grammar

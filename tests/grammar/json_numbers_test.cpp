@@ -292,7 +292,9 @@ TEST_CASE("numbers of more digits than doubles keep are left out where the digit
     const NumberSet fives = {.multiples_of = {decimal("5").value()}};
     CHECK(fits(language, made(fives), "123456789012345"));
     CHECK(!fits(language, made(fives), "883117850724897000000000")); // a double that is no multiple
-    CHECK(fits(language, made({.multiples_of = {decimal("0.25").value()}}), "1" + std::string(308, '0')));
+    const NumberSet quarters = {.least = Bound{decimal("1e21").value()},
+                                .multiples_of = {decimal("0.25").value()}};
+    CHECK(fits(language, made(quarters), "1" + std::string(308, '0')));
     CHECK(!fits(language, made(fives), "92468623949646770.0000"));
     CHECK(!fits(language, made({.kind = NumberKind::fraction}), "6797351527696650.4"));
     CHECK(fits(language, made({.kind = NumberKind::fraction}), "0.000001234567890123"));
