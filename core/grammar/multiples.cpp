@@ -192,8 +192,8 @@ bool is_power_of_two(const Units& units) {
 }
 
 /// Multiples with a number of digits: those before the point, and all places where there is a point. Zeros
-/// may follow multiples of powers of two: doubles round numbers of so many digits, which leaves such as they
-/// are.
+/// may follow multiples of powers of two, if wanted: doubles round numbers of so many digits, which leaves
+/// such as they are.
 ///
 /// A state is one of the automaton of all multiples, and how many digits there were, which no longer counts
 /// behind the point. Those from which too few digits are left for a multiple are no states: of a divisor that
@@ -208,8 +208,9 @@ public:
     }
 
     /// With at most so many digits; none where that takes more than exact_states_max states.
-    std::optional<Automaton> with(uint32_t digits) {
+    std::optional<Automaton> with(uint32_t digits, bool may_have_zeros_behind) {
         digits_ = digits;
+        may_have_zeros_behind_ = may_have_zeros_behind;
         raw_ = {};
         raw_.class_of = all_->class_of;
         raw_.class_count = all_->class_count;
@@ -264,7 +265,7 @@ private:
             return row;
         if (row < digits_ && byte != '.')
             return row + 1;
-        if (byte == '0' && row != point_row() && is_power_of_two(units_))
+        if (byte == '0' && row != point_row() && may_have_zeros_behind_)
             return zeros_row();
         return std::nullopt;
     }
@@ -283,7 +284,7 @@ private:
     }
 
     [[nodiscard]] bool is_live(uint32_t row, uint32_t state) const {
-        return row > digits_ || is_power_of_two(units_) || can_end_[digits_ - row][state];
+        return row > digits_ || may_have_zeros_behind_ || can_end_[digits_ - row][state];
     }
 
     uint32_t number(uint32_t row, uint32_t state) {
@@ -299,6 +300,7 @@ private:
     Units units_;
     std::vector<std::vector<bool>> can_end_; ///< [digits that are left][state]
     uint32_t digits_ = 0;
+    bool may_have_zeros_behind_ = false;
     Automaton raw_;
     std::vector<uint32_t> number_of_; ///< [row][state of all_]
     std::vector<State> states_;       ///< by number
@@ -347,11 +349,15 @@ Result<ExactMultiples> exact_multiples(Language& language, const Decimal& diviso
     ETNA_TRY(const Automaton all, multiples_of(language, divisor, units));
     Counted counted(all, units);
     for (uint32_t digits = digits_max; digits > 0; --digits) {
-        auto made = counted.with(digits);
-        language.take_steps(steps_of_target * counted.target_count());
-        ETNA_CHECK(language.check());
-        if (made)
-            return ExactMultiples{.automaton = std::move(*made), .digits = digits};
+        for (const bool may_have_zeros_behind : {true, false}) {
+            if (may_have_zeros_behind && !is_power_of_two(units))
+                continue;
+            auto made = counted.with(digits, may_have_zeros_behind);
+            language.take_steps(steps_of_target * counted.target_count());
+            ETNA_CHECK(language.check());
+            if (made)
+                return ExactMultiples{.automaton = std::move(*made), .digits = digits};
+        }
     }
     return too_large(divisor);
 }

@@ -31,8 +31,8 @@ struct ExactMultiples {
 };
 
 /// Multiples of the divisor with at most digits_max digits (zeros may follow where a double rounds to a
-/// multiple as well). They have fewer where that takes too many states: 8 where the divisor is 9973.
-/// Precondition: digits_max <= exact_digits. Errors: as multiples().
+/// multiple as well, unless that leaves fewer digits). They have fewer where that takes too many states: 8
+/// where the divisor is 9973. Precondition: digits_max <= exact_digits. Errors: as multiples().
 Result<ExactMultiples> exact_multiples(Language& language, const Decimal& divisor, uint32_t digits_max);
 
 } // namespace etna::grammar

@@ -3,6 +3,7 @@
 #include "core/grammar/multiples.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,18 @@ bool asks_for_more(const NumberSet& set, uint32_t digits) {
            (set.most && set.most->value.is_negative && set.most->value.integer.size() > digits);
 }
 
+/// The bound on the far side, if none is said and the near one leaves only numbers that sets without bounds
+/// do not have, and readers of JSON do; `is_negative` is the side of both.
+std::optional<Bound> far_bound(std::optional<Bound> said, const std::optional<Bound>& near,
+                               bool is_negative) {
+    if (said || !is_finite(near) || near->value.is_negative != is_negative ||
+        near->value.integer.size() <= whole_digits_max)
+        return said;
+    Decimal end = largest_finite();
+    end.is_negative = is_negative;
+    return Bound{.value = std::move(end)};
+}
+
 /// The set with one divisor in place of all.
 Result<NumberSet> with_common_multiple(NumberSet set) {
     Decimal least = set.multiples_of.front();
@@ -70,6 +83,8 @@ bool is_finite(const std::optional<Bound>& bound) {
 
 Result<NumberSet> simplified(const NumberSet& set) {
     NumberSet result = set;
+    result.most = far_bound(set.most, set.least, false);
+    result.least = far_bound(set.least, set.most, true);
     if (!set.multiples_of.empty()) {
         ETNA_TRY(result, with_common_multiple(std::move(result)));
     }

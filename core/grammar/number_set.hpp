@@ -40,8 +40,8 @@ bool is_finite(const std::optional<Bound>& bound);
 
 /// The same numbers, with less said of them: one divisor at most, and none that says nothing of integers.
 /// Multiples are an integer kind where all of them are integers. Where a bound does not ask for them, there
-/// are no multiples of so many digits that validators in JavaScript find no multiples any more. Errors:
-/// as common_multiple().
+/// are no multiples of so many digits that validators in JavaScript find no multiples any more; behind one
+/// of 1e308 numbers go to the largest double. Errors: as common_multiple().
 Result<NumberSet> simplified(const NumberSet& set);
 
 } // namespace etna::grammar

@@ -59,6 +59,10 @@ TEST_CASE("divisors of many digits have few states where their multiples end wit
     CHECK(Numbers(R"("type": "integer", "multipleOf": 1e5)").fits("123456789000000"));
     CHECK(Numbers(R"("type": "integer", "multipleOf": 9999.5)").fits("39998"));
     CHECK(!Numbers(R"("type": "integer", "multipleOf": 9999.5)").fits("29998"));
+    Numbers above(R"("type": "integer", "multipleOf": 65536, "minimum": 1000000000)");
+    CHECK(above.fits("1000013824"));
+    CHECK(!above.fits("1000013825"));
+    CHECK(!above.fits("999948288"));
     Numbers fine(R"("type": "number", "multipleOf": 1e-9)");
     CHECK(fine.fits("0.123456789"));
     CHECK(fine.fits("0.1234567890"));
@@ -103,7 +107,7 @@ TEST_CASE("divisors of one say nothing of integers") {
 }
 
 TEST_CASE("multiples have no more digits than validators in JavaScript divide, but where a bound asks") {
-    for (const auto& [divisor, digits] : {std::pair{"1", 20U}, {"2", 20U}, {"0.5", 19U}, {"65536", 24U}}) {
+    for (const auto& [divisor, digits] : {std::pair{"1", 20U}, {"2", 20U}, {"0.5", 19U}, {"256", 22U}}) {
         Numbers numbers(fmt::format(R"("type": "integer", "multipleOf": {})", divisor));
         CAPTURE(divisor);
         CHECK(numbers.fits("65536" + zeros(digits - 5)));
@@ -113,4 +117,25 @@ TEST_CASE("multiples have no more digits than validators in JavaScript divide, b
     CHECK(Numbers(R"("type": "integer", "multipleOf": 2, "minimum": 1e21)").fits("2" + zeros(30)));
     CHECK(Numbers(R"("type": "integer", "multipleOf": 2, "maximum": -1e21)").fits("-2" + zeros(30)));
     CHECK(!Numbers(R"("type": "integer", "multipleOf": 2, "maximum": 1e25)").fits("2" + zeros(24)));
+}
+
+TEST_CASE("numbers go to the largest double behind a bound near to it") {
+    const auto largest = "17976931348623157" + zeros(292);
+    const auto above = "17976931348623158" + zeros(292);
+    for (const char* keywords :
+         {R"("type": "integer", "minimum": 1.7e308)", R"("type": "number", "minimum": 1.2e308)",
+          R"("type": "number", "exclusiveMinimum": 1e308)"}) {
+        Numbers numbers(keywords);
+        CAPTURE(keywords, numbers.error());
+        CHECK(numbers.fits("175" + zeros(306)));
+        CHECK(!numbers.fits(above));
+        CHECK(!numbers.fits("99" + zeros(306)));
+        CHECK(!numbers.fits("-" + largest));
+    }
+    CHECK(Numbers(R"("type": "integer", "minimum": 1.7e308)").fits(largest));
+    Numbers below(R"("type": "number", "maximum": -1.2e308)");
+    CHECK(below.fits("-" + largest + ".0"));
+    CHECK(!below.fits("-" + above));
+    CHECK(!below.fits(largest));
+    CHECK(Numbers(R"("type": "integer", "minimum": 1.7e308, "multipleOf": 4)").fits("175" + zeros(306)));
 }
