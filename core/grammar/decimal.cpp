@@ -94,7 +94,14 @@ std::string text_of(const Decimal& value) {
 std::string shown(const Decimal& value) {
     constexpr std::size_t shown_max = 40; // bytes
     const std::string text = text_of(value);
-    return text.size() <= shown_max ? text : text.substr(0, shown_max) + "...";
+    if (text.size() <= shown_max)
+        return text;
+    const std::string all = value.integer + value.fraction;
+    const std::size_t first = all.find_first_not_of('0');
+    const std::string shortened = all.substr(first, all.find_last_not_of('0') + 1 - first);
+    const auto exponent = static_cast<int64_t>(value.integer.size()) - static_cast<int64_t>(first) - 1;
+    return fmt::format("{}{}{}{}e{}", value.is_negative ? "-" : "", shortened.front(),
+                       shortened.size() > 1 ? "." : "", shortened.substr(1, shown_max), exponent);
 }
 
 Decimal rounded(const Decimal& value, std::size_t count) {

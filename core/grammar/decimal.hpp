@@ -28,7 +28,7 @@ Result<Decimal> decimal(std::string_view json_number);
 
 /// All its digits, without an exponent.
 std::string text_of(const Decimal& value);
-/// The same for errors: cut off where it is long.
+/// The same for errors: with an exponent where that is long, and cut off where it still is.
 std::string shown(const Decimal& value);
 
 /// The nearest number whose digits are zeros behind the first `count`, which begin with one that is

@@ -181,6 +181,8 @@ Expression at_most(Language& language, const Bound& bound, NumberKind kind) {
 
 /// Digits behind it, besides those that a bound has.
 constexpr uint32_t fraction_digits_max = 40;
+/// The same where a number's place hangs on its digits: below 1e-307 doubles keep fewer than exact_digits.
+constexpr uint32_t exact_places_max = 307;
 /// Digits before the point where an exponent follows, and the exponent's own.
 constexpr uint32_t digits_before_exponent_max = 40;
 constexpr uint32_t exponent_digits_max = 2;
@@ -207,31 +209,37 @@ Expression wholes_of(Language& language, const NumberSet& set) {
                            language.sequence(language.literal("1"), zeros)); // 1e308 has one digit more
 }
 
-/// Numbers in plain digits, of the set's kind and many more than are in it.
-Expression plain_numbers(Language& language, const NumberSet& set) {
-    const Expression wholes = wholes_of(language, set);
-    if (set.kind == NumberKind::integer)
-        return numbers_of(language, wholes, nothing);
+/// Digits behind the point that tell from the bounds what is near to them.
+uint32_t places_of(const NumberSet& set) {
     const auto places = [](const std::optional<Bound>& bound) {
         return bound ? static_cast<uint32_t>(bound->value.fraction.size()) : 0;
     };
+    return fraction_digits_max + std::max(places(set.least), places(set.most));
+}
+
+/// Numbers in plain digits, of the set's kind and many more than are in it. `is_exact`: doubles keep
+/// exact_digits of them.
+Expression plain_numbers(Language& language, const NumberSet& set, bool is_exact) {
+    const Expression wholes = wholes_of(language, set);
+    if (set.kind == NumberKind::integer)
+        return numbers_of(language, wholes, nothing);
     const Digits digits(language);
-    const uint32_t most = fraction_digits_max + std::max(places(set.least), places(set.most));
+    const uint32_t most = is_exact ? std::min(places_of(set), exact_places_max) : places_of(set);
     return numbers_of(language, wholes, language.sequence(digits.point(), digits.so_many(1, most)));
 }
 
 /// As an automaton. Those that most sets begin with are made once.
-Result<Automaton> plain_automaton(Language& language, const NumberSet& set) {
+Result<Automaton> plain_automaton(Language& language, const NumberSet& set, bool is_exact) {
     const auto has_places = [](const std::optional<Bound>& bound) {
         return bound && !bound->value.is_integer();
     };
     const bool is_integer = set.kind == NumberKind::integer;
     if (set.whole_digits || (is_finite(set.least) && is_finite(set.most)) ||
         (!is_integer && (has_places(set.least) || has_places(set.most))))
-        return language.automaton(plain_numbers(language, set));
+        return language.automaton(plain_numbers(language, set, is_exact));
     const auto made = [](NumberKind kind) {
         Language own;
-        return own.automaton(plain_numbers(own, {.kind = kind}));
+        return own.automaton(plain_numbers(own, {.kind = kind}, false));
     };
     static const Result<Automaton> integers = made(NumberKind::integer);
     static const Result<Automaton> numbers = made(NumberKind::any);
@@ -331,17 +339,50 @@ bool is_beyond(const std::optional<Bound>& bound, uint32_t digits) {
     return needed > digits && needed <= exact_digits;
 }
 
-Error out_of_reach(uint32_t digits) {
+/// For errors: " from 1 up to 5", or as much of it as is said.
+std::string bounds_of(const NumberSet& set) {
+    if (!set.most)
+        return set.least ? fmt::format(" from {} on", shown(set.least->value)) : "";
+    const std::string up_to = fmt::format(" up to {}", shown(set.most->value));
+    return set.least ? fmt::format(" from {}{}", shown(set.least->value), up_to) : up_to;
+}
+
+Error out_of_reach(const NumberSet& set, uint32_t digits) {
     return {ErrorKind::unsupported,
-            fmt::format("its multiples of more than {} digits cannot be kept to the bounds", digits),
-            "choose bounds of fewer digits, or a rounder divisor"};
+            fmt::format("multiples of {}{} have more than {} digits: too many to be told from other numbers",
+                        shown(set.multiples_of.front()), bounds_of(set), digits),
+            digits == exact_digits
+                ? fmt::format("choose bounds of at most {} digits", digits)
+                : fmt::format("choose bounds of at most {} digits, or a divisor with fewer "
+                              "digits before its last zeros",
+                              digits)};
+}
+
+Error too_near_to_zero(const NumberSet& set) {
+    return {ErrorKind::unsupported,
+            fmt::format("numbers{} are too near to zero to be told apart by readers of JSON", bounds_of(set)),
+            fmt::format("choose bounds that leave zero, or numbers beyond 1e-{}", exact_places_max)};
+}
+
+/// The error of what took too many states, if it was not for want of room or time.
+Error too_many_states(const Language& language, const Error& error, std::string what, const NumberSet& set) {
+    if (language.is_spent())
+        return error;
+    return {ErrorKind::unsupported,
+            fmt::format("{}{} take more than {} states", what, bounds_of(set), automaton_states_max),
+            "choose a smaller divisor, or give bounds of fewer digits"};
 }
 
 Result<Automaton> without_multiples(Language& language, Automaton result, const NumberSet& set) {
     for (const Decimal& divisor : set.no_multiples_of) {
         ETNA_TRY(const Automaton refused, multiples(language, divisor));
-        ETNA_TRY(const Automaton allowed, language.all_but(refused));
-        ETNA_TRY(result, language.both(result, allowed));
+        const auto allowed = language.all_but(refused);
+        auto left = allowed ? language.both(result, *allowed) : allowed;
+        if (!left) {
+            return too_many_states(language, left.error(),
+                                   fmt::format("numbers that are no multiples of {}", shown(divisor)), set);
+        }
+        result = std::move(*left);
     }
     return result;
 }
@@ -349,7 +390,7 @@ Result<Automaton> without_multiples(Language& language, Automaton result, const 
 /// Numbers in plain digits, within bounds. `is_exact`: of so few digits as all readers keep.
 Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exact) {
     const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
-    ETNA_TRY(Automaton result, plain_automaton(language, set));
+    ETNA_TRY(Automaton result, plain_automaton(language, set, is_exact));
     if (is_exact) {
         // Zeros behind would be counted apart for each rest that is not zero.
         ETNA_TRY(const Automaton exact, exact_automaton(set.no_multiples_of.empty()));
@@ -374,40 +415,51 @@ Result<ExactMultiples> bounded_multiples(Language& language, const NumberSet& se
     for (uint32_t digits = exact_digits;;) {
         ETNA_TRY(const ExactMultiples found, exact_multiples(language, set.multiples_of.front(), digits));
         if (is_beyond(set.least, found.digits) || is_beyond(set.most, found.digits))
-            return out_of_reach(found.digits);
+            return out_of_reach(set, found.digits);
         auto both = language.both(numbers, found.automaton);
         if (both)
             return ExactMultiples{.automaton = std::move(*both), .digits = found.digits};
         ETNA_CHECK(language.check());
         if (found.digits == 1)
-            return both.error();
+            return out_of_reach(set, found.digits);
         digits = found.digits - 1;
     }
 }
 
+/// Multiples within bounds, of any number of digits.
+Result<Automaton> all_multiples_in(Language& language, const NumberSet& set) {
+    ETNA_TRY(Automaton result, bounded(language, set, false));
+    for (const Decimal& divisor : set.multiples_of) {
+        ETNA_TRY(const Automaton its, multiples(language, divisor));
+        ETNA_TRY(result, language.both(result, its));
+    }
+    return without_multiples(language, std::move(result), set);
+}
+
 /// Of the multiples of divisors, those that all readers find in the set. Errors: unsupported as well where
-/// these are none, but there are others.
+/// these are none, but there are others, or may be.
 Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
     ETNA_TRY(ExactMultiples found, bounded_multiples(language, set));
     ETNA_TRY(Automaton result, without_multiples(language, std::move(found.automaton), set));
     if (result.state_count() > 0)
         return result;
-    ETNA_TRY(Automaton others, bounded(language, set, false));
-    for (const Decimal& divisor : set.multiples_of) {
-        ETNA_TRY(const Automaton its, multiples(language, divisor));
-        ETNA_TRY(others, language.both(others, its));
-    }
-    ETNA_TRY(others, without_multiples(language, std::move(others), set));
-    if (others.state_count() > 0)
-        return out_of_reach(found.digits);
+    const auto others = all_multiples_in(language, set);
+    ETNA_CHECK(language.check());
+    if (!others || others->state_count() > 0)
+        return out_of_reach(set, found.digits);
     return result;
 }
 
 Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
     if (!set.multiples_of.empty())
         return exact_multiples_in(language, set);
-    ETNA_TRY(Automaton result, bounded(language, set, hangs_on_last_digits(set)));
-    return without_multiples(language, std::move(result), set);
+    const bool is_exact = hangs_on_last_digits(set);
+    ETNA_TRY(Automaton result, bounded(language, set, is_exact));
+    ETNA_TRY(result, without_multiples(language, std::move(result), set));
+    const bool is_cut = is_exact && set.kind != NumberKind::integer && places_of(set) > exact_places_max;
+    if (is_cut && result.state_count() == 0)
+        return too_near_to_zero(set);
+    return result;
 }
 
 /// Precondition: simplified() gave the set.
@@ -416,7 +468,7 @@ Result<Expression> simple_number(Language& language, const NumberSet& set) {
     if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
         return only_number(language, set);
     if (!set.least && !set.most && !has_divisors && set.kind != NumberKind::fraction) {
-        const Expression plain = plain_numbers(language, set);
+        const Expression plain = plain_numbers(language, set, false);
         return language.unit(
             set.kind == NumberKind::any ? language.either(plain, numbers_with_exponent(language)) : plain);
     }

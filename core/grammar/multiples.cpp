@@ -42,8 +42,7 @@ Error too_long(const Decimal& divisor) {
 }
 
 Result<Units> units_of(const Decimal& divisor) {
-    std::string all = divisor.integer + divisor.fraction;
-    all.erase(0, all.find_first_not_of('0'));
+    const std::string all = divisor.integer + divisor.fraction;
     if (all.size() > exact_digits)
         return too_long(divisor);
     return Units{std::stoull(all), static_cast<uint32_t>(divisor.fraction.size())};
@@ -64,7 +63,7 @@ public:
             powers_.push_back(power);
             ends_.push_back(ends);
             power = power * 10 % units.modulus;
-            ends = std::min(ends * 10, modulus_end);
+            ends *= 10;
         }
         raw_.class_of['-'] = minus;
         raw_.class_of['.'] = point;
@@ -176,7 +175,7 @@ private:
 
     Units units_;
     std::vector<uint64_t> powers_; ///< of ten, by exponent; less than the modulus
-    std::vector<uint64_t> ends_;   ///< how many ends of so many digits there are, or modulus_end
+    std::vector<uint64_t> ends_;   ///< how many ends of so many digits there are
     std::vector<State> states_;    ///< all but the first
     std::unordered_map<Key, uint32_t, KeyHash> number_of_;
     Automaton raw_;
@@ -186,7 +185,7 @@ private:
 /// Of the divisor itself, such as 0.25.
 bool is_power_of_two(const Units& units) {
     uint64_t fives = 1;
-    for (uint32_t place = 0; place < units.places && fives < units.modulus; ++place)
+    for (uint32_t place = 0; place < units.places; ++place)
         fives *= 5;
     return (units.modulus >> std::countr_zero(units.modulus)) == fives;
 }
@@ -337,6 +336,18 @@ Result<Decimal> common_multiple(const Decimal& a, const Decimal& b) {
     if (one.modulus > (modulus_end - 1) / factor)
         return too_long_together;
     return decimal(fmt::format("{}e-{}", one.modulus * factor, places));
+}
+
+Result<bool> is_multiple(const Decimal& value, const Decimal& divisor) {
+    ETNA_TRY(const Units units, units_of(divisor));
+    if (value.fraction.size() > units.places)
+        return false;
+    std::string all = value.integer + value.fraction;
+    all.resize(value.integer.size() + units.places, '0');
+    uint64_t rest = 0;
+    for (const char digit : all)
+        rest = (rest * 10 + static_cast<uint64_t>(digit - '0')) % units.modulus;
+    return rest == 0;
 }
 
 Result<Automaton> multiples(Language& language, const Decimal& divisor) {

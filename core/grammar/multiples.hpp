@@ -17,8 +17,11 @@ constexpr uint32_t exact_digits = 15;
 constexpr uint32_t divisor_states_max = 25'000;
 
 /// The least number that is a multiple of both. Precondition: they are more than zero. Errors: unsupported
-/// (one of the three has more than exact_digits digits, without zeros in front).
+/// (one of the three has more than exact_digits digits).
 Result<Decimal> common_multiple(const Decimal& a, const Decimal& b);
+
+/// Precondition: the divisor is more than zero. Errors: unsupported (it has more than exact_digits digits).
+Result<bool> is_multiple(const Decimal& value, const Decimal& divisor);
 
 /// The texts of digits, perhaps with a sign and a point, that are multiples of the divisor. Precondition: it
 /// is more than zero. Errors: unsupported (it has more than exact_digits digits or takes too many states; as

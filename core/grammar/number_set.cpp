@@ -67,11 +67,15 @@ Result<NumberSet> with_common_multiple(NumberSet set) {
     } else if (set.kind == NumberKind::any && common.is_integer()) {
         set.kind = NumberKind::integer;
     }
-    if (const uint32_t digits = whole_digits_of(least); !asks_for_more(set, digits))
+    const bool says_nothing = set.kind == NumberKind::integer && common == one();
+    // The JSON-Schema-Test-Suite wants all integers that are doubles to be multiples of 0.5.
+    const bool is_of_all_sizes = says_nothing && compare(least, one()) < 0;
+    const uint32_t digits = whole_digits_of(least);
+    if (!is_of_all_sizes && !asks_for_more(set, digits))
         set.whole_digits = digits;
-    set.multiples_of = {std::move(common)};
-    if (set.kind == NumberKind::integer && set.multiples_of.front() == one())
-        set.multiples_of.clear();
+    set.multiples_of.clear();
+    if (!says_nothing)
+        set.multiples_of.push_back(std::move(common));
     return set;
 }
 

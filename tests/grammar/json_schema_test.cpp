@@ -322,5 +322,6 @@ TEST_CASE("what large divisors cost is bounded") {
     CHECK(made(600, R"("multipleOf": {}, "minimum": 17000000)").error().kind == ErrorKind::unsupported);
     const Error error = made(3, R"("multipleOf": {}, "minimum": 17000000000000)").error();
     CHECK(error.kind == ErrorKind::unsupported);
-    CHECK(error.message.find("/multipleOf: its multiples of more than") != std::string::npos);
+    CHECK(error.message.find("/multipleOf: multiples of 7002 from 17000000000000 on have more than") !=
+          std::string::npos);
 }
