@@ -182,3 +182,19 @@ TEST_CASE("errors of divisors name them and the bounds") {
           "#/not/multipleOf: numbers that are no multiples of 1999 take more than 16384 states | choose a "
           "smaller divisor, or give bounds of fewer digits");
 }
+
+TEST_CASE("an excluded constant that is no multiple says nothing") {
+    Numbers fives(R"("type": "integer", "multipleOf": 5, "not": {"const": 954371000520006903})");
+    CHECK(fives.fits("123456789012345"));
+    CHECK(!fives.fits("123456789012346"));
+    Numbers several(R"("type": "integer", "multipleOf": 5, "minimum": 10, "maximum": 99,
+                       "not": {"enum": [33, 954371000520006903, 20, 12]})");
+    CHECK(several.fits("15"));
+    CHECK(several.fits("30"));
+    CHECK(several.fits("35"));
+    CHECK(several.fits("95"));
+    CHECK(!several.fits("20"));
+    CHECK(!several.fits("12"));
+    CHECK(!several.fits("100"));
+    CHECK(!several.fits("5"));
+}

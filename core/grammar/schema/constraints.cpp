@@ -1,5 +1,7 @@
 #include "core/grammar/schema/constraints.hpp"
 
+#include "core/grammar/multiples.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -171,6 +173,20 @@ std::size_t cost_of_new(const std::vector<std::string>& all, const std::vector<s
     return more.empty() ? 0 : all.size() * std::min(more.size(), short_list) + more.size();
 }
 
+/// Whether only one number is between the two, which the divisors of both exclude.
+bool are_around_no_multiple(const Constraints& below, const Constraints& above) {
+    const auto& most = below.number.most;
+    const auto& least = above.number.least;
+    if (!most || !least || *most != *least || !most->is_excluded ||
+        below.number.divisors != above.number.divisors ||
+        (below.kinds & json_number_kinds) != (above.kinds & json_number_kinds))
+        return false;
+    return std::any_of(below.number.divisors.begin(), below.number.divisors.end(), [&](const auto& divisor) {
+        const auto is_one = is_multiple(most->value, divisor.value);
+        return is_one && *is_one == divisor.is_negated;
+    });
+}
+
 } // namespace
 
 uint64_t Claim::key() const {
@@ -203,6 +219,17 @@ void Constraints::join(const Constraints& other) {
     const bool may_be_empty_now =
         other.object.count != CountRange{} || !other.object.required.empty() || !other.object.absent.empty();
     take_away(may_be_empty_now && is_empty(object), json_object);
+}
+
+void join_around_no_multiples(std::vector<Constraints>& ways) {
+    for (std::size_t i = 1; i < ways.size(); ++i) {
+        Constraints& below = ways[i - 1];
+        Constraints& above = ways[i];
+        if (!are_around_no_multiple(below, above))
+            continue;
+        above.number.least = below.number.least;
+        below.kinds &= static_cast<JsonKinds>(~json_number_kinds);
+    }
 }
 
 JsonKinds Constraints::kinds_with(const Constraints& other) const {

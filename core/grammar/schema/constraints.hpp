@@ -148,4 +148,8 @@ struct Constraints {
     [[nodiscard]] std::size_t bytes() const;
 };
 
+/// Takes constants that are excluded out of the bounds of ways to be, where the divisors exclude them as
+/// well: the numbers below one and those above it become those of one way.
+void join_around_no_multiples(std::vector<Constraints>& ways);
+
 } // namespace etna::grammar

@@ -160,6 +160,7 @@ private:
 
     Result<Expression> values(const Claims& claims, JsonKinds kinds) {
         ETNA_TRY(std::vector<Constraints> ways, expansion_.ways(claims));
+        join_around_no_multiples(ways);
         std::vector<Expression> all;
         for (Constraints& way : ways) {
             way.kinds &= kinds;
