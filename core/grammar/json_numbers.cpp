@@ -464,6 +464,9 @@ Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
 
 /// Precondition: simplified() gave the set.
 Result<Expression> simple_number(Language& language, const NumberSet& set) {
+    if (set.kind == NumberKind::fraction && !set.multiples_of.empty() &&
+        set.multiples_of.front().is_integer())
+        return nothing;
     const bool has_divisors = !set.multiples_of.empty() || !set.no_multiples_of.empty();
     if (!has_divisors && set.least && set.most && set.least->value == set.most->value)
         return only_number(language, set);

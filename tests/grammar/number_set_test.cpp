@@ -106,6 +106,14 @@ TEST_CASE("divisors of one say nothing of integers") {
     CHECK(Numbers(R"("type": "integer", "not": {"multipleOf": 0.5})").error().starts_with("no text fits"));
 }
 
+TEST_CASE("multiples of an integer have no fraction") {
+    Numbers numbers(R"("anyOf": [{"type": "number"}, {"type": "null"}], "multipleOf": 997,
+                       "minimum": 99700000000000000, "not": {"type": "integer"})");
+    CAPTURE(numbers.error());
+    CHECK(numbers.fits("null"));
+    CHECK(!numbers.fits("99700000000000000.5"));
+}
+
 TEST_CASE("multiples have no more digits than validators in JavaScript divide, but where a bound asks") {
     for (const auto& [divisor, digits] : {std::pair{"1", 20U}, {"2", 20U}, {"256", 22U}}) {
         Numbers numbers(fmt::format(R"("type": "integer", "multipleOf": {})", divisor));
