@@ -160,13 +160,14 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
                       const std::function<bool()>& is_unwanted) {
     std::vector<std::unique_ptr<ChoiceWriter>> writers;
     const auto choices_per_prompt = generation->choices() / static_cast<uint32_t>(prompts);
+    writers.reserve(generation->choices());
     for (uint32_t choice = 0; choice < generation->choices(); ++choice)
         writers.push_back(call.writer(choice, generation->prompt_tokens(choice / choices_per_prompt)));
     for (const auto& writer : writers) {
         if (const auto piece = writer->begin())
             deliver(*piece);
     }
-    const Status status = generation->finish(
+    Status status = generation->finish(
         [&](uint32_t choice, const generate::Event& event) {
             return take(*writers[choice], choice, event, deliver);
         },

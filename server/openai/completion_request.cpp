@@ -126,10 +126,10 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     request.suffix = fields.text("suffix");
     if (request.suffix && !context.can_fill_gaps)
         fields.refuse("suffix", "needs a model that was trained for filling gaps, and this one was not");
-    CompletionForm form = {.logprobs = request.logprobs,
-                           .tells_text = fields.flag("detokenize").value_or(true),
-                           .echoes = echoes,
-                           .told_stops = told_stops(request, *context.tokenizer)};
+    const CompletionForm form = {.logprobs = request.logprobs,
+                                 .tells_text = fields.flag("detokenize").value_or(true),
+                                 .echoes = echoes,
+                                 .told_stops = told_stops(request, *context.tokenizer)};
     if (!form.tells_text && !request.logprobs)
         request.logprobs = 0; // tokens are told one by one then
     std::vector<Prompt> prompts = read_prompts(fields, context);

@@ -105,7 +105,7 @@ void OutputWriter::tell_delta(std::string_view text, Json logprobs) {
     members["content_index"] = 0;
     members["delta"] = text;
     members["logprobs"] = std::move(logprobs);
-    tell("response.output_text.delta", std::move(members));
+    tell("response.output_text.delta", members);
 }
 
 void OutputWriter::add_reasoning(std::string_view text) {
@@ -124,7 +124,7 @@ void OutputWriter::add_reasoning(std::string_view text) {
     members["content_index"] = 0;
     members["delta"] = text;
     tell(form_.wording == Wording::openai ? "response.reasoning_text.delta" : "response.reasoning.delta",
-         std::move(members));
+         members);
 }
 
 void OutputWriter::begin_call(const chat::output::Event& event) {
@@ -151,7 +151,7 @@ void OutputWriter::add_arguments(std::string_view text) {
     Json members = place();
     members["delta"] = delta;
     tell(is_custom ? "response.custom_tool_call_input.delta" : "response.function_call_arguments.delta",
-         std::move(members));
+         members);
 }
 
 void OutputWriter::end_call(const char* status) {
@@ -160,12 +160,12 @@ void OutputWriter::end_call(const char* status) {
     if (open_ == Open::custom_call) {
         item["input"] = custom_;
         members["input"] = item["input"];
-        tell("response.custom_tool_call_input.done", std::move(members));
+        tell("response.custom_tool_call_input.done", members);
     } else {
         item["arguments"] = text_;
         members["name"] = item["name"];
         members["arguments"] = text_;
-        tell("response.function_call_arguments.done", std::move(members));
+        tell("response.function_call_arguments.done", members);
     }
     close(status);
     calls_done_ += std::string_view(status) == "completed" ? 1 : 0;
@@ -214,7 +214,7 @@ void OutputWriter::close_message(Json& item) {
     members["content_index"] = 0;
     members["text"] = text_;
     members["logprobs"] = logprobs_;
-    tell("response.output_text.done", std::move(members));
+    tell("response.output_text.done", members);
     item["content"].push_back(text_part(text_, std::move(logprobs_)));
     tell_part("response.content_part.done", item["content"].back());
 }
@@ -224,7 +224,7 @@ void OutputWriter::close_reasoning(Json& item) {
     members["content_index"] = 0;
     members["text"] = text_;
     tell(form_.wording == Wording::openai ? "response.reasoning_text.done" : "response.reasoning.done",
-         std::move(members));
+         members);
     item["content"].push_back(reasoning_part(text_));
     tell_part("response.content_part.done", item["content"].back());
     if (form_.tells_summary)
@@ -238,7 +238,7 @@ void OutputWriter::tell_summary(Json& item, const std::string& text) {
         Json members = place();
         members["summary_index"] = 0;
         members[member] = value;
-        tell(type, std::move(members));
+        tell(type, members);
     };
     const Json whole = {{"type", "summary_text"}, {"text", text}};
     step("response.reasoning_summary_part.added", "part", {{"type", "summary_text"}, {"text", ""}});
@@ -262,7 +262,7 @@ void OutputWriter::tell_part(std::string_view type, const Json& part) {
     Json members = place();
     members["content_index"] = 0;
     members["part"] = part;
-    tell(type, std::move(members));
+    tell(type, members);
 }
 
 /// Of the item that is open.
