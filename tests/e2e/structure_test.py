@@ -46,7 +46,7 @@ def json_schema(schema):
 
 class Structure(Serve):
     def chat(self, status=200, **body):
-        request = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96,
+        request = {"messages": [{"role": "user", "content": "Tell me about somebody."}], "max_tokens": 96, "seed": 1,
                    "reasoning_effort": "none", **body}
         got, _, text = self.server.request("POST", "/v1/chat/completions", request)
         self.assertEqual(got, status, text)
@@ -221,7 +221,7 @@ class Structure(Serve):
 
     def test_the_command_line_has_it_too(self):
         def run(*options):
-            return subprocess.run([serve_test.ETNA, "run", "demo", "Tell me about somebody.", "--no-think", *options],
+            return subprocess.run([serve_test.ETNA, "run", "demo", "Tell me about somebody.", "--no-think", "--seed", "1", *options],
                                   capture_output=True, text=True, timeout=120, check=False)
 
         self.check_person(run("--json-schema", json.dumps(PERSON)).stdout)
