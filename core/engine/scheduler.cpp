@@ -124,10 +124,16 @@ uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
     for (auto one = running_.rbegin(); one != running_.rend() && *one != &sequence; ++one)
         rows += (*one)->state == SequenceState::prefill ? (*one)->length() - (*one)->computed : 0;
     std::size_t places = running_max_ - running_.size();
+    std::size_t pages = running_.size(); // these stay spare
+    const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
     for (auto one = waiting_.begin(); one != waiting_.end() && places > 0; ++one) {
-        const bool may_come = (*one)->pace == Pace::go_on && !(*one)->is_answered && (*one)->unread == 0;
-        rows += may_come ? (*one)->length() : 0;
-        places -= may_come ? 1 : 0;
+        if ((*one)->pace == Pace::hold || (*one)->is_answered || (*one)->unread > 0)
+            continue;
+        pages += divide_up((*one)->length(), limits_.page_tokens);
+        if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
+            break; // it cannot come, and what is left to it would be left to nobody
+        rows += (*one)->length();
+        --places;
     }
     return rows;
 }

@@ -6,10 +6,12 @@
 // Who has a place in the steps, and who waits for one.
 namespace etna::engine {
 
-/// How many places the caller's sequences have.
+/// How many places the caller's sequences use. Hypotheses that wait for others of their search only keep
+/// theirs warm: did they count, these others would never come before strangers.
 std::size_t Scheduler::places_of(RequestId caller) const {
-    return static_cast<std::size_t>(std::count_if(
-        running_.begin(), running_.end(), [&](const Sequence* one) { return one->caller == caller; }));
+    return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const Sequence* one) {
+        return one->caller == caller && !one->is_answered;
+    }));
 }
 
 /// The next to have a place: of the caller that has the fewest, and the oldest. Null: nobody can use one.
@@ -84,6 +86,9 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
         if (next == nullptr)
             return;
         Sequence& sequence = *next;
+        // Its last row could be the only one, and pages are copied for rows of the same batch alone.
+        if (step.size() == limits_.wanted_max || (samples_on_device(sequence) && free_slots_.empty()))
+            return;
         if (running_.size() == running_max_ && !preempt_held())
             return;
         if (sequence.unread > 0)

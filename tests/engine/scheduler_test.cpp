@@ -304,6 +304,57 @@ TEST_CASE("who asks for many answers, or for many beams, leaves a place to who a
     }
 }
 
+TEST_CASE("a beam search goes on among many who ask for one answer each") {
+    for (const uint32_t width : {2U, 4U, 6U}) {
+        FakeOptions options;
+        options.limits.groups = {{.page_count = 300}};
+        Driver driver(options);
+        engine::Request search = request(4, 24);
+        search.beams = engine::Beams{.width = width};
+        const auto id = driver.add(search);
+        std::vector<engine::RequestId> others;
+        for (uint64_t steps = 0; !driver.told(id).finished; ++steps) {
+            std::erase_if(others,
+                          [&](engine::RequestId one) { return driver.told(one).finished.has_value(); });
+            while (others.size() < 10) // places and more
+                others.push_back(driver.add(request(6, 20)));
+            driver.start_step();
+            driver.finish_step();
+            REQUIRE(steps < 300); // about two for each token, and one more for each place that is shared
+        }
+    }
+}
+
+TEST_CASE("a long prompt leaves nothing to who cannot come for want of pages") {
+    FakeOptions options;
+    options.limits.context_tokens = 500;
+    options.limits.groups = {{.page_count = 100}};
+    Driver driver(options);
+    const auto first = driver.add(request(320, 2));
+    engine::Request second = request(320, 2);
+    second.prompt = text(320, 5);
+    driver.add(second);
+    while (driver.told(first).tokens.empty())
+        REQUIRE((driver.start_step() && driver.finish_step()));
+    CHECK(driver.steps() <= 320 / options.limits.rows_max + 2);
+    driver.run();
+}
+
+TEST_CASE("a page is copied in the batch of its rows, also where slots are short") {
+    FakeOptions options;
+    options.limits.slots = 1;
+    const engine::Request again = request(7, 3);
+    Driver driver(options);
+    driver.add(again);
+    driver.run();
+    const auto other = driver.add(request(2, 9));
+    driver.start_step();
+    driver.cancel(other); // its step is unread, and has the slot
+    const auto id = driver.add(again);
+    driver.run();
+    CHECK(driver.told(id).ids() == simulate(options, again).tokens);
+}
+
 TEST_CASE("of two who ask for many answers none has to wait for the other's end") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 200}};
