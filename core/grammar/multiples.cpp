@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -332,6 +333,7 @@ Result<Decimal> common_multiple(const Decimal& a, const Decimal& b) {
             units->modulus *= 10;
         }
     }
+    assert(one.modulus > 0 && other.modulus > 0);
     const uint64_t factor = other.modulus / std::gcd(one.modulus, other.modulus);
     if (one.modulus > (modulus_end - 1) / factor)
         return too_long_together;
