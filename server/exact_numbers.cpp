@@ -1,5 +1,7 @@
 #include "server/exact_numbers.hpp"
 
+#include "core/grammar/schema/subschemas.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,28 +12,6 @@ namespace {
 /// Keywords of JSON Schema whose numbers say which answers are allowed.
 constexpr std::array<std::string_view, 7> exact_keywords = {
     "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
-
-/// Their values are objects whose names are no keywords, but those of members or schemas.
-constexpr std::array<std::string_view, 6> naming_keywords = {
-    "properties", "patternProperties", "$defs", "definitions", "dependencies", "dependentSchemas"};
-
-/// Their values are schemas, or lists of them.
-constexpr std::array<std::string_view, 16> schema_keywords = {"additionalItems",
-                                                              "additionalProperties",
-                                                              "allOf",
-                                                              "anyOf",
-                                                              "contains",
-                                                              "contentSchema",
-                                                              "else",
-                                                              "if",
-                                                              "items",
-                                                              "not",
-                                                              "oneOf",
-                                                              "prefixItems",
-                                                              "propertyNames",
-                                                              "then",
-                                                              "unevaluatedItems",
-                                                              "unevaluatedProperties"};
 
 constexpr std::array<std::string_view, 3> references = {"$ref", "$dynamicRef", "$recursiveRef"};
 
@@ -76,8 +56,8 @@ bool may_lead_outside(std::string_view reference) {
         pointer.remove_prefix(1); // the slash
         const std::string_view step = pointer.substr(0, pointer.find('/'));
         pointer.remove_prefix(step.size());
-        const bool is_naming = !is_named && is_among(naming_keywords, step);
-        if (!is_named && !is_naming && !is_among(schema_keywords, step))
+        const bool is_naming = !is_named && is_among(grammar::map_keywords, step);
+        if (!is_named && !is_naming && !is_among(grammar::schema_keywords, step))
             return true; // or a place in a list, which is rare
         is_named = is_naming;
     }
@@ -118,10 +98,10 @@ ExactNumbers::Kind ExactNumbers::kind_of_member(std::string_view name) const {
         return outer;
     if (is_among(exact_keywords, name))
         return Kind::exact;
-    if (is_among(naming_keywords, name))
+    if (is_among(grammar::map_keywords, name))
         return outer == Kind::schema ? Kind::schemas : Kind::names;
     if (outer == Kind::schema)
-        return is_among(schema_keywords, name) ? Kind::schema : Kind::annotation;
+        return is_among(grammar::schema_keywords, name) ? Kind::schema : Kind::annotation;
     const bool is_schema =
         is_among(schema_members, name) || (depth_ == root_depth && name == root_schema_member);
     return is_schema ? Kind::schema : Kind::body;

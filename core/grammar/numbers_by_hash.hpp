@@ -14,8 +14,9 @@ class NumbersByHash {
 public:
     static constexpr std::size_t looks_of_miss = 16; ///< is_wanted() goes to other places of memory
 
-    /// The first number under this hash that `is_wanted`. Sets `looks` to how many places were looked at:
-    /// many only where somebody has chosen what is hashed.
+    /// The first number under this hash that `is_wanted`. Sets `looks` to how many places were looked at; one
+    /// that had the hash and was not wanted counts as looks_of_miss more. There are many only where somebody
+    /// has chosen what is hashed.
     template <class IsWanted>
     [[nodiscard]] std::optional<uint32_t> find(std::size_t hash, IsWanted is_wanted,
                                                std::size_t& looks) const {

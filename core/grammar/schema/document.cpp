@@ -1,5 +1,6 @@
 #include "core/grammar/schema/document.hpp"
 
+#include "core/grammar/schema/subschemas.hpp"
 #include "core/grammar/schema/uri.hpp"
 
 #include <algorithm>
@@ -12,26 +13,6 @@ namespace {
 
 /// Where the URIs of a document without any begin.
 constexpr std::string_view default_base = "schema:/";
-
-/// Keywords whose value is a schema, or an array of them, and those whose value has a schema for each name.
-constexpr std::array<std::string_view, 16> schema_keywords = {"additionalItems",
-                                                              "additionalProperties",
-                                                              "allOf",
-                                                              "anyOf",
-                                                              "contains",
-                                                              "contentSchema",
-                                                              "else",
-                                                              "if",
-                                                              "items",
-                                                              "not",
-                                                              "oneOf",
-                                                              "prefixItems",
-                                                              "then",
-                                                              "propertyNames",
-                                                              "unevaluatedItems",
-                                                              "unevaluatedProperties"};
-constexpr std::array<std::string_view, 6> map_keywords = {
-    "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"};
 
 template <std::size_t count>
 bool contains(const std::array<std::string_view, count>& words, std::string_view word) {
