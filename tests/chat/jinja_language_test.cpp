@@ -3,6 +3,7 @@
 #include "core/chat/jinja/from_json.hpp"
 #include "core/chat/jinja/template.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <fstream>
 #include <iostream>

@@ -4,6 +4,7 @@
 #include "core/chat/output/parser.hpp"
 #include "tests/chat/output_feeding.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <filesystem>

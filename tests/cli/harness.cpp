@@ -4,6 +4,7 @@
 #include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
 
 #include <array>

@@ -3,6 +3,7 @@
 
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,6 +4,7 @@
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/fake_executor.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -7,6 +7,7 @@
 #include "tests/chat/output_feeding.hpp"
 #include "tests/generate/schema_check.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -2,6 +2,7 @@
 
 #include "core/generate/dry_breakers.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
 #include "tests/support/random_tokenizer.hpp"
 

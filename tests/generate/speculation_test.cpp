@@ -6,6 +6,7 @@
 #include "core/store/resolve.hpp"
 #include "tests/generate/answers.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <string>
 

@@ -2,6 +2,7 @@
 #include "tests/fuzz/gguf_walk.hpp"
 #include "tests/gguf/examples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/support/random_model.hpp"
 
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "tests/gguf/examples.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <cstring>
 #include <limits>

@@ -2,6 +2,7 @@
 #include "core/gguf/file.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <fstream>

@@ -1,6 +1,7 @@
 // The quantised formats against ggml's own decoders (tests/data/formats), and what ggml cannot show.
 #include "tests/reference/decode.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <bit>
 #include <cctype>

@@ -1,5 +1,6 @@
 #include "tests/reference/model.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <cmath>
 #include <fstream>

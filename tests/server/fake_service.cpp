@@ -2,6 +2,7 @@
 
 #include "core/store/resolve.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <thread>
 #include <utility>

@@ -1,6 +1,7 @@
 // What members of requests do to answers, seen over the API.
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <fstream>

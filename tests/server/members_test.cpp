@@ -1,6 +1,7 @@
 // Members of requests beside the common ones: what they do, and how what is wrong with them is told.
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <fstream>
 #include <set>

@@ -2,6 +2,7 @@
 #include "core/gguf/file.hpp"
 #include "core/store/embedded.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,7 @@
 #include "tests/text/vocabularies.hpp"
 
 #include "core/gguf/file.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
 #include <cstdlib>
