@@ -3,6 +3,7 @@
 #include "server/ids.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -97,6 +98,12 @@ std::string_view given_key(const HttpRequest& request) {
     return in_small_letters(authorization.substr(0, scheme.size())) == scheme
                ? authorization.substr(scheme.size())
                : request.header("x-api-key");
+}
+
+uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
+    const std::string_view name =
+        rules.api_keys.empty() ? std::string_view(request.remote_address) : given_key(request);
+    return std::hash<std::string_view>()(name);
 }
 
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {

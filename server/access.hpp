@@ -3,6 +3,7 @@
 #include "server/api_error.hpp"
 #include "server/http.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
 
 /// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.
 std::string_view given_key(const HttpRequest& request);
+
+/// Whom the request is from, for what is shared fairly: the key where keys are asked for, else the address.
+uint64_t client_of(const AccessRules& rules, const HttpRequest& request);
 
 /// Whether the request shows a key that opens. Error: 401.
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);

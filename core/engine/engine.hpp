@@ -12,8 +12,10 @@
 namespace etna::engine {
 
 struct EngineOptions {
-    uint32_t queue_max = 256; ///< requests that may wait for a place; beyond, submit() answers busy
-    uint64_t model_salt = 0;  ///< part of every page's hash: differs for weights that differ
+    /// Requests that may wait for a place; beyond, submit() answers busy. A client with few requests may
+    /// submit a few all the same, so that others do not shut it out: at most as many again in all.
+    uint32_t queue_max = 256;
+    uint64_t model_salt = 0; ///< part of every page's hash: differs for weights that differ
 };
 
 /// How busy an engine is.
@@ -45,12 +47,12 @@ public:
 
     /// Queues a request of one answer. Does not block. Errors: invalid_argument (empty prompt, a token
     /// outside the vocabulary, sampling parameters out of range, a prompt that can never fit), busy
-    /// (queue_max requests are waiting), and after the executor failed, its error.
+    /// (see EngineOptions::queue_max), and after the executor failed, its error.
     Result<Stream> submit(Request request);
 
     /// Queues several, all or none, and gives their streams in the same order, those of a beam search's
     /// answers (the best first) one after the other; wait_any() waits for all of them. They count as one
-    /// caller's: see Scheduler. Errors: as submit().
+    /// caller's, and are the same client's: see Scheduler. Errors: as submit().
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
     /// The executor's bounds; constant.

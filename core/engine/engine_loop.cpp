@@ -24,6 +24,9 @@ EngineLoad load_of(const Scheduler& scheduler) {
     return load;
 }
 
+/// A client that has no more requests than that finds room where others have filled the queue.
+constexpr std::size_t requests_of_light_client = 16;
+
 double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
@@ -63,12 +66,14 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         const std::scoped_lock lock(bell_->mutex);
         if (closed_)
             return *closed_;
-        const std::size_t waiting = inbox_.size() + noted_.waiting;
-        const std::size_t places = limits_.sequences_max - std::min(noted_.running, limits_.sequences_max);
-        if (waiting + requests.size() > queue_max_ + places) {
-            return Error{ErrorKind::busy, fmt::format("{} requests are waiting already", waiting),
+        const ClientId client = requests.empty() ? 0 : requests.front().client;
+        if (!has_room(client, requests.size())) {
+            return Error{ErrorKind::busy,
+                         fmt::format("{} requests are waiting already", inbox_.size() + noted_.waiting),
                          "try again when some have finished"};
         }
+        requests_ += requests.size();
+        requests_of_[client] += requests.size();
         const RequestId caller = next_id_;
         for (Request& request : requests) {
             Channels channels;
@@ -81,6 +86,17 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     }
     bell_->changed.notify_one();
     return streams;
+}
+
+/// Whether so many requests more may wait for places. Precondition: the bell's mutex is held.
+bool Engine::Loop::has_room(ClientId client, std::size_t requests) const {
+    const std::size_t most = std::size_t{queue_max_} + limits_.sequences_max;
+    if (requests_ + requests <= most)
+        return true;
+    const auto own = requests_of_.find(client);
+    const std::size_t together = requests + (own == requests_of_.end() ? 0 : own->second);
+    return together <= std::min<std::size_t>(requests_of_light_client, queue_max_) &&
+           requests_ + requests <= most + queue_max_;
 }
 
 void Engine::Loop::run() {
@@ -120,7 +136,8 @@ bool Engine::Loop::take_submissions() {
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
-        channels_.emplace(submission.id, std::move(submission.channels));
+        open_.emplace(submission.id,
+                      Open{.client = submission.request.client, .channels = std::move(submission.channels)});
         scheduler_.add(submission.id, std::move(submission.request), submission.submitted, submission.caller);
     }
     return true;
@@ -222,7 +239,8 @@ Status Engine::Loop::read_outputs() {
 
 /// Ends the requests that nobody wants any more, and lets those wait whose reader is behind.
 void Engine::Loop::follow_readers() {
-    for (const auto& [id, channels] : channels_) {
+    for (const auto& [id, request] : open_) {
+        const Channels& channels = request.channels;
         if (std::all_of(channels.begin(), channels.end(),
                         [](const auto& one) { return one->is_cancelled(); })) {
             scheduler_.cancel(id, updates_, Clock::now());
@@ -238,24 +256,36 @@ void Engine::Loop::follow_readers() {
 void Engine::Loop::deliver() {
     if (updates_.empty())
         return;
-    { // before anybody hears of an end and asks for the place
-        const std::scoped_lock lock(bell_->mutex);
-        noted_ = load_of(scheduler_);
-    }
+    note_ends();
     for (Update& update : updates_) {
-        const auto found = channels_.find(update.request);
-        if (found == channels_.end())
+        const auto found = open_.find(update.request);
+        if (found == open_.end())
             continue; // told already, when memory ran out in the middle of this
-        Channel& channel = *found->second[update.answer];
+        Channel& channel = *found->second.channels[update.answer];
         if (auto* token = std::get_if<TokenEvent>(&update.event)) {
             channel.push(std::move(*token));
             continue;
         }
         channel.finish(std::get<Finished>(std::move(update.event)));
-        if (update.answer + 1 == found->second.size()) // the answers of a request end one after the other
-            channels_.erase(found);
+        if (update.answer + 1 == found->second.channels.size()) // a request's answers end one after the other
+            open_.erase(found);
     }
     updates_.clear();
+}
+
+/// Before anybody hears of an end and asks for the place.
+void Engine::Loop::note_ends() {
+    const std::scoped_lock lock(bell_->mutex);
+    noted_ = load_of(scheduler_);
+    for (const Update& update : updates_) {
+        const auto found = open_.find(update.request);
+        if (!std::holds_alternative<Finished>(update.event) || found == open_.end() ||
+            std::exchange(found->second.has_ended, true))
+            continue;
+        --requests_;
+        if (--requests_of_.at(found->second.client) == 0)
+            requests_of_.erase(found->second.client);
+    }
 }
 
 /// Ends every request, accepted or still in the inbox, and lets nobody in any more.

@@ -19,7 +19,7 @@
 namespace etna::engine {
 
 /// The engine's thread, and the inbox through which the others reach it. The executor, the scheduler and the
-/// channels in `channels_` belong to the thread; the inbox is guarded by the bell's mutex.
+/// requests in `open_` belong to the thread; the inbox is guarded by the bell's mutex.
 class Engine::Loop {
 public:
     /// `draft`: null for none.
@@ -35,6 +35,13 @@ public:
 
 private:
     using Channels = std::vector<std::shared_ptr<Channel>>; ///< of a request's answers
+
+    /// A request that has not ended.
+    struct Open {
+        ClientId client = 0;
+        Channels channels;
+        bool has_ended = false; ///< and is to be told so
+    };
 
     struct Submission {
         RequestId id = 0;
@@ -59,6 +66,8 @@ private:
     void draft();
     void lose_draft_model(const Error& error);
     Result<bool> submit_batch();
+    [[nodiscard]] bool has_room(ClientId client, std::size_t requests) const;
+    void note_ends();
     static Unread unread_of(const Batch& batch, Ticket ticket);
     Status read_outputs();
     void follow_readers();
@@ -71,7 +80,7 @@ private:
     Scheduler scheduler_;
     std::unique_ptr<DraftModel> draft_model_; ///< null: none, or it has failed
     DraftMeter draft_meter_;
-    std::map<RequestId, Channels> channels_;
+    std::map<RequestId, Open> open_;
     std::deque<Unread> tickets_;     ///< oldest first
     Updates updates_;                ///< to be delivered
     Clock::time_point read_;         ///< when the last batch was
@@ -80,8 +89,10 @@ private:
     const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
-    EngineLoad noted_;            ///< of the scheduler, after its last step
-    std::optional<Error> closed_; ///< why nothing is accepted any more
+    std::map<ClientId, std::size_t> requests_of_; ///< that have not ended, those of the inbox included
+    std::size_t requests_ = 0;                    ///< of all clients
+    EngineLoad noted_;                            ///< of the scheduler, after its last step
+    std::optional<Error> closed_;                 ///< why nothing is accepted any more
     bool is_stopping_ = false;
 
     std::thread thread_; ///< last, so that everything it uses exists

@@ -4,6 +4,7 @@
 #include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
 #include "core/engine/beams.hpp"
+#include "core/engine/client_shares.hpp"
 #include "core/engine/constraint.hpp"
 #include "core/engine/speculation.hpp"
 #include "core/sampling/breakers.hpp"
@@ -49,6 +50,7 @@ struct Request {
     /// results.
     std::optional<Speculation> speculation = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
+    ClientId client = 0;     ///< whose it is: the engine is shared fairly among clients
 };
 
 enum class Origin : uint8_t { generation, prompt };

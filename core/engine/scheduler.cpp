@@ -29,7 +29,8 @@ void Scheduler::add(RequestId id, Request request, Clock::time_point now, std::o
         sequences_.emplace(first, make_sequence(id, std::move(request), limits_, cache_, now));
     assert(is_new);
     entry->second.caller = caller.value_or(id);
-    waiting_.push_back(&entry->second);
+    shares_.enter(entry->second.client);
+    waiting_.insert(entry->second);
     if (beams)
         begin_beams(*beams, entry->second);
 }
@@ -42,11 +43,9 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     spare_rows_ = rows_for_drafts();
     share_places();
     schedule_generation(step, updates, now);
-    for (Sequence* sequence : running_) {
-        if (sequence->state == SequenceState::prefill)
-            schedule_known(*sequence, step);
-    }
+    schedule_prompts(step);
     admit_waiting(step, updates, now);
+    shares_.end_batch();
     for (Sequence* sequence : running_) {
         cache_.publish(sequence->pages, sequence->content(),
                        std::min(sequence->computed, sequence->length()));
@@ -73,12 +72,18 @@ bool Scheduler::can_generate(const Sequence& sequence) const {
 }
 
 void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_point now) {
-    for (std::size_t i = 0; i < running_.size(); ++i) {
+    for (std::size_t i = 0; i < running_.size();) {
         Sequence& sequence = *running_[i];
-        if (sequence.state != SequenceState::decode || sequence.pace == Pace::hold || !can_generate(sequence))
+        if (sequence.state != SequenceState::decode || sequence.pace == Pace::hold ||
+            !can_generate(sequence)) {
+            ++i;
             continue;
-        if (!find_page(sequence, updates, now))
-            return; // the youngest itself had to yield; nobody comes after it
+        }
+        if (!find_page(i, updates, now)) {
+            i += i < running_.size() && running_[i] == &sequence ? 1 : 0; // else the next stands there now
+            continue;
+        }
+        ++i;
         const uint32_t known = reserve_known(sequence);
         reserve_drafts(sequence);
         append_rows(sequence, known, step);
@@ -99,14 +104,15 @@ uint32_t Scheduler::reserve_known(Sequence& sequence) {
     return count;
 }
 
-/// Finds a page for the next place of a sequence, from younger ones if need be: those have no rows in this
-/// batch yet.
-bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_point now) {
+/// Finds a page for the next row of the sequence at `place` of those that run, from those behind it if need
+/// be: they have no rows in this batch yet. False where it had to yield itself, or has used up the memory.
+bool Scheduler::find_page(std::size_t place, Updates& updates, Clock::time_point now) {
+    Sequence& sequence = *running_[place];
     while (!cache_.reserve(sequence.pages, sequence.computed, sequence.computed + 1, 0, batch_.copies)) {
-        Sequence& youngest = *running_.back();
         if (running_.size() > 1) {
-            preempt(youngest);
-            if (&youngest == &sequence)
+            Sequence& yielding = first_to_yield(place);
+            preempt(yielding);
+            if (&yielding == &sequence)
                 return false;
             continue;
         }
@@ -118,22 +124,47 @@ bool Scheduler::find_page(Sequence& sequence, Updates& updates, Clock::time_poin
     return true;
 }
 
+/// Of the running sequences from place `first` on, the youngest of the client that is served last.
+Sequence& Scheduler::first_to_yield(std::size_t first) const {
+    return **std::max_element(
+        running_.begin() + static_cast<std::ptrdiff_t>(first), running_.end(),
+        [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
+}
+
+bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
+    return a.client == b.client ? a.id < b.id : shares_.comes_before(a.client, b.client);
+}
+
+void Scheduler::schedule_prompts(Step& step) {
+    prompts_.clear();
+    for (Sequence* sequence : running_) {
+        if (sequence->state == SequenceState::prefill)
+            prompts_.push_back(sequence);
+    }
+    std::sort(prompts_.begin(), prompts_.end(),
+              [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
+    for (Sequence* sequence : prompts_)
+        schedule_known(*sequence, step);
+}
+
 /// How many rows for known tokens those want that come after this sequence, at most.
 uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
     uint32_t rows = 0;
-    for (auto one = running_.rbegin(); one != running_.rend() && *one != &sequence; ++one)
-        rows += (*one)->state == SequenceState::prefill ? (*one)->length() - (*one)->computed : 0;
+    for (auto one = prompts_.rbegin(); one != prompts_.rend() && *one != &sequence; ++one)
+        rows += (*one)->length() - (*one)->computed;
     std::size_t places = running_max_ - running_.size();
     std::size_t pages = running_.size(); // these stay spare
     const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
-    for (auto one = waiting_.begin(); one != waiting_.end() && places > 0; ++one) {
-        if ((*one)->pace == Pace::hold || (*one)->is_answered || (*one)->unread > 0)
-            continue;
-        pages += divide_up((*one)->length(), limits_.page_tokens);
-        if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
-            break; // it cannot come, and what is left to it would be left to nobody
-        rows += (*one)->length();
-        --places;
+    for (const auto& [client, line] : waiting_.lines()) {
+        for (auto one = line.begin(); one != line.end() && places > 0; ++one) {
+            if ((*one)->pace == Pace::hold || (*one)->is_answered || (*one)->unread > 0)
+                continue;
+            pages += divide_up((*one)->length(), limits_.page_tokens);
+            if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
+                return rows; // it cannot come, and what is left to it would be left to nobody
+            rows += (*one)->length();
+            --places;
+        }
     }
     return rows;
 }
@@ -163,6 +194,7 @@ void Scheduler::schedule_known(Sequence& sequence, Step& step) {
 void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
     if (count == 0)
         return;
+    shares_.charge(sequence.client, count);
     const auto view_index = static_cast<uint32_t>(batch_.sequences.size());
     SequenceView& view = batch_.sequences.emplace_back();
     view.pages.assign(sequence.pages.groups.begin(), sequence.pages.groups.end());

@@ -8,9 +8,9 @@
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence.hpp"
+#include "core/engine/waiting_line.hpp"
 #include "core/sampling/sampler.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -46,14 +46,19 @@ Status check(const Limits& limits);
 /// before are published, and then lets the next row of a sequence read the slot where its token will be. So
 /// an end token is noticed one step late, and what was computed past it is dropped.
 ///
-/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, oldest first, of
-/// which one that does not end in this batch leaves up to half of the rows to those behind it; then
-/// waiting requests while their known tokens find pages, of the caller with the fewest places first, then
-/// first come first served; who has none gets one of a caller that has several. When a sequence that
-/// generates finds no page, the youngest gives its pages back and waits; its tokens are computed again later,
-/// as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for the
-/// others of its search, gives way to any that waits. A sequence that is alone then has used up the memory,
-/// and ends with FinishReason::length.
+/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, of which one that
+/// does not end in this batch leaves up to half of the rows to those behind it; then waiting requests while
+/// their known tokens find pages. Prompts and waiting requests come by client, the one that has had the
+/// fewest rows first (see ClientShares); within a client by the caller with the fewest places, then first
+/// come first served. When a sequence that generates finds no page, the youngest of the client that has had
+/// the most gives its pages back and waits; its tokens are computed again later, as the same kind of rows. A
+/// sequence that is held, or a hypothesis of a beam search that waits for the others of its search, gives way
+/// to any that waits. A sequence that is alone then has used up the memory, and ends with
+/// FinishReason::length.
+///
+/// Where places or pages are short, a client that has had less gets a place of one that has two more, or
+/// after a turn of some hundred tokens of one that has one more; a caller that has none gets one of a caller
+/// of the same client that has several.
 ///
 /// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
 class Scheduler {
@@ -146,11 +151,20 @@ private:
     [[nodiscard]] bool samples_on_device(const Sequence& sequence) const;
     [[nodiscard]] bool can_generate(const Sequence& sequence) const;
     void schedule_generation(Step& step, Updates& updates, Clock::time_point now);
-    bool find_page(Sequence& sequence, Updates& updates, Clock::time_point now);
+    bool find_page(std::size_t place, Updates& updates, Clock::time_point now);
+    [[nodiscard]] Sequence& first_to_yield(std::size_t first) const;
+    void schedule_prompts(Step& step);
+    [[nodiscard]] bool is_served_before(const Sequence& a, const Sequence& b) const;
     void schedule_known(Sequence& sequence, Step& step);
     void share_places();
+    [[nodiscard]] Sequence* owed_by_client(const Sequence& next) const;
+    [[nodiscard]] Sequence* owed_by_caller(const Sequence& next) const;
     [[nodiscard]] std::size_t places_of(RequestId caller) const;
     [[nodiscard]] Sequence* next_waiting() const;
+    [[nodiscard]] Sequence* next_of(const WaitingLine::Line& line) const;
+    void start_running(Sequence& sequence);
+    void stop_running(Sequence& sequence);
+    void wait(Sequence& sequence);
     void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
     bool take_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
@@ -189,12 +203,6 @@ private:
     Sequence& fork(const Sequence& parent, uint32_t branch);
     void end_beams(RequestId request, Finished finished, Updates& updates);
 
-    template <class Queue>
-    static void insert_by_age(Queue& queue, Sequence& sequence) {
-        queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence,
-                                      [](const Sequence* a, const Sequence* b) { return a->id < b->id; }),
-                     &sequence);
-    }
     static void tell(Updates& updates, RequestId request, uint32_t answer, Event event);
 
     Limits limits_;
@@ -203,7 +211,10 @@ private:
     std::map<SequenceId, Sequence> sequences_;
     std::map<RequestId, BeamGroup> beams_;
     std::vector<Sequence*> running_; ///< prefill and decode, oldest first
-    std::deque<Sequence*> waiting_;  ///< oldest first
+    std::vector<Sequence*> prompts_; ///< of the running ones, in the order of the batch being made
+    WaitingLine waiting_;
+    ClientShares shares_;
+    bool lacks_pages_ = false; ///< somebody with a right to a place found no pages for it
     uint64_t preemptions_ = 0;
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first

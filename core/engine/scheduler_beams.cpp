@@ -97,14 +97,12 @@ Status Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> b
 Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch) {
     const SequenceId id = {.request = parent.id.request, .branch = branch};
     Sequence& child = sequences_.emplace(id, parent.fork(id, cache_)).first->second;
+    shares_.enter(child.client);
     if (child.state == SequenceState::decode && running_.size() < running_max_) {
-        insert_by_age(running_, child);
-        return child;
+        start_running(child);
+    } else {
+        wait(child);
     }
-    cache_.release(child.pages);
-    child.computed = 0;
-    child.state = SequenceState::waiting;
-    insert_by_age(waiting_, child);
     return child;
 }
 

@@ -106,7 +106,7 @@ Status Scheduler::verify() const {
     std::vector<const PageTables*> tables;
     for (const auto& [id, sequence] : sequences_) {
         const bool is_running = std::find(running_.begin(), running_.end(), &sequence) != running_.end();
-        const bool is_waiting = std::find(waiting_.begin(), waiting_.end(), &sequence) != waiting_.end();
+        const bool is_waiting = waiting_.contains(sequence);
         if (is_running == is_waiting)
             return broken(sequence, "stands in both lists, or none");
         ETNA_CHECK(verify_sequence(sequence, is_running));

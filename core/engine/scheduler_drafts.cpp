@@ -148,6 +148,7 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
         step.push_back({.sequence = sequence.id, .index = index, .slot = slot, .draft = draft});
     }
     const auto count = static_cast<uint32_t>(drafting.drafts.size());
+    shares_.charge(sequence.client, count);
     spare_rows_ -= count;
     drafting.drafts.clear();
     drafting.in_flight = count;

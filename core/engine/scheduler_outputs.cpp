@@ -159,8 +159,9 @@ void Scheduler::retire(Sequence& sequence, const Error* error) {
                            std::min(sequence.computed, sequence.length()));
     }
     cache_.release(sequence.pages);
-    std::erase(running_, &sequence);
-    std::erase(waiting_, &sequence);
+    stop_running(sequence);
+    waiting_.erase(sequence);
+    shares_.leave(sequence.client);
     sequences_.erase(SequenceId(sequence.id)); // a copy: the sequence goes with its key
 }
 

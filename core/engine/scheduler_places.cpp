@@ -5,6 +5,14 @@
 
 // Who has a place in the steps, and who waits for one.
 namespace etna::engine {
+namespace {
+
+/// How many tokens a sequence gets at least before it gives its place to another client's, and which part of
+/// its length: it may have to be computed again from its beginning.
+constexpr uint32_t turn_tokens_min = 256;
+constexpr uint32_t turn_part = 4;
+
+} // namespace
 
 /// How many places the caller's sequences use. Hypotheses that wait for others of their search only keep
 /// theirs warm: did they count, these others would never come before strangers.
@@ -14,11 +22,12 @@ std::size_t Scheduler::places_of(RequestId caller) const {
     }));
 }
 
-/// The next to have a place: of the caller that has the fewest, and the oldest. Null: nobody can use one.
-Sequence* Scheduler::next_waiting() const {
+/// The next of a line to have a place: of the caller that has the fewest, and the oldest. Null: none can use
+/// one.
+Sequence* Scheduler::next_of(const WaitingLine::Line& line) const {
     Sequence* next = nullptr;
     std::size_t fewest = 0;
-    for (Sequence* one : waiting_) {
+    for (Sequence* one : line) {
         if (one->pace == Pace::hold || one->is_answered)
             continue;
         const std::size_t places = places_of(one->caller);
@@ -32,35 +41,94 @@ Sequence* Scheduler::next_waiting() const {
     return next;
 }
 
-/// Where a caller waits that has no place, the youngest sequence of the one that has the most gives its place
-/// back, if it is not the only one: lest a request of many answers keeps all others waiting to its end. It
-/// has no rows in this batch yet.
+/// The next of all to have a place. Null: nobody can use one.
+Sequence* Scheduler::next_waiting() const {
+    Sequence* next = nullptr;
+    for (const auto& [client, line] : waiting_.lines()) {
+        if (next != nullptr && shares_.comes_before(next->client, client))
+            continue;
+        if (Sequence* const one = next_of(line); one != nullptr)
+            next = one;
+    }
+    return next;
+}
+
+/// Lets one sequence give its place back where another has more of a right to it; it has no rows in this
+/// batch yet. One for each batch will do.
 void Scheduler::share_places() {
-    if (running_.size() < running_max_ || held() != nullptr)
+    const bool has_place = running_.size() < running_max_;
+    if ((has_place && !lacks_pages_) || held() != nullptr)
         return;
     const Sequence* const next = next_waiting();
-    if (next == nullptr || places_of(next->caller) > 0)
+    if (next == nullptr)
         return;
+    Sequence* yielding = owed_by_client(*next);
+    if (yielding == nullptr && !has_place)
+        yielding = owed_by_caller(*next);
+    if (yielding != nullptr)
+        preempt(*yielding);
+}
+
+/// The youngest sequence of another client that has had more than `next`'s, of the one that has had the most:
+/// it has two places more, or one more and this sequence has had its turn. Null: none.
+Sequence* Scheduler::owed_by_client(const Sequence& next) const {
+    Sequence* owed = nullptr;
+    for (auto place = running_.rbegin(); place != running_.rend(); ++place) {
+        Sequence& one = **place;
+        if (one.client == next.client || !shares_.may_take_place(next.client, one.client))
+            continue;
+        const bool has_had_turn = one.length() >= one.turn_end;
+        if (!has_had_turn && !shares_.is_crowding(one.client, next.client))
+            continue;
+        if (owed == nullptr || shares_.comes_before(owed->client, one.client))
+            owed = &one;
+    }
+    return owed;
+}
+
+/// Where a caller waits that has no place, the youngest sequence of that one of the same client that has the
+/// most, if it is not its only one: lest a request of many answers keeps all others waiting to its end.
+Sequence* Scheduler::owed_by_caller(const Sequence& next) const {
+    if (places_of(next.caller) > 0)
+        return nullptr;
     Sequence* youngest = nullptr;
     std::size_t most = 1;
     for (auto one = running_.rbegin(); one != running_.rend(); ++one) {
+        if ((*one)->client != next.client)
+            continue;
         if (const std::size_t places = places_of((*one)->caller); places > most) {
             youngest = *one;
             most = places;
         }
     }
-    if (youngest != nullptr)
-        preempt(*youngest);
+    return youngest;
 }
 
-void Scheduler::preempt(Sequence& sequence) {
-    running_.erase(std::find(running_.begin(), running_.end(), &sequence));
-    cache_.publish_all(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
+void Scheduler::start_running(Sequence& sequence) {
+    insert_by_age(running_, sequence);
+    shares_.take_place(sequence.client);
+    sequence.turn_end = sequence.length() + std::max(turn_tokens_min, sequence.length() / turn_part);
+}
+
+/// Nothing happens where it does not run.
+void Scheduler::stop_running(Sequence& sequence) {
+    if (std::erase(running_, &sequence) > 0)
+        shares_.give_place(sequence.client);
+}
+
+/// Without pages, and nothing of it computed.
+void Scheduler::wait(Sequence& sequence) {
     cache_.release(sequence.pages);
     sequence.computed = 0;
     sequence.state = SequenceState::waiting;
+    waiting_.insert(sequence);
+}
+
+void Scheduler::preempt(Sequence& sequence) {
+    stop_running(sequence);
+    cache_.publish_all(sequence.pages, sequence.content(), std::min(sequence.computed, sequence.length()));
     ++preemptions_;
-    insert_by_age(waiting_, sequence);
+    wait(sequence);
 }
 
 /// The youngest sequence that is held, or waits for others; null: none.
@@ -81,6 +149,7 @@ bool Scheduler::preempt_held() {
 }
 
 void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
+    lacks_pages_ = false;
     while (batch_.rows.size() < limits_.rows_max) {
         Sequence* const next = next_waiting();
         if (next == nullptr)
@@ -96,13 +165,15 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
         if (!take_pages(sequence)) {
             if (preempt_held())
                 continue;
-            if (!running_.empty())
+            lacks_pages_ = !running_.empty();
+            if (lacks_pages_)
                 return;
             end(sequence, FinishReason::length, updates, now); // it outgrew the memory
             continue;
         }
-        waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &sequence));
-        insert_by_age(running_, sequence);
+        waiting_.erase(sequence);
+        start_running(sequence);
+        prompts_.push_back(&sequence);
         sequence.state = SequenceState::prefill;
         if (!sequence.admitted) {
             sequence.admitted = now;

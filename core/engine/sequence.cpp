@@ -88,6 +88,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     if (request.speculation && !request.beams)
         sequence.drafting = std::make_shared<Drafting>(*request.speculation);
     sequence.cache_salt = request.cache_salt;
+    sequence.client = request.client;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
     sequence.length_max = sequence.prompt_tokens + std::min(request.max_tokens.value_or(room), room);
     sequence.submitted = now;

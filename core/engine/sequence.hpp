@@ -81,6 +81,7 @@ struct Drafting {
 /// drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
+    ClientId client = 0;         ///< Request::client
     RequestId caller = 0;        ///< with whose sequences it shares: see Scheduler::add()
     std::vector<TokenId> tokens; ///< prompt, then what was generated and read
     std::vector<RowKind> kinds;  ///< what each token is computed as, now and after any recovery
@@ -107,6 +108,7 @@ struct Sequence {
     uint32_t cached_tokens = 0;
     uint64_t cache_salt = 0;
     uint32_t min_tokens = 0;
+    uint32_t turn_end = 0;   ///< from this length on it gives its place to a client that has fewer
     uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
 
     Clock::time_point submitted;
@@ -143,6 +145,14 @@ struct Sequence {
     /// Forgets everything from place `new_length` on. Precondition: unread is 0, new_length <= length().
     void truncate(uint32_t new_length, PageCache& cache);
 };
+
+/// Into a queue that is sorted by age.
+template <class Queue>
+void insert_by_age(Queue& queue, Sequence& sequence) {
+    queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence,
+                                  [](const Sequence* a, const Sequence* b) { return a->id < b->id; }),
+                 &sequence);
+}
 
 /// A waiting sequence. `request` was found right by check().
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,

@@ -139,7 +139,8 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         .end_tokens = end_tokens_of(model, request),
         .min_tokens = request.min_tokens,
         .unread_max = request.unread_max,
-        .cache_salt = request.cache_salt};
+        .cache_salt = request.cache_salt,
+        .client = request.client};
     const SpeculationWishes wishes = over(request.speculation, model.speculation());
     ETNA_TRY(auto prediction, encode_prediction(model, request, wishes, stop_requested));
     one.speculation = speculation(wishes, model.has_draft_model(), std::move(prediction));

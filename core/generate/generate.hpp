@@ -72,6 +72,7 @@ struct Request {
     /// Tokens that wait for a sink that is slow, before the engine lets the request wait; 0: no bound.
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0; ///< cached prompts are shared only among requests of the same salt
+    uint64_t client = 0;     ///< whose request it is: the engine is shared fairly among clients
     /// What the answer is kept to, behind its reasoning, where it calls no tools; empty: nothing. What ends
     /// before it is whole was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};

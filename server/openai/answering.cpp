@@ -50,6 +50,7 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
     if (!service.options.access.api_keys.empty()) // cached prompts are shared by those who have the same key
         answering->cache_salt = std::hash<std::string_view>()(given_key(request));
     answering->owner = owner_of(service.options.access, request);
+    answering->client = client_of(service.options.access, request);
     answering->in_flight = std::make_unique<InFlight>(
         service.metrics, RequestLabels{.model = answering->model_name,
                                        .endpoint = std::string(kind.endpoint),
@@ -81,6 +82,7 @@ std::optional<ApiError> Answering::read() {
         wanted.unread_max = service->options.unread_max;
         wanted.now_unix_s = std::time(nullptr);
         wanted.cache_salt ^= cache_salt;
+        wanted.client = client;
     }
     return std::nullopt;
 }

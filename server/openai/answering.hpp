@@ -33,6 +33,7 @@ struct Answering {
     bool is_strict = false;  ///< unknown members are refused
     uint64_t cache_salt = 0; ///< of the client's key
     memory::Owner owner;     ///< of what is kept
+    uint64_t client = 0;     ///< client_of() the request
     GenerationCall call;
     AnswerHead head;
     std::optional<generate::Generation> generation;

@@ -42,7 +42,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
         return reply_of(*error);
     const Json object = making->object();
     const openai::Delivery delivery = making->answering().call.delivery; // which the thread takes over
-    const bool is_begun = service.keeping->runs.spawn([making, &service] {
+    const bool is_begun = service.keeping->runs.spawn(making->answering().client, [making, &service] {
         making->make([](std::string_view) { return true; },
                      [&service] { return service.is_aborting.load(); });
     });

@@ -85,16 +85,27 @@ std::shared_ptr<Run> Runs::find(const memory::Owner& owner, const std::string& i
     return run != nullptr && run->owner() == owner ? run : nullptr;
 }
 
-bool Runs::spawn(std::function<void()> work) {
+bool Runs::has_room(uint64_t client) const {
+    if (threads_ < background_max)
+        return true;
+    const auto own = threads_of_.find(client);
+    return (own == threads_of_.end() || own->second < background_of_light_client) &&
+           threads_ < 2 * background_max;
+}
+
+bool Runs::spawn(uint64_t client, std::function<void()> work) {
     {
         const std::scoped_lock lock(mutex_);
-        if (threads_ == background_max)
+        if (!has_room(client))
             return false;
         ++threads_;
+        ++threads_of_[client];
     }
-    const auto end = [this] {
+    const auto end = [this, client] {
         const std::scoped_lock lock(mutex_);
         --threads_;
+        if (const auto own = threads_of_.find(client); --own->second == 0)
+            threads_of_.erase(own);
         ended_.notify_all();
     };
     try {

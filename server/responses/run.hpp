@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -76,7 +77,10 @@ private:
 class Runs {
 public:
     static constexpr std::size_t background_max = 256; ///< at a time
-    static constexpr std::size_t lost_max = 256;       ///< the newest are remembered
+    /// A client that has no more than that finds room where others have used up `background_max`: as many
+    /// again in all.
+    static constexpr std::size_t background_of_light_client = 16;
+    static constexpr std::size_t lost_max = 256; ///< the newest are remembered
 
     Runs() = default;
     Runs(const Runs&) = delete;
@@ -95,19 +99,22 @@ public:
     /// Null where it is not there, or somebody else's.
     [[nodiscard]] std::shared_ptr<Run> find(const memory::Owner& owner, const std::string& id);
 
-    /// Does the work on a thread of its own. False where there are too many already, or no thread is to be
-    /// had. An exception ends the work, and nothing else.
-    bool spawn(std::function<void()> work);
+    /// Does the work of a client on a thread of its own. False where there are too many already, or no thread
+    /// is to be had. An exception ends the work, and nothing else.
+    bool spawn(uint64_t client, std::function<void()> work);
 
     /// Waits until no work is left. False where the time is over before.
     bool wait(std::chrono::milliseconds patience);
 
 private:
+    [[nodiscard]] bool has_room(uint64_t client) const;
+
     std::mutex mutex_;
     std::condition_variable ended_;
     std::map<std::string, std::weak_ptr<Run>, std::less<>> runs_;
     std::deque<std::shared_ptr<Run>> lost_;
     std::size_t threads_ = 0;
+    std::map<uint64_t, std::size_t> threads_of_; ///< by client
 };
 
 } // namespace etna::server::responses

@@ -248,6 +248,37 @@ TEST_CASE("a full queue answers busy, and accepts again later") {
     CHECK(engine->submit(request(2, 2)));
 }
 
+TEST_CASE("a full queue keeps room for a client that has few requests") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.sequences_max = 1;
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    const auto engine = make_engine(options, {.queue_max = 20});
+    std::vector<Stream> heavy;
+    for (int i = 0; i < 21; ++i)
+        heavy.push_back(engine->submit(request(2, {})).value());
+    CHECK(engine->submit(request(2, {})).error().kind == ErrorKind::busy);
+    const auto submit_as = [&](engine::ClientId client) {
+        engine::Request one = request(2, 3);
+        one.client = client;
+        return engine->submit(one);
+    };
+    for (int round = 0; round < 2; ++round) { // what has ended counts no more
+        std::vector<Stream> light;
+        for (int i = 0; i < 16; ++i)
+            light.push_back(submit_as(1).value());
+        CHECK(submit_as(1).error().kind == ErrorKind::busy);
+        std::vector<Stream> others;
+        for (int i = 0; i < 4; ++i)
+            others.push_back(submit_as(2).value());
+        CHECK(submit_as(3).error().kind == ErrorKind::busy); // twice the queue is the end
+        for (Stream& stream : light)
+            CHECK(read_all(stream).finished.reason == FinishReason::length);
+        for (Stream& stream : others)
+            CHECK(read_all(stream).finished.reason == FinishReason::length);
+    }
+}
+
 TEST_CASE("the places of answers that were cut are free when their ends are told") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.context_tokens = 100000;

@@ -191,11 +191,12 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
     uint32_t to_ask = dice.roll(1, 12);
     while (to_ask > 0 || !driver.is_idle()) {
         if (to_ask > 0 && dice.one_in(3)) {
-            const engine::Request request = random_request(dice, limits);
+            engine::Request request = random_request(dice, limits);
             --to_ask;
             std::optional<engine::RequestId> caller;
             if (!asked.empty() && dice.one_in(2)) // another answer for the one before
                 caller = asked.back().caller;
+            request.client = caller ? asked.back().request.client : dice.roll(0, 2);
             if (check(request, limits)) {
                 const engine::RequestId id = driver.add(request, caller);
                 asked.push_back({.id = id, .caller = caller.value_or(id), .request = request});

@@ -1,0 +1,164 @@
+// What several clients get of an engine of which each wants all.
+
+#include "core/engine/client_shares.hpp"
+#include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
+#include "tests/support/catch.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace etna::test {
+namespace {
+
+constexpr engine::ClientId heavy = 1;
+constexpr engine::ClientId light = 2;
+
+/// `step` makes prompts that differ.
+engine::Request request_of(engine::ClientId client, uint32_t prompt_tokens, uint32_t max_tokens,
+                           uint32_t step = 7) {
+    engine::Request request = {.max_tokens = max_tokens, .end_tokens = {}, .client = client};
+    request.sampling.temperature = 0;
+    for (uint32_t i = 0; i < prompt_tokens; ++i)
+        request.prompt.push_back((i + 1) * step % 64);
+    return request;
+}
+
+FakeOptions spacious() {
+    FakeOptions options;
+    options.limits.context_tokens = 5000;
+    options.limits.groups = {{.page_count = 20'000}};
+    return options;
+}
+
+bool step(Driver& driver) {
+    return driver.start_step() && driver.finish_step();
+}
+
+/// Steps until the request has its first token; 100 if it has none by then.
+uint32_t steps_to_first_token(Driver& driver, engine::RequestId id) {
+    uint32_t steps = 0;
+    for (; steps < 100 && driver.told(id).tokens.empty(); ++steps)
+        REQUIRE(step(driver));
+    return steps;
+}
+
+TEST_CASE("a client with one request does not wait for one that has all places and a queue") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    std::vector<engine::RequestId> many;
+    for (uint32_t i = 0; i < 5 * options.limits.sequences_max; ++i)
+        many.push_back(driver.add(request_of(heavy, 8, 200, i + 1)));
+    for (int i = 0; i < 50; ++i)
+        REQUIRE(step(driver));
+    for (int round = 0; round < 5; ++round) {
+        const engine::Request asked = request_of(light, 5, 20);
+        const auto id = driver.add(asked);
+        CHECK(steps_to_first_token(driver, id) <= 2);
+        for (int i = 0; i < 40 && !driver.told(id).finished; ++i)
+            REQUIRE(step(driver));
+        CHECK(driver.told(id).ids() == simulate(options, asked).tokens);
+    }
+    driver.run();
+    for (std::size_t i = 0; i < many.size(); ++i)
+        CHECK(driver.told(many[i]).ids() ==
+              simulate(options, request_of(heavy, 8, 200, static_cast<uint32_t>(i) + 1)).tokens);
+}
+
+TEST_CASE("a short prompt does not wait for the long prompts of another client") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    for (uint32_t i = 0; i < 3 * options.limits.sequences_max; ++i)
+        driver.add(request_of(heavy, 2000, 2, 2 * i + 1));
+    for (int i = 0; i < 10; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 5, 3));
+    CHECK(steps_to_first_token(driver, id) <= 2);
+}
+
+TEST_CASE("a client finds pages where another has taken all") {
+    FakeOptions options = spacious();
+    options.limits.groups = {{.page_count = 100}};
+    Driver driver(options);
+    for (uint32_t i = 0; i < options.limits.sequences_max - 1; ++i) // places are left
+        driver.add(request_of(heavy, 4, 5000, i + 1));
+    uint32_t steps = 0;
+    while (driver.scheduler().preemptions() == 0 && ++steps < 1000)
+        REQUIRE(step(driver));
+    REQUIRE(driver.scheduler().running_count() < options.limits.sequences_max);
+    const auto id = driver.add(request_of(light, 40, 20));
+    CHECK(steps_to_first_token(driver, id) <= options.limits.sequences_max + 4);
+    for (uint32_t i = 0; i < 40 && !driver.told(id).finished; ++i)
+        REQUIRE(step(driver));
+    CHECK(driver.told(id).finished); // and nobody takes them back meanwhile
+}
+
+TEST_CASE("beam searches of one client do not keep another waiting") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    for (uint32_t i = 0; i < 4; ++i) {
+        engine::Request search = request_of(heavy, 6, 60, i + 1);
+        search.beams = engine::Beams{.width = 2 * options.limits.sequences_max};
+        driver.add(search);
+    }
+    for (int i = 0; i < 20; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 5, 10));
+    CHECK(steps_to_first_token(driver, id) <= 3);
+    driver.run();
+}
+
+TEST_CASE("where there are more clients than places, each gets its turn") {
+    const FakeOptions options = spacious();
+    const uint32_t places = options.limits.sequences_max;
+    Driver driver(options);
+    for (uint32_t i = 0; i < places; ++i)
+        driver.add(request_of(10 + i, 4, 4000, i + 1));
+    for (int i = 0; i < 300; ++i)
+        REQUIRE(step(driver));
+    const auto newcomer = driver.add(request_of(light, 5, 10));
+    CHECK(steps_to_first_token(driver, newcomer) <= 2); // all have had theirs
+    const auto next = driver.add(request_of(3, 5, 1000));
+    CHECK(steps_to_first_token(driver, next) <= 15);
+    const auto behind = driver.add(request_of(4, 5, 1000));
+    CHECK(steps_to_first_token(driver, behind) <= 15);
+}
+
+TEST_CASE("two clients that want everything get as much, however many requests each has") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    std::vector<engine::RequestId> few, many;
+    for (uint32_t i = 0; i < options.limits.sequences_max; ++i)
+        few.push_back(driver.add(request_of(light, 4, 3000, i + 1)));
+    for (uint32_t i = 0; i < 6 * options.limits.sequences_max; ++i)
+        many.push_back(driver.add(request_of(heavy, 4, 3000, i + 1)));
+    for (int i = 0; i < 400; ++i)
+        REQUIRE(step(driver));
+    const auto tokens = [&](const std::vector<engine::RequestId>& ids) {
+        double all = 0;
+        for (const engine::RequestId id : ids)
+            all += static_cast<double>(driver.told(id).tokens.size());
+        return all;
+    };
+    CHECK(tokens(few) / tokens(many) == Approx(1).epsilon(0.15));
+}
+
+TEST_CASE("a client that was away has saved nothing up") {
+    engine::ClientShares shares;
+    shares.enter(heavy);
+    shares.charge(heavy, 100);
+    shares.end_batch();
+    shares.take_place(heavy);
+    shares.enter(light);
+    CHECK(shares.comes_before(light, heavy)); // it has had as much, and has fewer places
+    shares.charge(light, 1);
+    CHECK(shares.comes_before(light, heavy)); // what was charged counts from the next batch on
+    shares.end_batch();
+    CHECK(shares.comes_before(heavy, light));
+    shares.charge(heavy, 2);
+    shares.end_batch();
+    CHECK(shares.comes_before(light, heavy));
+}
+
+} // namespace
+} // namespace etna::test
