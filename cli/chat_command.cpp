@@ -33,7 +33,7 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
     ETNA_TRY(auto model, load_model(options.model, environment, diagnostics));
     ETNA_TRY(const auto* format, model.chat().find({.tools = !tools.is_empty()}));
     if (!model.chat().guessed().empty()) {
-        diagnostics.note(fmt::format("{} carries no chat template: {} is taken, as its vocabulary suggests",
+        diagnostics.note(fmt::format("{} has no chat template: {} stands in; --chat-template names another",
                                      model.name(), model.chat().guessed()));
     }
     if (generation.thinking != chat::Thinking::as_template_says && !format->chat_template.habits().can_think)

@@ -24,6 +24,18 @@ extern "C" void note_interrupt(int) {
     interrupted = 1;
 }
 
+/// For whoever does not want to be told of a second one: that has its usual effect, whichever of the two it
+/// is.
+extern "C" void note_last_interrupt(int) {
+    interrupted = 1;
+    for (const int number : {SIGINT, SIGTERM}) {
+        struct sigaction action{};
+        sigaction(number, nullptr, &action);
+        if (action.sa_handler == note_last_interrupt)
+            (void)std::signal(number, SIG_DFL);
+    }
+}
+
 extern "C" void note_end(int number) {
     interrupted = 1;
     end_signal = number;
@@ -51,12 +63,11 @@ private:
 
 generate::StopRequested watch_interrupts(SecondInterrupt second) {
     interrupted = 0;
-    // A handler that is reset leaves the default action to the second one: the end.
-    const int flags = SA_RESTART | (second == SecondInterrupt::ends_program ? SA_RESETHAND : 0);
-    const auto interrupt = std::make_shared<Handler>(SIGINT, note_interrupt, flags);
+    const auto note = second == SecondInterrupt::ends_program ? note_last_interrupt : note_interrupt;
+    const auto interrupt = std::make_shared<Handler>(SIGINT, note, SA_RESTART);
     if (end_is_watched)
         return [interrupt] { return interrupted != 0 || end_signal != 0; };
-    const auto termination = std::make_shared<Handler>(SIGTERM, note_interrupt, flags);
+    const auto termination = std::make_shared<Handler>(SIGTERM, note, SA_RESTART);
     return [interrupt, termination] { return interrupted != 0; };
 }
 

@@ -3,16 +3,15 @@
 #include "cli/connection_options.hpp"
 #include "cli/diagnostics.hpp"
 #include "cli/folders.hpp"
-#include "cli/load_model.hpp"
+#include "cli/key_file.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
+#include "cli/serve_welcome.hpp"
+#include "cli/served_models.hpp"
 #include "cli/store_options.hpp"
-#include "cli/text_file.hpp"
 #include "core/base/utf8.hpp"
-#include "core/gguf/file.hpp"
 #include "core/store/embedded.hpp"
-#include "core/text/tokenizer.hpp"
 #include "server/endpoints.hpp"
 #include "server/route_document.hpp"
 
@@ -152,25 +151,6 @@ Result<server::Models::Options> models_of(const ServeOptions& options, const Env
     return models;
 }
 
-Status add_keys(const std::filesystem::path& file, std::vector<std::string>& keys) {
-    constexpr std::size_t bytes_max = 1 << 20;
-    ETNA_TRY(const std::string text, read_text_file(file, bytes_max));
-    const std::size_t before = keys.size();
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        std::string key = text.substr(begin, end - begin);
-        std::erase(key, '\r');
-        if (!key.empty())
-            keys.push_back(std::move(key));
-        begin = end + 1;
-    }
-    if (keys.size() == before) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} has no key", file.string()),
-                     "put one key on each line"};
-    }
-    return {};
-}
-
 /// Every connection is a descriptor: as many as the system grants.
 void raise_descriptor_limit() {
     rlimit limit{};
@@ -178,6 +158,15 @@ void raise_descriptor_limit() {
         return;
     limit.rlim_cur = limit.rlim_max;
     ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Where nothing was said, what is kept is in the usual file, or in memory where there is no place for that.
+void place_store(server::KeepingOptions& keeping, const Environment& environment) {
+    if (!keeping.in_memory)
+        return;
+    keeping.store.file = responses_file(environment.variables);
+    if (keeping.store.file.empty())
+        keeping.store = *keeping.in_memory;
 }
 
 /// Lines of many threads, whole.
@@ -194,31 +183,6 @@ private:
     Diagnostics* diagnostics_; ///< borrowed
     std::mutex mutex_;
 };
-
-Result<server::Models::Handle> load(const store::ModelSource& source, const ModelOptions& options,
-                                    const Environment& environment) {
-    ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
-    generate::ExecutorOptions executor = options.executor;
-    executor.cache_folder = cache_folder(environment.variables);
-    ETNA_TRY(const auto draft, find_draft(options, environment));
-    ETNA_TRY(auto model, generate::Model::load(source, executor, environment.executor_factory, chat_template,
-                                               draft ? &*draft : nullptr));
-    return std::make_shared<const generate::Model>(std::move(model));
-}
-
-/// What a model would be like, from its file alone.
-Result<server::ModelFacts> inspect(const store::ModelSource& source, const ModelOptions& options) {
-    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
-                                                        : gguf::File::open(source.path));
-    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
-    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
-    ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
-    const std::string architecture(file.text("general.architecture").value_or(""));
-    const uint64_t trained = file.unsigned_integer(architecture + ".context_length").value_or(0);
-    const uint64_t wished = options.executor.context_tokens;
-    return server::ModelFacts{.context_tokens = static_cast<uint32_t>(wished > 0 ? wished : trained),
-                              .has_chat_template = formats.find({}).has_value()};
-}
 
 Status check_folder(const std::filesystem::path& folder) {
     std::error_code failure;
@@ -274,27 +238,37 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     const LogToDiagnostics core_log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     server::ServerOptions server_options = options.server;
-    server::memory::StoreOptions& store = server_options.keeping.store;
-    if (server_options.keeping.may_be_in_memory)
-        store.file = responses_file(environment.variables);
+    place_store(server_options.keeping, environment);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
-        if (const Status status = add_keys(options.api_key_file, access.api_keys); !status)
-            return fail(status.error());
+        const auto keys = read_keys(options.api_key_file);
+        if (!keys)
+            return fail(keys.error());
+        access.api_keys.insert(access.api_keys.end(), keys->begin(), keys->end());
     }
     if (const Status status = check_folder(options.models_folder); !status)
         return fail(status.error());
     auto listed = models_of(options, environment);
     if (!listed)
         return fail(listed.error());
+    if (const Status status = check_named(listed->named, options.model, environment); !status)
+        return fail(status.error());
+    const auto devices =
+        environment.device_lister(options.model.executor.device, cache_folder(environment.variables));
+    if (!devices)
+        return fail(devices.error());
     raise_descriptor_limit();
     server::Models models(
         std::move(*listed),
-        [&](const store::ModelSource& source) { return load(source, options.model, environment); },
-        [&](const store::ModelSource& source) { return inspect(source, options.model); });
-    if (models.list().empty()) {
-        diagnostics.warning(fmt::format("{} has no .gguf file: there is no model to ask until one appears",
-                                        options.models_folder.string()));
+        [&](const store::ModelSource& source) { return load_served(source, options.model, environment); },
+        [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
+    const bool has_model = !models.list_inspected().empty();
+    if (const Status status = check_template(options.model, has_model); !status)
+        return fail(status.error());
+    if (!has_model) {
+        diagnostics.warning(
+            fmt::format("{} has no .gguf file that can be used: there is no model to ask until one appears",
+                        options.models_folder.string()));
     }
     RequestLog log(diagnostics);
     const auto server =
@@ -307,14 +281,13 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
                                         access.host,
                                         access.api_keys.empty() ? ", and no --api-key is set" : ""));
     }
+    for (const std::string& line : welcome_lines(options, *devices, models, **server)) {
+        const bool as_json = server_options.service.log_format == server::LogFormat::json;
+        log.write(as_json ? server::event_line(server::LogFormat::json, line) : line);
+    }
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     Output output(environment.output);
-    output.write(fmt::format("{}://{}:{}\n",
-                             server_options.connection.tls_certificate.empty() ? "http" : "https",
-                             options.server.connection.host.find(':') == std::string::npos
-                                 ? options.server.connection.host
-                                 : fmt::format("[{}]", options.server.connection.host),
-                             (*server)->port()));
+    output.write(address_of(options, (*server)->port()) + "\n");
     if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // what runs on would be waited for, perhaps for ever
     return ExitCode::done;

@@ -14,7 +14,7 @@ struct Usual {
 };
 
 constexpr Usual in_memory = {
-    .responses = 1024, .conversations = 256, .age = std::chrono::hours(1), .bytes = 0};
+    .responses = 1024, .conversations = 256, .age = std::chrono::hours(1), .bytes = uint64_t{256} << 20U};
 constexpr Usual in_file = {.responses = UINT32_MAX,
                            .conversations = UINT32_MAX,
                            .age = std::chrono::hours(24 * 30),
@@ -28,6 +28,17 @@ Result<server::memory::Bounds> read_bounds(const OptionValues& values, const std
                                   .age_max = wished_age ? std::chrono::seconds(*wished_age) : age};
 }
 
+/// Where a file has a name, that is for the caller.
+Result<server::memory::StoreOptions> read_options(const OptionValues& values, const Usual& usual) {
+    server::memory::StoreOptions options;
+    ETNA_TRY(options.responses, read_bounds(values, "responses", usual.responses, usual.age));
+    ETNA_TRY(options.conversations, read_bounds(values, "conversation", usual.conversations, usual.age));
+    options.completions = options.responses;
+    ETNA_TRY(const auto bytes, values.size_bytes("store-max-bytes"));
+    options.bytes_max = bytes.value_or(usual.bytes);
+    return options;
+}
+
 } // namespace
 
 Result<server::KeepingOptions> read_store(const OptionValues& values) {
@@ -38,16 +49,12 @@ Result<server::KeepingOptions> read_store(const OptionValues& values) {
     }
     server::KeepingOptions options;
     options.keeps = place != "none";
-    options.may_be_in_memory = !place;
-    const Usual& usual = place == "memory" ? in_memory : in_file;
+    ETNA_TRY(options.store, read_options(values, place == "memory" ? in_memory : in_file));
     if (place && place != "memory" && options.keeps)
         options.store.file = *place;
-    ETNA_TRY(options.store.responses, read_bounds(values, "responses", usual.responses, usual.age));
-    ETNA_TRY(options.store.conversations,
-             read_bounds(values, "conversation", usual.conversations, usual.age));
-    options.store.completions = options.store.responses;
-    ETNA_TRY(const auto bytes, values.size_bytes("store-max-bytes"));
-    options.store.bytes_max = bytes.value_or(usual.bytes);
+    if (!place) {
+        ETNA_TRY(options.in_memory, read_options(values, in_memory));
+    }
     return options;
 }
 

@@ -7,8 +7,8 @@
 
 namespace etna::cli {
 
-/// What `etna serve` keeps, and how much of it. The file is empty where the usual one is meant. Errors:
-/// invalid_argument.
+/// What `etna serve` keeps, and how much of it. The file is empty where the usual one is meant, and memory
+/// may then stand in for it. Errors: invalid_argument.
 Result<server::KeepingOptions> read_store(const OptionValues& values);
 
 } // namespace etna::cli

@@ -1,6 +1,7 @@
 #include "server/endpoints.hpp"
 
 #include "server/json.hpp"
+#include "server/keeping.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/openai/stored_chats.hpp"
 #include "server/responses/endpoints.hpp"
@@ -11,6 +12,37 @@ namespace {
 
 HttpReply state_reply(int status, std::string_view state) {
     return {.status = status, .body = text_of({{"status", state}}) + "\n"};
+}
+
+/// For whoever opens the server's address in a browser. It tells nothing of this server in particular: no key
+/// is asked for.
+constexpr std::string_view front_page = R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>etna</title>
+<h1>etna</h1>
+<p>This is <code>etna serve</code>, a server for language models. It is made for programs that speak OpenAI's
+API: give them this page's address with <code>/v1</code> behind it as their base URL.</p>
+<ul>
+<li><a href="/v1/models">/v1/models</a>: the models that are served
+<li><a href="/health">/health</a>: whether requests are taken
+<li><a href="/openapi.json">/openapi.json</a>: everything that can be asked for
+</ul>
+<p>Where the server was started with a key, all but <code>/health</code> need it:
+<code>Authorization: Bearer KEY</code>.</p>
+</html>
+)";
+
+/// Ready, and with what an operator should know, for whom this is the place to look.
+HttpReply ready_reply(const Service& service) {
+    Json state = {{"status", "ok"}};
+    if (service.keeping->is_makeshift) {
+        state["warning"] =
+            "responses are kept in memory only, until this server ends: the file for them could not be had, "
+            "most often because another server has it";
+    }
+    return {.body = text_of(state) + "\n"};
 }
 
 } // namespace
@@ -28,7 +60,13 @@ HttpReply ready(Service& service, const HttpRequest& /*request*/, const Call& /*
     case ServiceState::ready:
         break;
     }
-    return state_reply(200, "ok");
+    return ready_reply(service);
+}
+
+HttpReply show_front_page(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return {.headers = {{"content-security-policy", "default-src 'none'"}},
+            .content_type = "text/html; charset=utf-8",
+            .body = std::string(front_page)};
 }
 
 HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
@@ -123,6 +161,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/ready", "whether requests are taken", ready, open},
         {"GET", "/live", "whether the process lives", live, open},
         {"GET", "/metrics", "figures for Prometheus", show_metrics},
+        {"GET", "/", "says to a browser what this is", show_front_page, open},
         {"GET", "/openapi.json", "these routes, as an OpenAPI document", show_openapi},
     };
     for (Route& route : routes) {

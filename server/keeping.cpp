@@ -1,8 +1,85 @@
 #include "server/keeping.hpp"
 
+#include "core/base/log.hpp"
+#include "server/json.hpp"
+#include "server/responses/object.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace etna::server {
+namespace {
+
+using Tell = std::function<void(std::string_view)>;
+
+/// A response that no process makes any more.
+Status settle(memory::Store& store, memory::Response response) {
+    response.object =
+        text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
+    response.is_pending = false;
+    return store.put(response);
+}
+
+Result<memory::Store> open_store(memory::StoreOptions options, const Tell& tell) {
+    std::vector<std::string> warnings;
+    auto store = memory::Store::open(std::move(options), warnings);
+    for (const std::string& warning : warnings)
+        tell(warning);
+    return store;
+}
+
+/// After the process that has the file has ended, if it has announced that.
+Result<memory::Store> wait_for_store(const memory::StoreOptions& options, const Tell& tell) {
+    constexpr std::chrono::milliseconds poll{100};
+    auto store = open_store(options, tell);
+    if (!store && store.error().kind == ErrorKind::busy)
+        tell(store.error().message + ": waiting for that");
+    while (!store && store.error().kind == ErrorKind::busy) {
+        std::this_thread::sleep_for(poll);
+        store = open_store(options, tell);
+    }
+    return store;
+}
+
+/// The key beside the store. One that cannot be used is done without: what was sealed with it stays closed.
+Result<Seal> open_seal(const std::filesystem::path& store, const Tell& tell) {
+    if (store.empty())
+        return Seal::temporary();
+    auto seal = Seal::open(store.string() + ".key");
+    if (seal)
+        return seal;
+    tell(seal.error().message + ": what is sealed can be opened until the server ends");
+    return Seal::temporary();
+}
+
+} // namespace
+
+Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options, const Tell& tell) {
+    if (!options.keeps) {
+        ETNA_TRY(auto seal, Seal::temporary());
+        return std::make_unique<Keeping>(std::nullopt, std::move(seal));
+    }
+    auto store = wait_for_store(options.store, tell);
+    const bool is_makeshift = !store && options.in_memory;
+    if (is_makeshift) {
+        tell(store.error().message + ": responses are kept in memory only, until this server ends");
+        store = open_store(*options.in_memory, tell);
+    }
+    if (!store)
+        return store.error();
+    ETNA_TRY(const auto pending, store->pending());
+    for (const memory::Response& response : pending) {
+        if (const Status settled = settle(*store, response); !settled)
+            tell(settled.error().message);
+    }
+    ETNA_TRY(auto seal, open_seal(options.store.file, tell));
+    return std::make_unique<Keeping>(std::move(*store), std::move(seal),
+                                     is_makeshift ? std::filesystem::path() : options.store.file,
+                                     is_makeshift);
+}
 
 memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
     return access.api_keys.empty() ? memory::Owner() : fingerprint(given_key(request));
@@ -10,9 +87,14 @@ memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
 
 ApiError store_failed(const Error& error) {
     const bool is_too_large = error.kind == ErrorKind::invalid_argument;
+    std::string message = is_too_large ? message_for_client(error) : error.message;
+    if (!is_too_large)
+        log(LogLevel::warning, error.message + (error.hint.empty() ? "" : "; ") + error.hint);
+    const std::size_t end = message.find(": "); // where the file lies is for the log alone
+    if (message.starts_with('/') && end != std::string::npos)
+        message.erase(0, end + 2);
     return {.status = is_too_large ? 400 : 500,
-            .message = "what the server keeps cannot be used: " +
-                       (is_too_large ? message_for_client(error) : error.message),
+            .message = "what the server keeps cannot be used: " + message,
             .type = is_too_large ? "invalid_request_error" : "server_error",
             .code = "store_failed"};
 }

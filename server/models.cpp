@@ -32,7 +32,7 @@ Error as_told(Error error, const store::ModelSource& source) {
     if (error.kind == ErrorKind::invalid_argument) { // options that contradict each other, or the model
         error.kind = ErrorKind::internal;
         error.message = "the model cannot be loaded with the options of this server: " + error.message;
-    } else if (!may_pass(error.kind)) {
+    } else if (!may_pass(error.kind) && error.kind != ErrorKind::unsupported) {
         error.kind = ErrorKind::corrupt;
     }
     return error;
@@ -57,8 +57,10 @@ std::vector<ModelListing> Models::list() {
     const std::scoped_lock lock(mutex_);
     look();
     std::vector<ModelListing> listings;
-    for (const auto& [name, entry] : entries_)
-        listings.push_back(listing(name, *entry));
+    for (const auto& [name, entry] : entries_) {
+        if (!entry->problem)
+            listings.push_back(listing(name, *entry));
+    }
     return listings;
 }
 
@@ -76,9 +78,9 @@ std::vector<ModelListing> Models::list_inspected() {
         const auto facts = inspector_(entry->listed.source);
         const std::scoped_lock lock(mutex_);
         if (facts)
-            entry->facts = *facts;
+            learn(*entry, *facts);
         else
-            entry->problem = as_told(facts.error(), entry->listed.source).message;
+            (void)fail(*entry, facts.error());
     }
     return list();
 }
@@ -190,20 +192,15 @@ void Models::load(const std::shared_ptr<Entry>& entry) {
     entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
     std::optional<Error> failure;
     if (loaded) {
-        entry->facts = ModelFacts{.context_tokens = (*loaded)->context_tokens(),
-                                  .has_chat_template = (*loaded)->chat().find({}).has_value()};
-        entry->problem.reset();
+        learn(*entry, {.context_tokens = (*loaded)->context_tokens(),
+                       .has_chat_template = (*loaded)->chat().find({}).has_value(),
+                       .stand_in_template = (*loaded)->chat().guessed()});
         if (entry->is_retired)
             held_.push_back(*loaded);
         else
             entry->model = *loaded;
     } else {
-        const Error& error = loaded.error();
-        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
-                                           error.hint.empty() ? "" : "; ", error.hint));
-        failure = as_told(error, entry->listed.source);
-        if (!may_pass(failure->kind))
-            entry->problem = failure->message;
+        failure = fail(*entry, loaded.error());
     }
     for (Waiter* waiter : std::exchange(entry->waiters, {})) {
         waiter->failure = failure;
@@ -211,6 +208,29 @@ void Models::load(const std::shared_ptr<Entry>& entry) {
             waiter->model = *loaded;
     }
     changed_.notify_all();
+}
+
+/// The file is good, and this is what it is like; who stands in for its template is told once.
+void Models::learn(Entry& entry, const ModelFacts& facts) {
+    if (!entry.facts && !facts.stand_in_template.empty()) {
+        log(LogLevel::warning,
+            fmt::format("`{}` has no chat template: {} stands in; --chat-template names another",
+                        entry.listed.source.name, facts.stand_in_template));
+    }
+    entry.facts = facts;
+    entry.problem.reset();
+}
+
+/// Gives the error as clients may have it; what stays so is told to the operator once.
+Error Models::fail(Entry& entry, const Error& error) {
+    Error told = as_told(error, entry.listed.source);
+    if (may_pass(told.kind) || entry.problem != told.message) {
+        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
+                                           error.hint.empty() ? "" : "; ", error.hint));
+    }
+    if (!may_pass(told.kind))
+        entry.problem = told.message;
+    return told;
 }
 
 /// With the lock open while it loads; makes room while memory is short.

@@ -24,6 +24,7 @@ namespace etna::server {
 struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
+    std::string stand_in_template = {}; ///< a built-in one in the place of one of its own; empty: none
 };
 
 /// What is listed of a model.
@@ -60,7 +61,7 @@ public:
     /// Waits for what is being loaded.
     ~Models();
 
-    /// By name, with what is known.
+    /// By name, with what is known; without those that are known to be broken.
     [[nodiscard]] std::vector<ModelListing> list();
 
     /// The same, after those files have been inspected that never were. Blocking.
@@ -77,9 +78,9 @@ public:
     /// then, and asks `is_unwanted` twenty times a second. Where there is no place for it, it waits its turn
     /// until the one that was used least recently is held by nobody, and leaves; who asks for that one later
     /// than a while waits behind it. When memory is short, one that nobody holds leaves, too. Errors:
-    /// not_found (no such name), cancelled, out_of_memory, no_device, device_lost, and corrupt for everything
-    /// that is wrong with a file; without the folder that the file lies in: they go to clients, and whole to
-    /// the log.
+    /// not_found (no such name), cancelled, out_of_memory, no_device, device_lost, unsupported (no model for
+    /// etna), and corrupt for everything else that is wrong with a file; without the folder that the file
+    /// lies in: they go to clients, and whole to the log, once for each file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
 
     /// Whether one is being loaded: the end of the object would wait for it.
@@ -123,6 +124,8 @@ private:
     Result<Handle> load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock);
     bool let_go_of_one();
     [[nodiscard]] Entry* least_recent(bool only_idle) const;
+    static void learn(Entry& entry, const ModelFacts& facts);
+    static Error fail(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
     [[nodiscard]] bool has_place();
     [[nodiscard]] static ModelListing listing(const std::string& name, const Entry& entry);

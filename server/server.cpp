@@ -3,7 +3,6 @@
 #include "server/endpoints.hpp"
 #include "server/ids.hpp"
 #include "server/log_line.hpp"
-#include "server/responses/object.hpp"
 
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds stop_poll{100};
 constexpr std::chrono::milliseconds notice_time{1'000}; ///< to end an answer that is told to
 constexpr std::chrono::milliseconds break_time{3'000};  ///< to see that a connection is broken
+constexpr std::chrono::milliseconds end_time{5'000};    ///< for what comes after run()
 
 HttpReply refusal(int status, std::string_view problem) {
     ApiError error = {.status = status, .message = std::string(problem)};
@@ -43,51 +43,6 @@ HttpReply refused(Service& service, const Refusal& refused) {
     return reply;
 }
 
-/// A response that no process makes any more.
-Status settle(memory::Store& store, memory::Response response) {
-    response.object =
-        text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
-    response.is_pending = false;
-    return store.put(response);
-}
-
-Result<memory::Store> open_store(const KeepingOptions& options, std::vector<std::string>& warnings) {
-    auto store = memory::Store::open(options.store, warnings);
-    if (store || !options.may_be_in_memory)
-        return store;
-    warnings.push_back(store.error().message + ": responses are kept in memory");
-    memory::StoreOptions in_memory = options.store;
-    in_memory.file.clear();
-    return memory::Store::open(std::move(in_memory), warnings);
-}
-
-/// The key beside the store. One that cannot be used is done without: what was sealed with it stays closed.
-Result<Seal> open_seal(const std::filesystem::path& store, std::vector<std::string>& warnings) {
-    if (store.empty())
-        return Seal::temporary();
-    auto seal = Seal::open(store.string() + ".key");
-    if (seal)
-        return seal;
-    warnings.push_back(seal.error().message + ": what is sealed can be opened until the server ends");
-    return Seal::temporary();
-}
-
-Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options,
-                                              std::vector<std::string>& warnings) {
-    if (!options.keeps) {
-        ETNA_TRY(auto seal, Seal::temporary());
-        return std::make_unique<Keeping>(std::nullopt, std::move(seal));
-    }
-    ETNA_TRY(auto store, open_store(options, warnings));
-    ETNA_TRY(const auto pending, store.pending());
-    for (const memory::Response& response : pending) {
-        if (const Status settled = settle(store, response); !settled)
-            warnings.push_back(settled.error().message);
-    }
-    ETNA_TRY(auto seal, open_seal(options.store.file, warnings));
-    return std::make_unique<Keeping>(std::move(store), std::move(seal));
-}
-
 } // namespace
 
 Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
@@ -98,11 +53,10 @@ Server::Server(const ServerOptions& options, Models& models, std::function<void(
 Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
                                              std::function<void(std::string_view line)> log) {
     std::unique_ptr<Server> server(new Server(options, models, std::move(log)));
-    std::vector<std::string> warnings;
-    ETNA_TRY(server->keeping_, open_keeping(options.keeping, warnings));
+    ETNA_TRY(server->keeping_, open_keeping(options.keeping, [&](std::string_view what) {
+                 server->service_.log(event_line(options.service.log_format, what));
+             }));
     server->service_.keeping = server->keeping_.get();
-    for (const std::string& warning : warnings)
-        server->service_.log(event_line(options.service.log_format, warning));
     ConnectionHandlers handlers = {
         .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
         .is_vital = [router =
@@ -122,6 +76,10 @@ ServerEnd Server::run(const std::function<bool()>& should_stop) {
         service_.log(event_line(service_.options.log_format,
                                 fmt::format("{} requests {}", listener_->requests(), what)));
     };
+    if (keeping_->store) {
+        keeping_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
+            options_.drain_timeout + 2 * notice_time + break_time + end_time));
+    }
     // Connections stay for the drain, so that clients are told that it is one.
     service_.state = ServiceState::draining;
     const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;

@@ -12,13 +12,6 @@
 
 namespace etna::server {
 
-/// What is found again later.
-struct KeepingOptions {
-    bool keeps = true;
-    memory::StoreOptions store = {};
-    bool may_be_in_memory = false; ///< where another process has the file
-};
-
 struct ServerOptions {
     ConnectionOptions connection;
     ServiceOptions service;
@@ -39,11 +32,14 @@ enum class ServerEnd : uint8_t {
 class Server {
 public:
     /// Opens what is kept, and binds the address; nothing is answered before run(). `models` is borrowed.
-    /// Errors: those of memory::Store::open(), Seal::open() and Listener::open().
+    /// Blocking: waits for another process that has the file and is about to end. Errors: those of
+    /// memory::Store::open(), Seal::open() and Listener::open().
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 
     [[nodiscard]] int port() const { return listener_->port(); }
+    [[nodiscard]] const Keeping& keeping() const { return *keeping_; }
+    [[nodiscard]] bool asks_for_key() const { return !service_.options.access.api_keys.empty(); }
 
     /// Serves until `should_stop` is true, which is asked ten times a second; then refuses new requests, lets
     /// those at work finish within the drain timeout, and ends the rest: they are told, then their

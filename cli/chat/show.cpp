@@ -30,10 +30,9 @@ std::vector<std::string> state_lines(const ChatState& state) {
     const ChatSession& session = state.session;
     std::vector<std::string> lines = {
         fmt::format("model       {} on {}", session.model().name(), session.model().device_name()),
-        fmt::format("template    {}",
-                    session.model().chat().guessed().empty()
-                        ? "the model's own, or the one that was named"
-                        : session.model().chat().guessed() + ", as the vocabulary suggests"),
+        fmt::format("template    {}", session.model().chat().guessed().empty()
+                                          ? "the model's own, or the one that was named"
+                                          : session.model().chat().guessed() + ", since the model has none"),
         fmt::format("messages    {} of yours", session.turns()),
         fmt::format("system      {}", session.system().empty() ? "none" : backquoted(session.system())),
         fmt::format("tools       {}", session.tools().commands().size())};

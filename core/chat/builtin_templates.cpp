@@ -167,12 +167,12 @@ const BuiltinTemplate* find_builtin_template(std::string_view name) {
     return found == templates.end() ? nullptr : found;
 }
 
-const BuiltinTemplate* guess_builtin_template(const std::function<bool(std::string_view)>& has_token) {
+const BuiltinTemplate& guess_builtin_template(const std::function<bool(std::string_view)>& has_token) {
     const auto* const found =
         std::find_if(templates.begin(), templates.end(), [&](const BuiltinTemplate& each) {
             return !each.marker.empty() && has_token(each.marker);
         });
-    return found == templates.end() ? nullptr : found;
+    return found == templates.end() ? *find_builtin_template("chatml") : *found;
 }
 
 } // namespace etna::chat

@@ -20,7 +20,7 @@ std::span<const BuiltinTemplate> builtin_templates();
 /// Null when there is none of that name.
 const BuiltinTemplate* find_builtin_template(std::string_view name);
 
-/// The one whose marker the vocabulary has; null when there is none.
-const BuiltinTemplate* guess_builtin_template(const std::function<bool(std::string_view)>& has_token);
+/// The one whose marker the vocabulary has; chatml, which is the most usual, where it has none.
+const BuiltinTemplate& guess_builtin_template(const std::function<bool(std::string_view)>& has_token);
 
 } // namespace etna::chat

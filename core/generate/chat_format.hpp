@@ -48,13 +48,13 @@ public:
     static Result<ChatFormats> read(const gguf::File& file, const text::Tokenizer& tokenizer,
                                     const ChatTemplateChoice& choice);
 
-    /// Whether the file, or the user, brought a template. Without, a guess from the vocabulary may stand in.
+    /// Whether the file, or the user, brought a template. Without, a built-in one stands in.
     [[nodiscard]] bool has_own() const { return has_own_; }
     /// The name of the built-in template that stands in for one of the model's own; empty where none does.
     [[nodiscard]] const std::string& guessed() const { return guessed_; }
 
-    /// The format for a conversation. Errors: invalid_argument (the model has no template, and none could be
-    /// guessed), and what is wrong with the template.
+    /// The format for a conversation. Errors: invalid_argument (it has variants alone, and none for this),
+    /// and what is wrong with the template.
     [[nodiscard]] Result<const ChatFormat*> find(const chat::TemplatePurpose& purpose) const;
 
 private:

@@ -2,6 +2,7 @@
 
 #include "core/base/log.hpp"
 #include "core/generate/constraint.hpp"
+#include "core/generate/inspect.hpp"
 #include "core/store/generation_config.hpp"
 
 #include <algorithm>
@@ -12,19 +13,6 @@
 
 namespace etna::generate {
 namespace {
-
-Result<gguf::File> open(const store::ModelSource& source) {
-    if (source.path.empty())
-        return gguf::File::parse(source.bytes, source.name);
-    return gguf::File::open(source.path);
-}
-
-uint64_t trained_context(const gguf::File& file) {
-    const auto architecture = file.text("general.architecture");
-    if (!architecture)
-        return 0;
-    return file.unsigned_integer(fmt::format("{}.context_length", *architecture)).value_or(0);
-}
 
 std::size_t longest_token(const text::Tokenizer& tokenizer) {
     std::size_t bytes = 0;
@@ -51,7 +39,7 @@ Result<LoadedExecutor> load_draft(const store::ModelSource* draft, const text::T
                                   const ExecutorOptions& options, const ExecutorFactory& factory) {
     if (draft == nullptr)
         return LoadedExecutor{};
-    ETNA_TRY(const gguf::File file, open(*draft));
+    ETNA_TRY(const gguf::File file, open_file(*draft));
     ETNA_TRY(const text::Tokenizer own, text::Tokenizer::create(file));
     ETNA_CHECK(check_same_vocabulary(tokenizer, own));
     ExecutorOptions quiet = options;
@@ -65,7 +53,7 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
                           const ExecutorFactory& factory, const ChatTemplateChoice& chat_template,
                           const store::ModelSource* draft) {
     const auto start = std::chrono::steady_clock::now();
-    ETNA_TRY(const gguf::File file, open(source));
+    ETNA_TRY(const gguf::File file, open_file(source));
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, chat_template));
     // The draft model first: what memory is left goes to the model's cache.

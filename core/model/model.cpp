@@ -26,11 +26,8 @@ Status read_rotary_tensors(const gguf::File& file, const std::vector<ClaimedTens
     return {};
 }
 
-} // namespace
-
-Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
-                             uint64_t matrix_part_bytes) {
-    Blueprint blueprint;
+/// A file's tensors as its architecture names them, before their layouts are planned.
+Result<std::vector<ClaimedTensor>> claim_tensors(const gguf::File& file, Blueprint& blueprint) {
     ETNA_TRY(blueprint.architecture, find_architecture(file));
     if (file.tensors().empty()) {
         return Error{ErrorKind::unsupported,
@@ -38,9 +35,24 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
                      "`etna tokenize` can use it; to generate text, fetch the model itself"};
     }
     ETNA_TRY(blueprint.config, blueprint.architecture->read_config(file));
-    ETNA_TRY(const std::vector<ClaimedTensor> claimed,
+    ETNA_TRY(std::vector<ClaimedTensor> claimed,
              blueprint.architecture->declare(blueprint.config).claim(file));
     ETNA_CHECK(read_rotary_tensors(file, claimed, blueprint.config));
+    return claimed;
+}
+
+} // namespace
+
+Status check_model(const gguf::File& file) {
+    Blueprint blueprint;
+    const auto claimed = claim_tensors(file, blueprint);
+    return claimed ? Status() : claimed.error();
+}
+
+Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
+                             uint64_t matrix_part_bytes) {
+    Blueprint blueprint;
+    ETNA_TRY(const std::vector<ClaimedTensor> claimed, claim_tensors(file, blueprint));
     ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, matrix_part_bytes));
     blueprint.weight_bytes = weight_bytes(blueprint.tensors);
     return blueprint;

@@ -30,6 +30,10 @@ struct Blueprint {
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
                              uint64_t matrix_part_bytes = 0);
 
+/// Whether the file is that of a model that etna can run, as far as that can be told without a device.
+/// Errors: those of plan_model() but for plan_weights()'s.
+Status check_model(const gguf::File& file);
+
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {
 public:

@@ -1,59 +1,102 @@
 #include "server/memory/change.hpp"
+#include "server/memory/shares.hpp"
+
+#include <optional>
+#include <span>
+#include <string_view>
 
 #include <fmt/format.h>
 
 namespace etna::server::memory {
 namespace {
 
-/// The work of any change is that of what it removes: nothing is looked through but
-/// what is being made, which stays: it was promised to be found.
+/// What each of them may have, whatever the others put there.
+uint64_t share_of(uint64_t bound, const std::vector<Holder>& holders) {
+    return holders.empty() ? bound : bound / holders.size();
+}
+
+/// An owner's oldest of a kind, without what has just been put there, and what is being made, which stays: it
+/// was promised to be found.
+struct Oldest {
+    int64_t number = 0;
+    int64_t freshness = 0;
+};
+
+Result<std::optional<Oldest>> oldest_of(const Reading& reading, const Owner& owner, Kind kind,
+                                        const Kept& kept) {
+    ETNA_TRY(Statement row, reading.database().prepare(
+                                "SELECT number, freshness FROM entries WHERE owner = ? AND kind = ? "
+                                "AND number NOT IN (?, ?) "
+                                "AND number NOT IN (SELECT number FROM responses WHERE is_pending) "
+                                "ORDER BY freshness LIMIT 1",
+                                {owner, static_cast<int64_t>(kind), kept.entries[0], kept.entries[1]}));
+    ETNA_TRY(const bool is_there, row.step());
+    return is_there ? std::optional(Oldest{.number = row.number(0), .freshness = row.number(1)})
+                    : std::nullopt;
+}
+
+/// The oldest entry of whoever has most; of those that have more than their share alone. Empty: what there
+/// is more of than may be is being made, or gone on from at this moment, or has just been put there.
+Result<std::optional<int64_t>> find_leaver(const Reading& reading, const std::vector<Holder>& holders,
+                                           uint64_t share, std::span<const Kind> of, const Kept& kept) {
+    for (const Holder& holder : holders) {
+        std::optional<Oldest> leaver;
+        for (const Kind kind : of) {
+            if (holder.amount <= share)
+                break;
+            ETNA_TRY(const auto oldest, oldest_of(reading, holder.owner, kind, kept));
+            if (oldest && (!leaver || oldest->freshness < leaver->freshness))
+                leaver = oldest;
+        }
+        if (leaver)
+            return std::optional(leaver->number);
+    }
+    return std::optional<int64_t>();
+}
+
+/// The work of any change is that of what it removes, and of looking at the sums of each owner.
 Status remove_surplus_of(const Reading& reading, Kind kind, const Kept& kept) {
-    Database& database = reading.database();
-    const auto number = static_cast<int64_t>(kind);
+    const uint64_t most = reading.bounds(kind).entries_max;
     for (;;) {
-        ETNA_TRY(const auto count, database.number("SELECT count FROM totals WHERE kind = ?", {number}));
-        if (static_cast<uint64_t>(count.value_or(0)) <= reading.bounds(kind).entries_max)
+        ETNA_TRY(const auto count, reading.database().number("SELECT count FROM totals WHERE kind = ?",
+                                                             {static_cast<int64_t>(kind)}));
+        if (static_cast<uint64_t>(count.value_or(0)) <= most)
             return {};
-        ETNA_TRY(const auto oldest,
-                 database.number("SELECT number FROM entries WHERE kind = ? AND number NOT IN (?, ?) "
-                                 "AND number NOT IN (SELECT number FROM responses WHERE is_pending) "
-                                 "ORDER BY freshness LIMIT 1",
-                                 {number, kept.entries[0], kept.entries[1]}));
-        if (!oldest)
+        ETNA_TRY(const auto holders, holders_of(reading, kind));
+        ETNA_TRY(const auto leaver,
+                 find_leaver(reading, holders, share_of(most, holders), std::span(&kind, 1), kept));
+        if (!leaver)
             return {};
-        ETNA_CHECK(remove_entry(reading, *oldest));
+        ETNA_CHECK(remove_entry(reading, *leaver));
     }
 }
 
-Status check_fits(const Reading& reading, const Kept& kept) {
+/// Whether what has been put there has room, where nothing else of its owner's has to be.
+Status check_fits(const Reading& reading, const Kept& kept, uint64_t bytes_max, std::string_view who) {
     ETNA_TRY(const auto own,
              reading.database().number("SELECT sum(bytes) FROM entries WHERE number IN (?, ?)",
                                        {kept.entries[0], kept.entries[1]}));
     const int64_t bytes = own.value_or(0) + kept.history_bytes;
-    if (static_cast<uint64_t>(bytes) <= reading.bytes_max())
+    if (static_cast<uint64_t>(bytes) <= bytes_max)
         return {};
-    return Error{
-        ErrorKind::invalid_argument,
-        fmt::format("what is to be kept has {} bytes, with the turns that it goes on from; all that is "
-                    "kept may have {}",
-                    bytes, reading.bytes_max()),
-        "keep less, or start the server with a higher bound"};
+    return Error{ErrorKind::invalid_argument,
+                 fmt::format("what is to be kept has {} bytes, with the turns that it goes on from; {} may "
+                             "have {}",
+                             bytes, who, bytes_max),
+                 "keep less, or start the server with a higher bound"};
 }
 
 Status remove_surplus_bytes(const Reading& reading, const Kept& kept) {
-    Database& database = reading.database();
     for (;;) {
-        ETNA_TRY(const auto bytes, database.number("SELECT sum(bytes) FROM totals"));
+        ETNA_TRY(const auto bytes, reading.database().number("SELECT sum(bytes) FROM totals"));
         if (static_cast<uint64_t>(bytes.value_or(0)) <= reading.bytes_max())
             return {};
-        ETNA_TRY(const auto oldest,
-                 database.number("SELECT number FROM entries WHERE number NOT IN (?, ?) "
-                                 "AND number NOT IN (SELECT number FROM responses WHERE is_pending) "
-                                 "ORDER BY freshness LIMIT 1",
-                                 {kept.entries[0], kept.entries[1]}));
-        if (!oldest) // what is left is being made, or gone on from at this moment
-            return {};
-        ETNA_CHECK(remove_entry(reading, *oldest));
+        ETNA_TRY(const auto holders, holders_of_bytes(reading));
+        const uint64_t share = share_of(reading.bytes_max(), holders);
+        ETNA_TRY(const auto leaver, find_leaver(reading, holders, share, kinds, kept));
+        if (!leaver)
+            return check_fits(reading, kept, share, "a key that shares the store with others");
+        ETNA_CHECK(remove_entry(reading, *leaver));
     }
 }
 
@@ -79,7 +122,7 @@ Status remove_surplus(const Reading& reading, const Kept& kept) {
         ETNA_CHECK(remove_surplus_of(reading, kind, kept));
     if (reading.bytes_max() == 0)
         return {};
-    ETNA_CHECK(check_fits(reading, kept));
+    ETNA_CHECK(check_fits(reading, kept, reading.bytes_max(), "all that is kept"));
     return remove_surplus_bytes(reading, kept);
 }
 

@@ -23,18 +23,23 @@ Change::~Change() {
 
 Status Change::commit(const Kept& kept) {
     ETNA_CHECK(remove_surplus(*this, kept));
+    if (kept.entries != Kept().entries)
+        ETNA_CHECK(database().reserve());
     ETNA_CHECK(transaction_.commit());
     unpinned_.clear();
     return {};
 }
 
 Result<bool> delete_entry(Store::Content& content, const EntryName& name) {
-    ETNA_TRY(Change change, Change::begin(content));
-    ETNA_TRY(const auto number, find_entry(change, name));
-    if (number)
-        ETNA_CHECK(remove_entry(change, *number));
-    ETNA_CHECK(change.commit());
-    return number.has_value();
+    return make_removal(content, [&](bool overwrites) -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(content));
+        const Overwriting overwriting(change.database(), overwrites);
+        ETNA_TRY(const auto number, find_entry(change, name));
+        if (number)
+            ETNA_CHECK(remove_entry(change, *number));
+        ETNA_CHECK(change.commit());
+        return number.has_value();
+    });
 }
 
 } // namespace etna::server::memory

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace etna::server::memory {
@@ -34,6 +35,44 @@ private:
     Transaction transaction_;
     std::vector<int64_t> unpinned_; ///< nodes that this change looks at
 };
+
+/// Makes a change, and where that fails for want of room, once more: with the room that bringing earlier
+/// changes into the file gives back. `make` begins, commits, and keeps nothing of a try that failed.
+template <class Make>
+std::invoke_result_t<Make> make_change(Store::Content& content, const Make& make) {
+    auto made = make();
+    if (made || made.error().kind != ErrorKind::io)
+        return made;
+    Reading(content).database().bring_in();
+    return make();
+}
+
+/// Whether what a change removes is overwritten, as long as this lives: that takes as much room as it had.
+class Overwriting {
+public:
+    Overwriting(Database& database, bool overwrites) : database_(overwrites ? nullptr : &database) {
+        if (database_ != nullptr)
+            (void)database_->execute("PRAGMA secure_delete = FAST");
+    }
+    Overwriting(const Overwriting&) = delete;
+    Overwriting& operator=(const Overwriting&) = delete;
+    ~Overwriting() {
+        if (database_ != nullptr)
+            (void)database_->execute("PRAGMA secure_delete = ON");
+    }
+
+private:
+    Database* database_; ///< borrowed; null: nothing is changed
+};
+
+/// A change that takes something away, which is the way out of a full disk: where there is no room for
+/// overwriting it, it leaves without, and what is kept next overwrites it. `remove`: as for make_change(); is
+/// told whether to overwrite.
+template <class Remove>
+Result<bool> make_removal(Store::Content& content, const Remove& remove) {
+    Result<bool> removed = make_change(content, [&] { return remove(true); });
+    return removed || removed.error().kind != ErrorKind::io ? removed : remove(false);
+}
 
 /// A change of its own. Whether the entry was there.
 Result<bool> delete_entry(Store::Content& content, const EntryName& name);

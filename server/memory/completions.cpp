@@ -126,11 +126,14 @@ Result<std::string> object_of(const Reading& reading, int64_t number) {
 Status Store::put(const Completion& completion) {
     if (content_->options.completions.entries_max == 0)
         return {};
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const int64_t number, place_entry(change, {Kind::completion, completion.owner, completion.id},
-                                               bytes_of_texts(completion)));
-    ETNA_CHECK(write_completion(change, number, completion));
-    return change.commit({.entries = {number}});
+    return make_change(*content_, [&]() -> Status {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        ETNA_TRY(const int64_t number,
+                 place_entry(change, {Kind::completion, completion.owner, completion.id},
+                             bytes_of_texts(completion)));
+        ETNA_CHECK(write_completion(change, number, completion));
+        return change.commit({.entries = {number}});
+    });
 }
 
 Result<std::optional<Completion>> Store::completion(const Owner& owner, const std::string& id) {
@@ -144,17 +147,19 @@ Result<std::optional<Completion>> Store::completion(const Owner& owner, const st
 
 Result<bool> Store::change_completion(const Owner& owner, const std::string& id,
                                       const std::function<void(Completion&)>& edit) {
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const auto number, find_entry(change, {Kind::completion, owner, id}));
-    if (!number)
-        return false;
-    ETNA_TRY(Completion completion, read_completion(change, *number, owner, id));
-    edit(completion);
-    ETNA_TRY(const int64_t same,
-             place_entry(change, {Kind::completion, owner, id}, bytes_of_texts(completion)));
-    ETNA_CHECK(write_completion(change, same, completion));
-    ETNA_CHECK(change.commit({.entries = {same}}));
-    return true;
+    return make_change(*content_, [&]() -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        ETNA_TRY(const auto number, find_entry(change, {Kind::completion, owner, id}));
+        if (!number)
+            return false;
+        ETNA_TRY(Completion completion, read_completion(change, *number, owner, id));
+        edit(completion);
+        ETNA_TRY(const int64_t same,
+                 place_entry(change, {Kind::completion, owner, id}, bytes_of_texts(completion)));
+        ETNA_CHECK(write_completion(change, same, completion));
+        ETNA_CHECK(change.commit({.entries = {same}}));
+        return true;
+    });
 }
 
 Result<bool> Store::delete_completion(const Owner& owner, const std::string& id) {

@@ -17,18 +17,20 @@ Result<std::optional<int64_t>> find_conversation(const Reading& reading, const O
 Status Store::create(const Conversation& conversation, const std::vector<Item>& items) {
     if (content_->options.conversations.entries_max == 0)
         return {};
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const auto there, find_conversation(change, conversation.owner, conversation.id));
-    if (there)
-        return Error{ErrorKind::invalid_argument, "there is a conversation of this id already"};
-    ETNA_TRY(const int64_t number,
-             add_entry(change, {Kind::conversation, conversation.owner, conversation.id},
-                       bytes_of(conversation.metadata)));
-    ETNA_CHECK(
-        change.database().run("INSERT INTO conversations (number, created_us, metadata) VALUES (?, ?, ?)",
-                              {number, change.now_us(), conversation.metadata}));
-    ETNA_CHECK(append_items(change, number, items, Repeated::refused));
-    return change.commit({.entries = {number}});
+    return make_change(*content_, [&]() -> Status {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        ETNA_TRY(const auto there, find_conversation(change, conversation.owner, conversation.id));
+        if (there)
+            return Error{ErrorKind::invalid_argument, "there is a conversation of this id already"};
+        ETNA_TRY(const int64_t number,
+                 add_entry(change, {Kind::conversation, conversation.owner, conversation.id},
+                           bytes_of(conversation.metadata)));
+        ETNA_CHECK(
+            change.database().run("INSERT INTO conversations (number, created_us, metadata) VALUES (?, ?, ?)",
+                                  {number, change.now_us(), conversation.metadata}));
+        ETNA_CHECK(append_items(change, number, items, Repeated::refused));
+        return change.commit({.entries = {number}});
+    });
 }
 
 Result<std::optional<Conversation>> Store::conversation(const Owner& owner, const std::string& id) {
@@ -47,18 +49,21 @@ Result<std::optional<Conversation>> Store::conversation(const Owner& owner, cons
 }
 
 Result<bool> Store::set_metadata(const Owner& owner, const std::string& id, const std::string& metadata) {
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const auto number, find_conversation(change, owner, id));
-    if (number) {
-        Database& database = change.database();
-        ETNA_TRY(const auto before,
-                 database.number("SELECT length(metadata) FROM conversations WHERE number = ?", {*number}));
-        ETNA_CHECK(
-            database.run("UPDATE conversations SET metadata = ? WHERE number = ?", {metadata, *number}));
-        ETNA_CHECK(grow_entry(change, *number, bytes_of(metadata) - before.value_or(0)));
-    }
-    ETNA_CHECK(change.commit({.entries = {number.value_or(0)}}));
-    return number.has_value();
+    return make_change(*content_, [&]() -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        ETNA_TRY(const auto number, find_conversation(change, owner, id));
+        if (number) {
+            Database& database = change.database();
+            ETNA_TRY(
+                const auto before,
+                database.number("SELECT length(metadata) FROM conversations WHERE number = ?", {*number}));
+            ETNA_CHECK(
+                database.run("UPDATE conversations SET metadata = ? WHERE number = ?", {metadata, *number}));
+            ETNA_CHECK(grow_entry(change, *number, bytes_of(metadata) - before.value_or(0)));
+        }
+        ETNA_CHECK(change.commit({.entries = {number.value_or(0)}}));
+        return number.has_value();
+    });
 }
 
 Result<bool> Store::delete_conversation(const Owner& owner, const std::string& id) {
@@ -66,12 +71,14 @@ Result<bool> Store::delete_conversation(const Owner& owner, const std::string& i
 }
 
 Result<bool> Store::add_items(const Owner& owner, const Addition& addition, Repeated repeated) {
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const auto number, find_conversation(change, owner, addition.conversation));
-    if (number)
-        ETNA_CHECK(append_items(change, *number, addition.items, repeated));
-    ETNA_CHECK(change.commit({.entries = {number.value_or(0)}}));
-    return number.has_value();
+    return make_change(*content_, [&]() -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        ETNA_TRY(const auto number, find_conversation(change, owner, addition.conversation));
+        if (number)
+            ETNA_CHECK(append_items(change, *number, addition.items, repeated));
+        ETNA_CHECK(change.commit({.entries = {number.value_or(0)}}));
+        return number.has_value();
+    });
 }
 
 Result<std::optional<Page>> Store::items(const Owner& owner, const std::string& id, const PageWish& wish) {
@@ -114,14 +121,17 @@ Result<std::optional<Item>> Store::item(const Owner& owner, const std::string& i
 }
 
 Result<bool> Store::delete_item(const Owner& owner, const std::string& id, const std::string& item) {
-    ETNA_TRY(Change change, Change::begin(*content_));
-    ETNA_TRY(const auto number, find_conversation(change, owner, id));
-    bool was_there = false;
-    if (number) {
-        ETNA_TRY(was_there, remove_item(change, *number, item));
-    }
-    ETNA_CHECK(change.commit());
-    return was_there;
+    return make_removal(*content_, [&](bool overwrites) -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        const Overwriting overwriting(change.database(), overwrites);
+        ETNA_TRY(const auto number, find_conversation(change, owner, id));
+        bool was_there = false;
+        if (number) {
+            ETNA_TRY(was_there, remove_item(change, *number, item));
+        }
+        ETNA_CHECK(change.commit());
+        return was_there;
+    });
 }
 
 } // namespace etna::server::memory

@@ -9,7 +9,8 @@
 namespace etna::server::memory {
 namespace {
 
-constexpr int busy_timeout_ms = 5000; // for others who look into the file, or copy it
+constexpr int reserved_step_bytes = 4096; // SQLite's usual page
+constexpr int busy_timeout_ms = 5000;     // for others who look into the file, or copy it
 
 struct Meaning {
     ErrorKind kind;
@@ -19,7 +20,8 @@ struct Meaning {
 Meaning meaning_of(int code) {
     switch (code & 0xff) { // the rest is detail
     case SQLITE_FULL:
-        return {ErrorKind::io, "make room on its disk; until then, what is there can be read"};
+        return {ErrorKind::io,
+                "make room on its disk, or delete something: what is there can be read and deleted"};
     case SQLITE_IOERR:
         return {ErrorKind::io, "see whether its disk is full, over a quota, or failing"};
     case SQLITE_READONLY:
@@ -111,6 +113,8 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fi
     if (access == Access::write && database->is_read_only()) // SQLite opens what can be opened
         return database->read_only();
     ::sqlite3_busy_timeout(handle, busy_timeout_ms);
+    int step_bytes = reserved_step_bytes; // without one, reserve() would have no effect
+    (void)::sqlite3_file_control(handle, "main", SQLITE_FCNTL_CHUNK_SIZE, &step_bytes);
     return database;
 }
 
@@ -159,6 +163,21 @@ Result<std::optional<int64_t>> Database::number(std::string_view sql, std::initi
         if (!statement.is_null(0))
             found = statement.number(0);
     }
+}
+
+Status Database::reserve() {
+    ETNA_TRY(const auto pages, number("PRAGMA page_count"));
+    ETNA_TRY(const auto page_bytes, number("PRAGMA page_size"));
+    sqlite3_int64 bytes = pages.value_or(0) * page_bytes.value_or(0);
+    const int code = ::sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes);
+    if (code == SQLITE_OK || code == SQLITE_NOTFOUND) // in memory, there is no file
+        return {};
+    return Error{ErrorKind::io, fmt::format("{}: there is no room for more on its disk", name_),
+                 std::string(meaning_of(SQLITE_FULL).hint)};
+}
+
+void Database::bring_in() {
+    (void)::sqlite3_wal_checkpoint_v2(handle_.get(), "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
 }
 
 Error Database::error(int code) const {

@@ -83,6 +83,14 @@ public:
     /// Does all of a statement that gives one row or none: its first column; empty where that is NULL.
     Result<std::optional<int64_t>> number(std::string_view sql, std::initializer_list<Value> values = {});
 
+    /// Takes room in the file for all that it is to have after this transaction, so that what lies beside it
+    /// can be brought in however full the disk is then.
+    Status reserve();
+
+    /// Brings what lies beside the file into it as far as that is possible now, and writes there from the
+    /// beginning again. Not within a transaction.
+    void bring_in();
+
     [[nodiscard]] bool is_read_only() const { return ::sqlite3_db_readonly(handle_.get(), "main") == 1; }
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] Error error(int code) const; ///< of the last call, which gave this code

@@ -38,7 +38,7 @@ Result<int64_t> write_response(const Change& change, const Response& response,
     ETNA_TRY(const int64_t number, place_entry(change, {Kind::response, response.owner, response.id}, bytes));
     ETNA_TRY(const auto replaced,
              database.number("DELETE FROM responses WHERE number = ? RETURNING node", {number}));
-    ETNA_TRY(const int64_t node, add_turn(database, response.turn, parent));
+    ETNA_TRY(const int64_t node, add_turn(database, response.owner, response.turn, parent));
     ETNA_CHECK(database.run(
         "INSERT INTO responses (number, node, is_pending, object, input, events) "
         "VALUES (?, ?, ?, ?, ?, ?)",
@@ -70,21 +70,23 @@ Status Store::put(const Response& response, const History* previous, const Addit
         return {};
     if (previous != nullptr && previous->state_->pins != content_->pins)
         return Error{ErrorKind::internal, "a response goes on from a history of another store"};
-    ETNA_TRY(Change change, Change::begin(*content_));
-    Kept kept;
-    if (is_kept) {
-        const auto parent = previous != nullptr ? std::optional(previous->state_->node) : std::nullopt;
-        ETNA_TRY(kept.entries[0], write_response(change, response, parent));
-        kept.history_bytes = bytes_with_history(response, previous);
-    }
-    if (is_added) {
-        ETNA_TRY(const auto conversation,
-                 find_entry(change, {Kind::conversation, response.owner, addition->conversation}));
-        if (conversation)
-            ETNA_CHECK(append_items(change, *conversation, addition->items, Repeated::left_out));
-        kept.entries[1] = conversation.value_or(0);
-    }
-    return change.commit(kept);
+    return make_change(*content_, [&]() -> Status {
+        ETNA_TRY(Change change, Change::begin(*content_));
+        Kept kept;
+        if (is_kept) {
+            const auto parent = previous != nullptr ? std::optional(previous->state_->node) : std::nullopt;
+            ETNA_TRY(kept.entries[0], write_response(change, response, parent));
+            kept.history_bytes = bytes_with_history(response, previous);
+        }
+        if (is_added) {
+            ETNA_TRY(const auto conversation,
+                     find_entry(change, {Kind::conversation, response.owner, addition->conversation}));
+            if (conversation)
+                ETNA_CHECK(append_items(change, *conversation, addition->items, Repeated::left_out));
+            kept.entries[1] = conversation.value_or(0);
+        }
+        return change.commit(kept);
+    });
 }
 
 Result<std::optional<Response>> Store::response(const Owner& owner, const std::string& id) {

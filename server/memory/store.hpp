@@ -16,7 +16,8 @@
 // is text (JSON) that the store does not read.
 namespace etna::server::memory {
 
-/// Of one kind of entry. The oldest leave first, by when they were made or added to.
+/// Of one kind of entry. Where there are more, the oldest leave of the owner that has most, by when they were
+/// made or added to: whoever has no more than all could have loses nothing to others.
 struct Bounds {
     uint64_t entries_max = 0;        ///< 0: nothing of this kind is kept, nor found; what is put is dropped
     std::chrono::seconds age_max{0}; ///< since it was made, or a conversation was last added to; 0: any
@@ -109,14 +110,18 @@ struct CompletionFilter {
 /// Errors of all functions: io (the disk is full, the file cannot be written; says which file), corrupt (the
 /// file is damaged). After an error the store goes on; reads work while writes do not. Of those that put or
 /// add, also invalid_argument: what is put, with the turns that it goes on from or the conversation that it
-/// is added to, is larger than bytes_max.
+/// is added to, is larger than bytes_max, or than its owner's part of that where others have theirs.
 class Store {
 public:
     /// Makes the file, 0600, and its folder, 0700, where they are missing. A file that is no store, or is
     /// damaged, is moved aside to FILE.damaged-1, -2, ..., and told in `warnings`; one that cannot be written
-    /// is opened for reading, and told. Errors: io (no such folder can be made; another process has it),
-    /// unsupported (a newer version of etna made the file).
+    /// is opened for reading, and told. Errors: io (no such folder can be made; another process has it), busy
+    /// (another process has it, and has announced its end), unsupported (a newer version of etna made the
+    /// file).
     static Result<Store> open(StoreOptions options, std::vector<std::string>& warnings);
+
+    /// Tells other processes that want the file that this one lets go of it within the time.
+    void announce_end(std::chrono::seconds within) const;
 
     Store(Store&&) noexcept;
     Store& operator=(Store&&) noexcept;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -63,6 +66,26 @@ Status give_name(const std::filesystem::path& file, const std::filesystem::path&
 
 } // namespace
 
+namespace {
+
+/// Seconds since 1970.
+int64_t now_s() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::seconds>(now).count();
+}
+
+/// When whoever holds the lock will have let go of it, as it has written into the file; 0: it has not.
+int64_t announced_end_s(int descriptor) {
+    std::array<char, 32> text{};
+    const ssize_t bytes = ::pread(descriptor, text.data(), text.size(), 0);
+    int64_t end_s = 0;
+    if (bytes > 0)
+        std::from_chars(text.data(), text.data() + bytes, end_s);
+    return end_s;
+}
+
+} // namespace
+
 FileLock::~FileLock() {
     if (descriptor_ >= 0)
         ::close(descriptor_);
@@ -78,10 +101,22 @@ Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file
         return std::optional<FileLock>();
     FileLock lock(descriptor);
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        if (announced_end_s(descriptor) >= now_s()) {
+            return Error{ErrorKind::busy,
+                         fmt::format("{}: another process has it open, and is about to end", file.string()),
+                         "try again when it has"};
+        }
         return Error{ErrorKind::io, fmt::format("{}: another process has it open", file.string()),
                      "end that one, or name another file"};
     }
+    (void)::ftruncate(descriptor, 0);      // what was announced there has come
     return std::optional(std::move(lock)); // also where the file system has no locks
+}
+
+void FileLock::announce_end(std::chrono::seconds within) const {
+    const std::string text = fmt::format("{}\n", now_s() + within.count());
+    if (descriptor_ >= 0)
+        (void)!::pwrite(descriptor_, text.data(), text.size(), 0);
 }
 
 Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
@@ -102,6 +137,16 @@ Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
     if (failure)
         return cannot_make(file, failure.message());
     return real;
+}
+
+void reserve_change(const std::filesystem::path& file) {
+    constexpr off_t usual_bytes =
+        4 << 20; // what SQLite lets it grow to before it brings changes into the file
+    const int descriptor = ::open(with(file, "-wal").c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    (void)::posix_fallocate(descriptor, 0, usual_bytes); // zeros behind the last change are no change
+    ::close(descriptor);                                 // SQLite has no locks on it that would end
 }
 
 bool has_pending_changes(const std::filesystem::path& file) {

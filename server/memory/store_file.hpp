@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -22,8 +23,12 @@ public:
     ~FileLock();
 
     /// Empty where the lock's file can neither be made nor opened: then nobody can write the file either, or
-    /// opening it says why. Error: io (somebody else holds it).
+    /// opening it says why. Errors: io (somebody else holds it), busy (and has announced to let go of it).
     static Result<std::optional<FileLock>> take(const std::filesystem::path& file);
+
+    /// Tells others that the file will be free within this time. Where that cannot be written, they take it
+    /// for one that is held on to.
+    void announce_end(std::chrono::seconds within) const;
 
 private:
     explicit FileLock(int descriptor) : descriptor_(descriptor) {}
@@ -34,6 +39,10 @@ private:
 /// without links, beside which SQLite keeps its files. Errors: io (they cannot be made, something else of
 /// that name is there).
 Result<std::filesystem::path> make_file(const std::filesystem::path& file);
+
+/// Takes room for changes beside the file, which is open, as far as there is any: those that take something
+/// away are to be written when the disk is full.
+void reserve_change(const std::filesystem::path& file);
 
 /// Whether changes lie beside the file that are not in it yet.
 bool has_pending_changes(const std::filesystem::path& file);

@@ -4,10 +4,12 @@
 
 namespace etna::server::memory {
 
-Result<int64_t> add_turn(Database& database, std::string_view turn, std::optional<int64_t> parent) {
+Result<int64_t> add_turn(Database& database, std::string_view owner, std::string_view turn,
+                         std::optional<int64_t> parent) {
     ETNA_TRY(const auto number,
              database.number("INSERT INTO nodes (parent, turn) VALUES (?, ?) RETURNING number",
                              {parent ? Value(*parent) : Value(), turn}));
+    ETNA_CHECK(database.run("INSERT INTO node_owners (node, owner) VALUES (?, ?)", {*number, owner}));
     return *number;
 }
 

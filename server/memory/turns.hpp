@@ -11,8 +11,9 @@
 // a response has them, another node goes on from them, or they are pinned.
 namespace etna::server::memory {
 
-/// Its number. The parent is there.
-Result<int64_t> add_turn(Database& database, std::string_view turn, std::optional<int64_t> parent);
+/// Its number. The parent is there; it counts as `owner`'s.
+Result<int64_t> add_turn(Database& database, std::string_view owner, std::string_view turn,
+                         std::optional<int64_t> parent);
 
 /// Removes the node where nobody uses it, then its parent where nobody uses that, and so on.
 Status release_turns(Database& database, const Pins& pins, int64_t node);

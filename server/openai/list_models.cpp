@@ -12,16 +12,11 @@ Json model_json(const ModelListing& model) {
     return {{"id", model.name}, {"object", "model"}, {"created", model.created_unix_s}, {"owned_by", "etna"}};
 }
 
-/// A broken file has an error instead of what it could be asked for.
 Json extended_json(const ModelListing& model, const ServiceOptions& options) {
     Json json = {{"name", model.name}, {"type", Json::array()}, {"endpoint", Json::array()}};
     const uint32_t context = model.facts.context_tokens;
-    json["context"] = context == 0 || model.problem ? Json(nullptr) : Json(context);
+    json["context"] = context == 0 ? Json(nullptr) : Json(context);
     json["loaded"] = model.is_loaded;
-    if (model.problem) {
-        json["error"] = *model.problem;
-        return json;
-    }
     if (model.facts.has_chat_template)
         json["type"].push_back("chat");
     json["type"].push_back("completion");
@@ -39,10 +34,8 @@ HttpReply json_reply(const Json& json) {
 
 HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list_inspected()) {
-        if (!model.problem)
-            data.push_back(model_json(model));
-    }
+    for (const ModelListing& model : service.models.list_inspected())
+        data.push_back(model_json(model));
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 

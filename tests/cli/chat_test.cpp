@@ -119,13 +119,15 @@ TEST_CASE("the chat's model is `demo` where none is named") {
     CHECK(etna.prompt == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n");
 }
 
-TEST_CASE("a model without a template gets one by name, or is refused") {
+TEST_CASE("a model without a template gets one by name, or chatml and a note") {
     Harness etna;
     etna.input_kind = InputKind::pipe;
     etna.input = "hi\n";
     const Outcome base = etna.run({"chat", "stories"});
-    CHECK(base.code == 1);
-    CHECK(contains(base.error, "the model has no chat template\nhint: "));
+    CHECK(base.code == 0);
+    CHECK(
+        contains(base.error, "note: stories has no chat template: chatml stands in; --chat-template names"));
+    CHECK(etna.prompt.ends_with("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"));
     CHECK(etna.run({"chat", "stories", "--chat-template", "vicuna"}).code == 0);
     CHECK(etna.prompt == "<s> USER: hi\nASSISTANT:");
 }

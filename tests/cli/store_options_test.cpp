@@ -31,7 +31,7 @@ TEST_CASE("a file keeps thirty days and a gibibyte unless told otherwise") {
         const auto options = read(arguments).value();
         CHECK(options.keeps);
         CHECK(options.store.file == (arguments.empty() ? "" : "a.db"));
-        CHECK(options.may_be_in_memory == arguments.empty()); // where another server has the usual file
+        CHECK(options.in_memory.has_value() == arguments.empty()); // where another server has the usual file
         CHECK(options.store.bytes_max == uint64_t{1} << 30U);
         CHECK(options.store.responses.age_max == month);
         CHECK(options.store.conversations.age_max == month);
@@ -42,13 +42,24 @@ TEST_CASE("a file keeps thirty days and a gibibyte unless told otherwise") {
 
 TEST_CASE("what is kept in memory has the bounds of servers that keep all in memory") {
     const auto options = read({"--store", "memory"}).value();
-    CHECK((options.keeps && options.store.file.empty() && !options.may_be_in_memory));
+    CHECK((options.keeps && options.store.file.empty() && !options.in_memory));
     CHECK(options.store.responses.entries_max == 1024);
     CHECK(options.store.responses.age_max == 3600s);
     CHECK(options.store.conversations.entries_max == 256);
     CHECK(options.store.conversations.age_max == 3600s);
-    CHECK(options.store.bytes_max == 0);
+    CHECK(options.store.bytes_max == 256 << 20);
+    CHECK(read({"--store", "memory", "--store-max-bytes", "0"})->store.bytes_max == 0);
     CHECK_FALSE(read({"--store", "none"})->keeps);
+}
+
+TEST_CASE("where memory stands in for the usual file, it has the bounds of memory") {
+    const auto options = read({"--conversation-store-max-entries", "7"}).value();
+    REQUIRE(options.in_memory);
+    CHECK(options.in_memory->file.empty());
+    CHECK(options.in_memory->responses.entries_max == 1024);
+    CHECK(options.in_memory->responses.age_max == 3600s);
+    CHECK(options.in_memory->conversations.entries_max == 7);
+    CHECK(options.in_memory->bytes_max == 256 << 20);
 }
 
 TEST_CASE("each bound is set by its option, by etna's variable, and by the other programs' one") {

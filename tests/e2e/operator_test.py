@@ -18,6 +18,16 @@ STORIES = SOURCE / "tests" / "data" / "models" / "stories260K.gguf"
 DEMO = SOURCE / "core" / "store" / "demo" / "demo.gguf"
 
 
+def foreign_model():
+    """A model as large and whole as `demo`, of an architecture that nobody knows."""
+    known = DEMO.read_bytes()
+    key = b"general.architecture" + (8).to_bytes(4, "little")  # a text
+    place = known.index(key) + len(key)
+    length = int.from_bytes(known[place:place + 8], "little")
+    name = known[place + 8:place + 8 + length]
+    return known.replace(name, b"odd".ljust(length, b"x"))
+
+
 def refused(*arguments):
     """What is told by a server that does not start."""
     done = subprocess.run([serve_test.ETNA, "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
@@ -29,7 +39,7 @@ class Access(unittest.TestCase):
     def test_names_pages_and_keys(self):
         with tempfile.TemporaryDirectory() as folder:
             keys = pathlib.Path(folder) / "keys.txt"
-            keys.write_text("one\r\n\ntwo\n")
+            keys.write_text("# of the team\r\none\r\n\n  two \t# Ann's\n#three\n")
             server = Server("--allowed-host", "Box.LAN", "--cors", "https://App.Example/", "--api-key-file", str(keys))
 
             def status(key="one", **headers):
@@ -37,6 +47,8 @@ class Access(unittest.TestCase):
 
             try:
                 self.assertEqual([status(key)[0] for key in ("one", "two", "three", "")], [200, 200, 401, 401])
+                for comment in ("#three", "# of the team", "two # Ann's", "two \t# Ann's", "#"):
+                    self.assertEqual(status(comment)[0], 401, comment)
                 self.assertEqual([status(Host=host)[0] for host in ("box.lan", "BOX.LAN:81", "other.lan")], [200, 200, 403])
                 code, headers, _ = status(Origin="https://app.example")
                 self.assertEqual((code, headers["access-control-allow-origin"]), (200, "https://app.example"))
@@ -54,12 +66,32 @@ class Access(unittest.TestCase):
         self.assertIn("--models-dir: /nonexistent is no folder", refused("--models-dir", "/nonexistent"))
         self.assertIn(f"--models-dir: {STORIES} is no folder", refused("--models-dir", str(STORIES)))
 
+    def test_a_model_that_cannot_be_used_ends_the_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            cut = pathlib.Path(folder) / "cut.gguf"
+            cut.write_bytes(DEMO.read_bytes()[:100_000])
+            foreign = pathlib.Path(folder) / "foreign.gguf"
+            foreign.write_bytes(foreign_model())
+            self.assertIn(str(cut), refused(str(cut)))
+            self.assertIn(str(cut), refused("demo", str(cut)))
+            self.assertIn(str(cut), refused("demo", "--draft", str(cut)))
+            self.assertIn("architecture `odd", refused(str(foreign)))
+
+    def test_a_mistyped_template_or_device_ends_the_start(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = pathlib.Path(folder) / "broken.jinja"
+            broken.write_text("{% for message in messages %}")
+            for models in ([], ["--models-dir", folder]):  # also where there is no model yet
+                self.assertIn("there is no chat template `chatlm`", refused(*models, "--chat-template", "chatlm"))
+                self.assertIn("error", refused(*models, "--chat-template", str(broken)))
+            self.assertIn("nonesuch", refused("--device", "nonesuch"))
+
 
 class Folder(unittest.TestCase):
     def test_files_are_listed_by_what_they_hold_before_they_are_loaded(self):
         with tempfile.TemporaryDirectory() as folder:
             files = {"stories": STORIES.read_bytes(), "demo": STORIES.read_bytes(), "talker": DEMO.read_bytes(),
-                     "cut": DEMO.read_bytes()[:100_000]}
+                     "cut": DEMO.read_bytes()[:100_000], "foreign": foreign_model()}
             for name, data in files.items():
                 (pathlib.Path(folder) / f"{name}.gguf").write_bytes(data)
             server = Server("--models-dir", folder, "--models-max", "1")
@@ -67,13 +99,23 @@ class Folder(unittest.TestCase):
                 listed = {model["name"]: model for model in json.loads(server.request("GET", "/dynamo/alpha/list-models")[2])["data"]}
                 self.assertEqual(listed["talker"], {"name": "talker", "type": ["chat", "completion"], "context": 2048, "loaded": False,
                                                     "endpoint": ["/v1/completions", "/v1/chat/completions"]})
-                for name in ("stories", "demo"):
-                    self.assertEqual((listed[name]["type"], listed[name]["endpoint"]), (["completion"], ["/v1/completions"]))
-                self.assertNotIn(folder, listed["cut"]["error"])
+                self.assertEqual(sorted(listed), ["demo", "stories", "talker"])  # none that is broken
+                for name in ("stories", "demo"):  # which have no template
+                    self.assertEqual(listed[name]["type"], ["chat", "completion"])
+                    self.assertIn(f"`{name}` has no chat template: chatml stands in", server.told())
                 self.assertEqual([model["id"] for model in json.loads(server.request("GET", "/v1/models")[2])["data"]],
                                  ["demo", "stories", "talker"])
-                status, answer = server.ask(model="cut")
-                self.assertEqual((status, answer["error"]["type"]), (500, "server_error"))
+                for _ in range(3):
+                    status, answer = server.ask(model="cut")
+                    self.assertEqual((status, answer["error"]["type"]), (500, "server_error"))
+                    self.assertNotIn(folder, answer["error"]["message"])
+                    status, answer = server.ask(model="foreign")
+                    self.assertEqual((status, answer["error"]["type"]), (400, "invalid_request_error"))  # SDKs do not ask again
+                    self.assertIn("architecture `odd", answer["error"]["message"])
+                    self.assertNotEqual(answer["error"]["code"], "corrupt")
+                for name in ("cut", "foreign"):
+                    self.assertEqual(server.request("GET", f"/v1/models/{name}")[0], 404)
+                    self.assertEqual(server.told().count(f"a model cannot be loaded: {folder}/{name}.gguf"), 1)
                 tokens = [server.request("POST", "/tokenize", {"model": name, "content": "Once"})[2] for name in ("demo", "stories")]
                 self.assertEqual(*tokens)  # the file, and not the model that is built in
                 self.assertIn("not the model that is built in", server.told())
@@ -83,6 +125,156 @@ class Folder(unittest.TestCase):
                 self.assertEqual(server.ask(model="demo")[1]["choices"][0]["message"]["content"], "92")
             finally:
                 server.stop()
+
+
+class Start(unittest.TestCase):
+    def test_what_is_served_is_said_and_the_command_asks_it(self):
+        server = Server("demo", str(STORIES))
+        try:
+            told = server.told()
+            name = json.loads(subprocess.run([serve_test.ETNA, "devices", "--json"], capture_output=True, check=True).stdout)
+            device, = (one for one in name["devices"] if one["chosen"])
+            line, = (line for line in told.splitlines() if line.startswith("device: "))
+            self.assertIn(device["name"], line)
+            self.assertEqual("which is the CPU" in line, device["type"] == "cpu")
+            self.assertIn("model: demo, with a context of up to 2048 tokens\n", told)
+            self.assertIn("model: stories260K, with a context of up to 2048 tokens\n", told)
+            self.assertIn(f"responses: kept in {server.home.name}/.local/share/etna/responses.db\n", told)
+            command = next(line for line in told.splitlines() if line.startswith("try: "))[5:]
+            answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
+            self.assertEqual(answer["model"], "demo")
+        finally:
+            server.stop()
+
+    def test_it_is_said_in_json_where_the_log_is(self):
+        server = Server("--log-json", "--store", "memory", "--api-key", "secret")
+        try:
+            told = [json.loads(line)["message"] for line in server.told().splitlines()]
+            self.assertIn("responses: kept in memory only, until this server ends", told)
+            self.assertTrue(any(line.startswith("try: curl") and "Bearer KEY" in line and "secret" not in line for line in told), told)
+        finally:
+            server.stop()
+
+    def test_a_browser_and_a_monitor_are_answered(self):
+        server = Server("--api-key", "secret")
+        try:
+            status, headers, text = server.request("GET", "/", Accept="text/html")
+            self.assertEqual((status, headers["content-type"]), (200, "text/html; charset=utf-8"))
+            self.assertIn("etna", text)
+            for path in ("/", "/health", "/v1/models", "/v1/models/demo", "/metrics", "/openapi.json"):
+                whole = server.request("GET", path, Authorization="Bearer secret")
+                head = server.request("HEAD", path, Authorization="Bearer secret")
+                self.assertEqual((head[0], head[1]["content-type"], head[2]), (200, whole[1]["content-type"], ""), path)
+        finally:
+            server.stop()
+
+
+class Kept(unittest.TestCase):
+    def make(self, server, text="Say 1.", **headers):
+        status, _, body = server.request("POST", "/v1/responses", {"input": text, "max_output_tokens": 1}, **headers)
+        return status, json.loads(body)
+
+    def test_a_second_server_says_that_it_keeps_in_memory_only(self):
+        first = Server()
+        second = Server(home=first.home.name)
+        try:
+            self.assertNotIn("warning", json.loads(first.request("GET", "/health")[2]))
+            self.assertIn("another process has it open: responses are kept in memory only", second.told())
+            self.assertIn("responses: kept in memory only", second.told())
+            status, _, text = second.request("GET", "/health")
+            self.assertEqual((status, json.loads(text)["status"]), (200, "ok"))
+            self.assertIn("in memory only", json.loads(text)["warning"])
+            self.assertNotIn(first.home.name, text)
+        finally:
+            second.stop()
+            first.stop()
+
+    def test_a_server_that_drains_is_waited_for(self):
+        first = Server("--drain-timeout", "60")
+        kept = self.make(first)[1]["id"]
+        client = first.endless(stream=True)
+        self.assertTrue(client.recv(1))
+        first.process.send_signal(serve_test.signal.SIGTERM)
+        while b"draining" not in first.request("GET", "/health")[2].encode():
+            serve_test.time.sleep(0.02)
+        second = Server(home=first.home.name, wait=False)
+        while "is about to end: waiting for that" not in second.told():
+            self.assertIsNone(second.process.poll(), second.told())
+            serve_test.time.sleep(0.05)
+        client.close()
+        self.assertEqual(first.wait(keep_home=True), 0)
+        second.read_address()
+        try:
+            self.assertEqual(second.request("GET", f"/v1/responses/{kept}")[0], 200)
+            self.assertNotIn("warning", json.loads(second.request("GET", "/health")[2]))
+        finally:
+            second.stop()
+            first.home.cleanup()
+
+    def test_one_key_does_not_drive_out_what_another_keeps(self):
+        server = Server("--api-key", "ann", "--api-key", "bob", "--store", "memory", "--responses-store-max-entries", "4")
+        try:
+            status, kept = self.make(server, Authorization="Bearer bob")
+            self.assertEqual(status, 200, kept)
+            for _ in range(8):
+                self.assertEqual(self.make(server, Authorization="Bearer ann")[0], 200)
+            self.assertEqual(server.request("GET", f"/v1/responses/{kept['id']}", Authorization="Bearer bob")[0], 200)
+        finally:
+            server.stop()
+
+    def test_a_full_disk_can_be_emptied(self):
+        server = Server(before=("prlimit", "--fsize=700000"))
+        try:
+            text = "word " * 200
+            made = []
+            while True:
+                status, answer = self.make(server, text)
+                if status != 200:
+                    break
+                made.append(answer["id"])
+                self.assertLess(len(made), 1000)
+            self.assertEqual((status, answer["error"]["code"]), (500, "store_failed"))
+            self.assertNotIn(server.home.name, answer["error"]["message"])
+            self.assertIn(f"warning: {server.home.name}/.local/share/etna/responses.db: ", server.told())  # and why
+            for one in made:
+                status, _, body = server.request("DELETE", f"/v1/responses/{one}")
+                self.assertEqual((status, json.loads(body).get("deleted")), (200, True), body)
+            self.assertEqual(self.make(server, text)[0], 200)
+        finally:
+            server.stop()
+
+
+class Drain(unittest.TestCase):
+    def test_a_stream_that_a_drain_cuts_says_so_and_ends(self):
+        for path, body in (("/v1/chat/completions", QUESTION), ("/v1/completions", {"prompt": "1 2 3"}),
+                           ("/v1/responses", {"input": "Count to 1000.", "max_output_tokens": 1900})):
+            server = Server("--drain-timeout", "0")
+            server.ask()
+            asked = json.dumps({**body, "stream": True, "ignore_eos": True, **({} if "input" in body else {"max_tokens": 1900})})
+            client = serve_test.socket.create_connection(("127.0.0.1", server.port))
+            client.sendall(f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(asked)}\r\n\r\n{asked}".encode())
+            text = client.recv(100)
+            while server.in_flight() == 0:
+                serve_test.time.sleep(0.02)
+            server.process.send_signal(serve_test.signal.SIGTERM)
+            while part := client.recv(100_000):
+                text += part
+            self.assertIn(b"shutting down", text)
+            self.assertIn(b"response.failed" if "input" in body else b"event: error\n", text)
+            client.close()
+            self.assertIn(b"data: [DONE]\n\n", text[-40:])
+            self.assertEqual(server.wait(), 0)
+
+    def test_an_interrupt_ends_a_drain(self):
+        for first, second in (("SIGTERM", "SIGINT"), ("SIGINT", "SIGINT"), ("SIGINT", "SIGTERM")):
+            server = Server("--drain-timeout", "600")
+            client = server.endless(stream=True)
+            self.assertTrue(client.recv(1))
+            server.process.send_signal(serve_test.signal.Signals[first])
+            while b"draining" not in server.request("GET", "/health")[2].encode():
+                serve_test.time.sleep(0.02)
+            self.assertEqual(server.stop(serve_test.signal.Signals[second]), -serve_test.signal.Signals[second])
+            client.close()
 
 
 class Requests(unittest.TestCase):

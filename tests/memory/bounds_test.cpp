@@ -153,6 +153,65 @@ TEST_CASE("the oldest of any kind leave where all texts together grow too large"
     CHECK((!has_response(store, "d") && taken(store.size()).bytes == 22));
 }
 
+TEST_CASE("the entries of one owner do not drive out those of another that has fewer") {
+    Clocked clocked;
+    clocked.options.responses.entries_max = 6;
+    clocked.options.conversations.entries_max = 6;
+    clocked.options.completions.entries_max = 6;
+    Store store = open_store(clocked.options);
+    for (const char* id : {"a", "b"}) {
+        done(store.put(response_of(id, "bob")));
+        done(store.put(completion_of(id, "bob")));
+        done(store.create({.id = id, .owner = "bob"}, {}));
+    }
+    for (int i = 0; i < 20; ++i) {
+        done(store.put(response_of("r" + std::to_string(i))));
+        done(store.put(completion_of("m" + std::to_string(i))));
+        done(store.create({.id = "c" + std::to_string(i), .owner = "ann"}, {}));
+    }
+    for (const char* id : {"a", "b"}) {
+        CHECK(has_response(store, id, "bob"));
+        CHECK(taken(store.completion("bob", id)));
+        CHECK(taken(store.conversation("bob", id)));
+    }
+    CHECK((has_response(store, "r16") && !has_response(store, "r15"))); // alone, an owner has all the room
+    for (int i = 0; i < 20; ++i)
+        done(store.put(response_of("s" + std::to_string(i), "bob")));
+    CHECK((has_response(store, "r17") && !has_response(store, "r16"))); // and half where another wants it
+    CHECK((has_response(store, "s17", "bob") && !has_response(store, "s16", "bob")));
+}
+
+TEST_CASE("the bytes of one owner do not drive out those of another") {
+    const TemporaryFolder folder;
+    Clocked clocked;
+    clocked.options.file = folder.path() / "store";
+    clocked.options.bytes_max = 60;
+    {
+        Store store = open_store(clocked.options);
+        Response bobs = ten_bytes("b");
+        bobs.owner = "bob";
+        done(store.put(bobs));
+        Status status;
+        for (int turns = 1; turns <= 5; ++turns) { // of which the last alone has a response, of 4 bytes
+            const auto previous = taken(store.history("ann", "r"));
+            const Response response = {
+                .id = "r", .owner = "ann", .object = {}, .input = {}, .turn = std::string(10, 't')};
+            status = store.put(response, previous ? &*previous : nullptr);
+            CHECK(is_refused(status) == (turns == 5));
+        }
+        CHECK((has_response(store, "b", "bob") && taken(store.size()).bytes == 54));
+    }
+    Store store = open_store(clocked.options); // the sums are counted anew
+    done(store.put({.id = "x", .owner = "ann", .object = std::string(26, 'o'), .input = {}, .turn = {}}));
+    CHECK((has_response(store, "b", "bob") && has_response(store, "x")));
+    const Status refused =
+        store.put({.id = "y", .owner = "ann", .object = std::string(56, 'o'), .input = {}, .turn = {}});
+    REQUIRE(is_refused(refused)); // it would fit, if nobody else had anything
+    CHECK(refused.error().message.find("60 bytes") != std::string::npos);
+    CHECK(refused.error().message.find("30") != std::string::npos);
+    CHECK((has_response(store, "b", "bob") && has_response(store, "x")));
+}
+
 TEST_CASE("what is larger than everything may be is refused, and nothing leaves for it") {
     Clocked clocked;
     clocked.options.bytes_max = 30;

@@ -67,6 +67,46 @@ std::string fill(const fs::path& file, rlim_t bytes_max) {
     return {};
 }
 
+/// Fills it with all kinds of things, and takes them away again, one by one.
+std::string empty_when_full(const fs::path& file, rlim_t bytes_max) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    std::vector<std::string> warnings;
+    auto store = Store::open(wide_options(file), warnings);
+    if (!store)
+        return store.error().message;
+    if (!store->create({.id = "c", .owner = "ann"}, {}))
+        return "no conversation";
+    set_file_bytes_max(bytes_max);
+    int count = 0;
+    const auto name = [](int number) { return std::to_string(number); };
+    const auto put = [&](int number) -> Status {
+        Completion completion = completion_of(name(number));
+        completion.object = std::string(20'000, 'o');
+        const Item item = {.id = name(number), .body = std::string(20'000, 'b')};
+        ETNA_CHECK(store->put(large(number)));
+        ETNA_CHECK(store->put(completion));
+        const auto added = store->add_items("ann", {.conversation = "c", .items = {item}});
+        return added ? Status() : added.error();
+    };
+    while (count < 1000 && put(count))
+        ++count;
+    if (count == 0 || count == 1000)
+        return "never full, or at once";
+    for (int i = 0; i < count; ++i) {
+        const auto response = store->delete_response("ann", "r" + name(i));
+        const auto completion = store->delete_completion("ann", name(i));
+        const auto item = store->delete_item("ann", "c", name(i));
+        for (const auto* deleted : {&response, &completion, &item}) {
+            if (!*deleted || !**deleted)
+                return *deleted ? "it was not there" : deleted->error().message;
+        }
+        if (i == 0 && !put(count))
+            return "there is no room for what is as large as what has left";
+    }
+    const auto conversation = store->delete_conversation("ann", "c");
+    return conversation && *conversation ? "" : "the conversation stays";
+}
+
 } // namespace
 
 TEST_CASE("where the disk is full, nothing is lost, and all goes on when there is room") {
@@ -78,6 +118,17 @@ TEST_CASE("where the disk is full, nothing is lost, and all goes on when there i
         CHECK(in_child([&] { return fill(file, bytes_max); }).empty());
         Store store = open_store(wide_options(file));
         CHECK(has_all(store, static_cast<int>(taken(store.size()).responses)));
+    }
+}
+
+TEST_CASE("where the disk is full, everything can be deleted, and there is room again") {
+    const TemporaryFolder folder;
+    const fs::path file = folder.path() / "store";
+    for (const rlim_t bytes_max : {300'000U, 1'000'000U, 4'500'000U, 9'000'000U}) {
+        INFO(bytes_max << " bytes");
+        fs::remove_all(folder.path());
+        CHECK(in_child([&] { return empty_when_full(file, bytes_max); }) == "");
+        open_store(wide_options(file)); // whole
     }
 }
 

@@ -129,6 +129,7 @@ public:
 private:
     static constexpr int ids = 6;
     struct Held {
+        std::string owner;
         History history;
         ReferenceStore::Chain chain;
     };
@@ -173,6 +174,8 @@ private:
         const Addition addition = {.conversation = any_id(), .items = some_items()};
         const Addition* added = below(3) == 0 ? &addition : nullptr;
         const Held* previous = held_.empty() || below(5) == 0 ? nullptr : &held_[below(held_.size())];
+        if (previous != nullptr && previous->owner != response.owner) // who could not have got it
+            previous = nullptr;
         const Status status =
             store_->put(response, previous != nullptr ? &previous->history : nullptr, added);
         const bool is_right =
@@ -189,7 +192,7 @@ private:
         if (!history)
             return;
         reference_.hold(chain);
-        held_.push_back({std::move(*history), chain});
+        held_.push_back({owner, std::move(*history), chain});
         if (held_.size() > 4)
             let_go();
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -84,13 +85,13 @@ void ReferenceStore::touch(Entry& entry) {
     entry.freshness = ++freshest_;
 }
 
-bool ReferenceStore::remove_oldest(Entries& entries, std::optional<Kind> kind,
+bool ReferenceStore::remove_oldest(Entries& entries, const std::string& owner, std::optional<Kind> kind,
                                    const std::vector<uint64_t>& kept) {
     auto oldest = entries.end();
     for (auto place = entries.begin(); place != entries.end(); ++place) {
         const bool is_being_made = place->kind == Kind::response && place->response.is_pending;
-        const bool may_go =
-            (!kind || place->kind == *kind) && !is_being_made && !std::ranges::count(kept, place->freshness);
+        const bool may_go = place->owner == owner && (!kind || place->kind == *kind) && !is_being_made &&
+                            !std::ranges::count(kept, place->freshness);
         if (may_go && (oldest == entries.end() || place->freshness < oldest->freshness))
             oldest = place;
     }
@@ -100,10 +101,29 @@ bool ReferenceStore::remove_oldest(Entries& entries, std::optional<Kind> kind,
     return true;
 }
 
-uint64_t ReferenceStore::bytes_of(const Entries& entries, std::vector<Chain> chains) {
-    uint64_t sum = 0;
+/// One entry of whoever has most of what is bounded, and more than all could have.
+bool ReferenceStore::remove_surplus(Entries& entries, const Shares& shares, uint64_t bound,
+                                    std::optional<Kind> kind, const std::vector<uint64_t>& kept) {
+    std::vector<std::pair<std::string, uint64_t>> most(shares.begin(), shares.end());
+    std::ranges::stable_sort(most, std::greater(), [](const auto& share) { return share.second; });
+    return std::ranges::any_of(most, [&](const auto& share) {
+        return share.second > bound / most.size() && remove_oldest(entries, share.first, kind, kept);
+    });
+}
+
+ReferenceStore::Shares ReferenceStore::counts_of(const Entries& entries, Kind kind) {
+    Shares counts;
     for (const Entry& entry : entries) {
-        sum += entry.bytes();
+        if (entry.kind == kind)
+            ++counts[entry.owner];
+    }
+    return counts;
+}
+
+ReferenceStore::Shares ReferenceStore::bytes_of(const Entries& entries, std::vector<Chain> chains) {
+    Shares sums;
+    for (const Entry& entry : entries) {
+        sums[entry.owner] += entry.bytes();
         chains.push_back(entry.chain);
     }
     std::set<const Turn*> turns;
@@ -112,27 +132,37 @@ uint64_t ReferenceStore::bytes_of(const Entries& entries, std::vector<Chain> cha
             turns.insert(turn);
     }
     for (const Turn* turn : turns)
-        sum += turn->text.size();
+        sums[turn->owner] += turn->text.size();
+    std::erase_if(sums, [](const auto& share) { return share.second == 0; });
+    return sums;
+}
+
+uint64_t ReferenceStore::sum_of(const Shares& shares) {
+    uint64_t sum = 0;
+    for (const auto& [owner, amount] : shares)
+        sum += amount;
     return sum;
 }
 
 bool ReferenceStore::commit(Entries entries, const std::vector<uint64_t>& kept, const Chain& chain) {
     for (const Kind kind : {Kind::response, Kind::conversation, Kind::completion}) {
-        const auto count = [&] { return std::ranges::count(entries, kind, &Entry::kind); };
-        while (static_cast<uint64_t>(count()) > bounds(kind).entries_max &&
-               remove_oldest(entries, kind, kept)) {
+        const uint64_t bound = bounds(kind).entries_max;
+        const auto shares = [&] { return counts_of(entries, kind); };
+        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, kind, kept)) {
         }
     }
-    if (options_.bytes_max > 0) {
+    if (const uint64_t bound = options_.bytes_max; bound > 0) {
         uint64_t needed = 0;
         for (const Entry& entry : entries)
             needed += std::ranges::count(kept, entry.freshness) ? entry.bytes() : 0;
         for (const Turn* turn = chain.get(); turn != nullptr; turn = turn->previous.get())
             needed += turn->text.size();
-        if (needed > options_.bytes_max)
-            return false;
-        while (bytes_of(entries, held_) > options_.bytes_max && remove_oldest(entries, std::nullopt, kept)) {
+        const auto shares = [&] { return bytes_of(entries, held_); };
+        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, std::nullopt, kept)) {
         }
+        const bool is_over = sum_of(shares()) > bound;
+        if (needed > bound || (is_over && needed > bound / shares().size()))
+            return false;
     }
     entries_ = std::move(entries);
     let_go_.clear();
@@ -147,7 +177,7 @@ bool ReferenceStore::put(const Response& response, const Chain& previous, const 
     std::vector<uint64_t> kept;
     Chain chain;
     if (is_kept) {
-        chain = std::make_shared<const Turn>(Turn{response.turn, previous});
+        chain = std::make_shared<const Turn>(Turn{response.turn, response.owner, previous});
         Entry& entry = place(entries, Kind::response, response.owner, response.id);
         entry.response = response;
         entry.chain = chain;
@@ -324,7 +354,7 @@ Store::Size ReferenceStore::size() const {
     return {.responses = count(Kind::response),
             .conversations = count(Kind::conversation),
             .completions = count(Kind::completion),
-            .bytes = bytes_of(entries_, std::move(chains))};
+            .bytes = sum_of(bytes_of(entries_, std::move(chains)))};
 }
 
 std::optional<ReferenceStore::Items> ReferenceStore::behind(Items all, const PageWish& wish) {

@@ -3,6 +3,7 @@
 #include "server/memory/store.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ class ReferenceStore {
 public:
     struct Turn {
         std::string text;
+        std::string owner;
         std::shared_ptr<const Turn> previous;
     };
     using Chain = std::shared_ptr<const Turn>;
@@ -83,8 +85,14 @@ private:
     bool commit(Entries entries, const std::vector<uint64_t>& kept = {}, const Chain& chain = nullptr);
     /// In the order of the wish, behind its `after`; empty where there is none.
     static std::optional<Items> behind(Items all, const server::memory::PageWish& wish);
-    static bool remove_oldest(Entries& entries, std::optional<Kind> kind, const std::vector<uint64_t>& kept);
-    [[nodiscard]] static uint64_t bytes_of(const Entries& entries, std::vector<Chain> chains);
+    static bool remove_oldest(Entries& entries, const std::string& owner, std::optional<Kind> kind,
+                              const std::vector<uint64_t>& kept);
+    using Shares = std::map<std::string, uint64_t>; ///< by owner; none is 0
+    static bool remove_surplus(Entries& entries, const Shares& shares, uint64_t bound,
+                               std::optional<Kind> kind, const std::vector<uint64_t>& kept);
+    [[nodiscard]] static Shares counts_of(const Entries& entries, Kind kind);
+    [[nodiscard]] static Shares bytes_of(const Entries& entries, std::vector<Chain> chains);
+    static uint64_t sum_of(const Shares& shares);
 
     server::memory::StoreOptions options_;
     Entries entries_;

@@ -65,6 +65,11 @@ std::string names(FakeService& service) {
     return names;
 }
 
+bool is_listed_nowhere(FakeService& service, const std::string& model) {
+    return names(service).empty() && service.get("/v1/models/" + model).status == 404 &&
+           Json::parse(service.get("/dynamo/alpha/list-models").body)["data"].empty();
+}
+
 FakeAnswer ask(FakeService& service, const std::string& model, int tokens = 1) {
     return service.post("/v1/completions", R"({"prompt": "Once", "ignore_eos": true, "model": ")" + model +
                                                R"(", "max_tokens": )" + std::to_string(tokens) + "}");
@@ -110,8 +115,8 @@ TEST_CASE("a file that is replaced under its name is loaded anew, and who holds 
 }
 
 TEST_CASE("whatever is wrong with a model's file is a failure of the server's, and is not offered any more") {
-    for (const ErrorKind kind :
-         {ErrorKind::unsupported, ErrorKind::not_found, ErrorKind::corrupt, ErrorKind::io}) {
+    for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::corrupt, ErrorKind::io}) {
+        const Log log;
         FakeService service({.load_error = Error{kind, "the file is odd"}});
         const FakeAnswer answer = ask(service, "stories");
         CHECK(answer.status == 500);
@@ -119,12 +124,39 @@ TEST_CASE("whatever is wrong with a model's file is a failure of the server's, a
         CHECK(error["type"] == "server_error");
         CHECK(error["code"] == "corrupt");
         CHECK(service.post("/tokenize", R"({"content": "a"})").status == 500);
-        CHECK(names(service).empty());
-        const Json listed = Json::parse(service.get("/dynamo/alpha/list-models").body)["data"][0];
-        CHECK(listed["error"] == "the file is odd");
-        CHECK(listed["type"].empty());
-        CHECK(listed["endpoint"].empty());
+        CHECK(is_listed_nowhere(service, "stories"));
+        CHECK(log.count("a model cannot be loaded: the file is odd") == 1);
     }
+}
+
+TEST_CASE("a model that etna cannot run is nothing to ask again for, and is not offered any more") {
+    const Log log;
+    FakeService service({.load_error = Error{ErrorKind::unsupported, "architecture `odd` is not supported"}});
+    for (const FakeAnswer& answer :
+         {ask(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
+          service.post("/v1/responses", R"({"input": "a"})")}) {
+        CAPTURE(answer.body);
+        CHECK(answer.status == 400); // SDKs ask again after 408, 409, 429 and from 500 on
+        const Json error = Json::parse(answer.body)["error"];
+        CHECK(error["type"] == "invalid_request_error");
+        CHECK(error["code"] != "corrupt");
+        CHECK(error["message"] == "architecture `odd` is not supported");
+    }
+    CHECK(is_listed_nowhere(service, "stories"));
+    CHECK(log.count("architecture `odd` is not supported") == 1);
+}
+
+TEST_CASE("a model without a chat template is talked to as with chatml, and that is told once") {
+    const Log log;
+    FakeService service({});
+    for (int i = 0; i < 2; ++i) {
+        const FakeAnswer answer = service.post(
+            "/apply-template", R"({"messages": [{"role": "user", "content": "Hi"}], "model": "stories"})");
+        CHECK(answer.status == 200);
+        CHECK(Json::parse(answer.body)["prompt"].get<std::string>().ends_with(
+            "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
+    }
+    CHECK(log.count("has no chat template: chatml stands in") == 1);
 }
 
 TEST_CASE(
@@ -145,9 +177,8 @@ TEST_CASE(
         CHECK(error["code"] == "internal");
         CHECK(error["message"] == told);
     }
-    CHECK(names(service).empty());
-    CHECK(Json::parse(service.get("/dynamo/alpha/list-models").body)["data"][0]["error"] == told);
-    CHECK(log.count("a model cannot be loaded: " + what + "; give the cache more memory") > 0);
+    CHECK(is_listed_nowhere(service, "stories"));
+    CHECK(log.count("a model cannot be loaded: " + what + "; give the cache more memory") == 1);
 }
 
 TEST_CASE("what a file tells is listed before its model is loaded") {
@@ -166,10 +197,11 @@ TEST_CASE("what a file tells is listed before its model is loaded") {
                   });
     CHECK(models.list()[0].facts.context_tokens == 0);
     const auto listed = models.list_inspected();
+    REQUIRE(listed.size() == 1); // without the one that cannot be used
     CHECK(listed[0].facts.context_tokens == 77);
     CHECK(!listed[0].facts.has_chat_template);
     CHECK(!listed[0].problem);
-    CHECK(listed[1].problem == "odd is odd");
+    CHECK(models.find("odd")->problem == "odd is odd");
     (void)models.list_inspected();
     CHECK(inspected == 2); // each file once
 }
