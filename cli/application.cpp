@@ -14,6 +14,7 @@
 #include "cli/tokenize_command.hpp"
 #include "core/store/similar.hpp"
 
+#include <csignal>
 #include <utility>
 #include <vector>
 
@@ -36,6 +37,18 @@ ExitCode print(const Environment& environment, const std::string& text) {
     return ExitCode::failed;
 }
 
+/// Commands of Ollama's, and what there is instead.
+std::string_view instead_of(std::string_view command) {
+    if (command == "pull" || command == "create" || command == "cp")
+        return "etna fetches no models yet: put a .gguf file into $XDG_DATA_HOME/etna/models "
+               "(~/.local/share/etna/models) and name it without .gguf, or give its path";
+    if (command == "list" || command == "ls" || command == "rm")
+        return "stored models are the files of $XDG_DATA_HOME/etna/models (~/.local/share/etna/models)";
+    if (command == "ps" || command == "stop")
+        return "a model is in memory as long as the `etna run`, `etna chat` or `etna serve` that uses it";
+    return command == "show" ? "`etna chat MODEL` has /show" : "";
+}
+
 Error unknown_command(const std::string& typed) {
     std::vector<std::string> known;
     for (const Command& command : commands()) {
@@ -45,6 +58,8 @@ Error unknown_command(const std::string& typed) {
     std::string hint = "try `etna --help`";
     if (const auto near = store::similar(typed, known); !near.empty())
         hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
+    if (const std::string_view known_hint = instead_of(typed); !known_hint.empty())
+        hint = known_hint;
     std::string message = typed.starts_with('-')
                               ? fmt::format("unknown option {} before a command", backquoted(typed))
                               : fmt::format("unknown command {}", backquoted(typed));
@@ -65,11 +80,15 @@ ExitCode print_made(const Result<std::string>& text, const Environment& environm
     return text ? print(environment, *text) : refuse(environment, text.error());
 }
 
+bool wants_help(const TypedArguments& typed) {
+    return typed.options.contains("help") || typed.options.contains("help-all");
+}
+
 /// Command line, environment and configuration file together; the earlier come first.
 Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
                                      const Environment& environment) {
     ETNA_TRY(TypedArguments typed, parse(command, arguments));
-    if (typed.options.contains("help") || !has_settings(command))
+    if (wants_help(typed) || !has_settings(command))
         return typed;
     add_environment(command, environment.variables, typed);
     ETNA_CHECK(add_config_file(command, config_file(environment.variables), typed));
@@ -88,8 +107,11 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
     const auto typed = all_arguments(command, arguments, environment);
     if (!typed)
         return refuse_usage(command, environment, typed.error());
-    if (typed->options.contains("help"))
-        return print(environment, help(command));
+    if (wants_help(*typed)) {
+        return print(environment, typed->options.contains("help-all") ? whole_help(command) : help(command));
+    }
+    for (const std::string& note : typed->notes)
+        Diagnostics(environment).note(note);
     const std::string first = typed->positionals.empty() ? std::string() : typed->positionals[0];
     if (command.name == "generate-docs")
         return print_made(document(first), environment);
@@ -125,6 +147,12 @@ ExitCode run_named(const Command& command, std::span<const std::string> argument
 }
 
 } // namespace
+
+ExitCode ended_by(int signal) {
+    if (signal == 0)
+        return ExitCode::interrupted;
+    return signal == SIGHUP ? ExitCode::hung_up : ExitCode::terminated;
+}
 
 ExitCode run(std::span<const std::string> arguments, const Environment& environment) {
     if (arguments.empty()) {

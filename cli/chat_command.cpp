@@ -12,9 +12,9 @@
 #include "cli/load_model.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
+#include "cli/prompt.hpp"
 #include "core/store/embedded.hpp"
 
-#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -82,22 +82,31 @@ ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity
 
 ExitCode exit_code(const ChatState& state, int end_signal) {
     if (end_signal != 0)
-        return end_signal == SIGHUP ? ExitCode::hung_up : ExitCode::terminated;
-    if (state.session.output_state() == OutputState::closed)
+        return ended_by(end_signal);
+    if (state.session.output().state() == OutputState::failed) {
+        state.diagnostics.error(state.session.output().error());
+        return ExitCode::failed;
+    }
+    if (state.session.output().state() == OutputState::closed)
         return ExitCode::done;
     // Whoever talks through a pipe sees no message on a screen.
     const bool has_failed =
         !state.environment.input_is_terminal && state.session.failed_turns() + state.failed_commands > 0;
-    return has_failed || state.session.output_state() == OutputState::failed ? ExitCode::failed
-                                                                             : ExitCode::done;
+    return has_failed ? ExitCode::failed : ExitCode::done;
 }
 
 void converse(LineReader& reader, ChatState& state, const EndSignal& end_signal, Verbosity verbosity) {
     TypedMessage message;
-    while (end_signal() == 0 && state.session.output_state() == OutputState::open) {
+    while (end_signal() == 0 && state.session.output().state() == OutputState::open) {
         const LineReader::Outcome outcome = read_message(reader, message);
         if (outcome == LineReader::Outcome::end || end_signal() != 0)
             return;
+        if (outcome == LineReader::Outcome::too_long) {
+            state.diagnostics.error(
+                {ErrorKind::invalid_argument,
+                 fmt::format("a message is longer than {} MiB: it is left out", input_bytes_max / mebibyte)});
+            ++state.failed_commands;
+        }
         if (outcome == LineReader::Outcome::line && take(state, message, verbosity) == ChatStep::leave)
             return;
     }

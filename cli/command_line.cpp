@@ -1,45 +1,28 @@
 #include "cli/command_line.hpp"
 
 #include "cli/quote.hpp"
-#include "core/store/similar.hpp"
+#include "cli/translate.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace etna::cli {
 namespace {
 
-std::string help_hint(const Command& command) {
-    return fmt::format("try `etna {} --help`", command.name);
+/// What another program's option gave is not looked for among the arguments, but where there may be several.
+bool is_expected(const Positional& positional, const Translated& translated) {
+    return positional.repeat == Repeat::collect || !translated.positionals.contains(positional.name);
 }
 
-Error unknown_option(const Command& command, const std::string& typed) {
-    const std::string name = typed.substr(0, typed.find('='));
-    std::vector<std::string> known;
-    for (const Option& option : command.options) {
-        if (option.visibility == Visibility::shown)
-            known.push_back(fmt::format("--{}", option.name));
-    }
-    std::string hint = help_hint(command);
-    auto near = store::similar(name, known);
-    if (!near.empty() && store::edit_distance(name, near.front()) == 1) // one slip leaves no doubt
-        std::erase_if(near, [&](const std::string& one) { return store::edit_distance(name, one) > 1; });
-    if (!near.empty()) {
-        hint = fmt::format("did you mean `{}`?", fmt::join(near, "` or `"));
-    } else if (!command.positionals.empty()) {
-        hint += "; an argument that begins with a dash goes after `--`";
-    }
-    return {ErrorKind::invalid_argument, fmt::format("unknown option {}", backquoted(name)), hint};
-}
-
-void set_up(CLI::App& app, const Command& command) {
+void set_up(CLI::App& app, const Command& command, const Translated& translated) {
     app.set_help_flag();
     app.allow_extras();
     for (const Positional& positional : command.positionals) {
+        if (!is_expected(positional, translated))
+            continue;
         CLI::Option* option = app.add_option(std::string(positional.name));
         if (positional.repeat == Repeat::collect)
             option->expected(-1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -80,42 +63,6 @@ Status check_extras(const CLI::App& app, const Command& command) {
     return {};
 }
 
-/// The option at the end of "-vn", where flags stand together, that takes the next argument as its value.
-const Option* awaits_value(const Command& command, std::string_view letters) {
-    for (std::size_t i = 0; i < letters.size(); ++i) {
-        const auto option = std::find_if(command.options.begin(), command.options.end(),
-                                         [&](const Option& one) { return one.short_name == letters[i]; });
-        if (option == command.options.end())
-            return nullptr;
-        if (option->kind != Kind::flag)
-            return i + 1 == letters.size() ? &*option : nullptr;
-    }
-    return nullptr;
-}
-
-/// Every option that takes a value has one. CLI11 would take the next argument for that of `--seed=`.
-Status check_values(const Command& command, std::span<const std::string> arguments) {
-    for (std::size_t i = 0; i < arguments.size() && arguments[i] != "--"; ++i) {
-        const std::string_view argument = arguments[i];
-        const std::size_t equals = argument.find('=');
-        const Option* option = nullptr;
-        if (argument.starts_with("--")) {
-            option = find_option(command, argument.substr(0, equals).substr(2));
-            if (option != nullptr && (option->kind == Kind::flag || equals < argument.size() - 1))
-                option = nullptr;
-        } else if (argument.starts_with('-')) {
-            option = awaits_value(command, argument.substr(1));
-        }
-        if (option == nullptr)
-            continue;
-        if (equals != std::string_view::npos || ++i == arguments.size()) {
-            return Error{ErrorKind::invalid_argument, fmt::format("--{} needs a value", option->name),
-                         help_hint(command)};
-        }
-    }
-    return {};
-}
-
 /// CLI11's message for what is left: an unwanted value.
 Error malformed(const Command& command, const CLI::ParseError& error) {
     std::string message = error.what();
@@ -123,32 +70,48 @@ Error malformed(const Command& command, const CLI::ParseError& error) {
     return {ErrorKind::invalid_argument, std::move(message), help_hint(command)};
 }
 
+/// In their order, all of them up to the last one that is given; an empty text stands for one that is absent.
+std::vector<std::string> positionals_of(const CLI::App& app, const Command& command,
+                                        const Translated& translated) {
+    std::vector<std::string> texts;
+    std::size_t given = 0;
+    for (const Positional& positional : command.positionals) {
+        CLI::results_t values;
+        if (const auto found = translated.positionals.find(positional.name);
+            found != translated.positionals.end())
+            values = found->second;
+        if (is_expected(positional, translated)) {
+            const CLI::results_t more = app.get_option(std::string(positional.name))->results();
+            values.insert(values.end(), more.begin(), more.end());
+        }
+        const bool is_given = !values.empty();
+        if (positional.repeat == Repeat::last_counts)
+            values = {is_given ? values.back() : std::string()};
+        texts.insert(texts.end(), values.begin(), values.end());
+        given = is_given ? texts.size() : given;
+    }
+    texts.resize(given);
+    return texts;
+}
+
 } // namespace
 
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
-    ETNA_CHECK(check_values(command, arguments));
+    ETNA_TRY(Translated translated, translate(command, arguments));
     CLI::App app;
-    set_up(app, command);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // the order that CLI11 asks for
+    set_up(app, command, translated);
+    std::vector<std::string>& ours = translated.arguments;
+    std::reverse(ours.begin(), ours.end()); // the order that CLI11 asks for
     try {
-        app.parse(reversed);
+        app.parse(ours);
     } catch (const CLI::ParseError& error) {
         return malformed(command, error);
     }
     ETNA_CHECK(check_extras(app, command));
 
     TypedArguments typed;
-    for (const Positional& positional : command.positionals) {
-        const CLI::Option* found = app.get_option(std::string(positional.name));
-        if (found->count() == 0)
-            continue;
-        const CLI::results_t values = found->results();
-        if (positional.repeat == Repeat::collect) {
-            typed.positionals.insert(typed.positionals.end(), values.begin(), values.end());
-        } else {
-            typed.positionals.push_back(values.back());
-        }
-    }
+    typed.notes = std::move(translated.notes);
+    typed.positionals = positionals_of(app, command, translated);
     for (const Option& option : command.options) {
         const std::string name = fmt::format("--{}", option.name);
         const CLI::Option* found = app.get_option(name);

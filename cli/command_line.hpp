@@ -23,10 +23,11 @@ struct TypedArguments {
     std::map<std::string, std::vector<TypedValue>, std::less<>>
         options; ///< by long name; flags are "true", "false"
     std::vector<std::string> positionals;
+    std::vector<std::string> notes; ///< what the user should know of what was typed
 };
 
-/// First stage: arguments after the command's name, by the table. Errors: invalid_argument (unknown option,
-/// with near misses; missing value; too many arguments).
+/// First stage: arguments after the command's name, by the table; options of other programs in our words.
+/// Errors: invalid_argument (unknown option, with near misses; missing value; too many arguments).
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments);
 
 /// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent; names of no

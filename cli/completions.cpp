@@ -77,9 +77,22 @@ std::string argument_choices(const Command& command) {
     return fmt::format("{}", fmt::join(choices, " "));
 }
 
+/// What an option's value is, by the word that stands for it.
+Completion completion_of(const Option& option) {
+    if (option.value == "MODEL")
+        return Completion::models;
+    if (option.value == "FOLDER")
+        return Completion::folders;
+    const bool is_file = option.value == "FILE" || option.value == "SCHEMA" || option.value == "TEMPLATE";
+    return is_file ? Completion::files : Completion::none;
+}
+
 /// Names of files are data: compgen -W would expand what stands in them.
 std::string bash_models() {
     return fmt::format(
+        "_etna_files() {{\n    local file\n"
+        "    while IFS= read -r file; do COMPREPLY+=(\"$file\"); done < <(compgen \"$@\" -- "
+        "\"$current\")\n}}\n"
         "_etna_models() {{\n"
         "    local file name folder={}\n"
         "    [[ demo == \"$current\"* ]] && COMPREPLY+=(demo)\n"
@@ -89,9 +102,26 @@ std::string bash_models() {
         "        [[ -e $file && $name != *-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9] "
         "&& $name == \"$current\"* ]] && COMPREPLY+=(\"$name\")\n"
         "    done\n"
-        "    while IFS= read -r file; do COMPREPLY+=(\"$file\"); done "
-        "< <(compgen -f -- \"$current\")\n}}\n",
+        "    _etna_files -f -X '!*.gguf'\n    _etna_files -d\n}}\n",
         models_folder);
+}
+
+/// The command that completes an option's value.
+std::string bash_value(const Option& option) {
+    if (option.kind == Kind::choice)
+        return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"));",
+                           fmt::join(option.choices, " "));
+    switch (completion_of(option)) {
+    case Completion::models:
+        return "_etna_models;";
+    case Completion::files:
+        return "_etna_files -f;";
+    case Completion::folders:
+        return "_etna_files -d;";
+    case Completion::none:
+        break;
+    }
+    return "";
 }
 
 std::string bash_arguments(const Command& command) {
@@ -102,11 +132,61 @@ std::string bash_arguments(const Command& command) {
     return "            _etna_models\n";
 }
 
+/// The action of a specification that completes an option's value.
+std::string zsh_value(const Option& option) {
+    if (option.kind == Kind::choice)
+        return fmt::format("({})", fmt::join(option.choices, " "));
+    switch (completion_of(option)) {
+    case Completion::models:
+        return "_etna_models";
+    case Completion::files:
+        return "_files";
+    case Completion::folders:
+        return "_files -/";
+    case Completion::none:
+        break;
+    }
+    return "";
+}
+
 std::string zsh_argument(const Positional& positional) {
     std::string values = positional.completion == Completion::models ? "_etna_models" : "";
     if (!positional.choices.empty())
         values = fmt::format("({})", fmt::join(positional.choices, " "));
-    return quoted(fmt::format(":{}:{}", positional.name, values));
+    const std::string_view place = positional.repeat == Repeat::collect ? "*" : "";
+    return quoted(fmt::format("{}:{}:{}", place, positional.name, values));
+}
+
+/// `complete -C` with a command that nobody knows lists files as fish does it, with ~ and variables.
+constexpr std::string_view fish_models =
+    "function __etna_models\n"
+    "    echo demo\n"
+    "    set -l data $XDG_DATA_HOME\n"
+    "    test -n \"$data\"; or set data ~/.local/share\n"
+    "    for file in $data/etna/models/*.gguf\n"
+    "        basename $file .gguf\n"
+    "    end | string replace -r -- '-00001-of-[0-9]{5}$' '' "
+    "| string match -v -r -- '-[0-9]{5}-of-[0-9]{5}$'\n"
+    "    complete -C \"__etna_no_command \"(commandline -ct) | string match -r -- '.*(?:\\.gguf|/)$'\n"
+    "end\n";
+
+/// The arguments of `complete` for an option's value.
+std::string fish_value(const Option& option) {
+    if (option.kind == Kind::flag)
+        return "";
+    if (option.kind == Kind::choice)
+        return fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+    switch (completion_of(option)) {
+    case Completion::models:
+        return " -x -a '(__etna_models)'";
+    case Completion::files:
+        return " -r -F";
+    case Completion::folders:
+        return " -x -a '(__fish_complete_directories)'";
+    case Completion::none:
+        break;
+    }
+    return " -x";
 }
 
 } // namespace
@@ -127,13 +207,8 @@ std::string bash_completion() {
     for (const Command* command : shown_commands()) {
         script += fmt::format("    {})\n        case $previous in\n", command->name);
         for (const Option* option : shown_options(command->options)) {
-            if (option->kind == Kind::choice) {
-                script +=
-                    fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
-                                names(*option), fmt::join(option->choices, " "));
-            } else if (option->kind != Kind::flag) {
-                script += fmt::format("        {}) return ;;\n", names(*option));
-            }
+            if (option->kind != Kind::flag)
+                script += fmt::format("        {}) {} return ;;\n", names(*option), bash_value(*option));
         }
         script += fmt::format("        esac\n        case $current in\n"
                               "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n",
@@ -165,12 +240,9 @@ std::string zsh_completion() {
         script +=
             fmt::format("    {})\n        shift words; (( CURRENT-- ))\n        _arguments", command->name);
         for (const Option* option : shown_options(command->options)) {
-            std::string value;
-            if (option->kind == Kind::choice) {
-                value = fmt::format(":{}:({})", option->value, fmt::join(option->choices, " "));
-            } else if (option->kind != Kind::flag) {
-                value = fmt::format(":{}:", option->value);
-            }
+            const std::string value = option->kind == Kind::flag
+                                          ? std::string()
+                                          : fmt::format(":{}:{}", option->value, zsh_value(*option));
             const std::string_view repeated = option->repeat == Repeat::collect ? "*" : "";
             const std::string description = zsh_text(option->description);
             for (const std::string& name :
@@ -192,34 +264,23 @@ std::string zsh_completion() {
 }
 
 std::string fish_completion() {
-    std::string script = "# fish completion for etna, made by `etna completion fish`\n"
-                         "function __etna_models\n    echo demo\n    set -l data $XDG_DATA_HOME\n"
-                         "    test -n \"$data\"; or set data ~/.local/share\n"
-                         "    for file in $data/etna/models/*.gguf\n        basename $file .gguf\n    end "
-                         "| string replace -r -- '-00001-of-[0-9]{5}$' '' | string match -v -r -- "
-                         "'-[0-9]{5}-of-[0-9]{5}$'\nend\n";
+    std::string script = "# fish completion for etna, made by `etna completion fish`\n";
+    script += fish_models;
     for (const Option* option : shown_options(global_options())) {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
                               option->short_name, option->name, quoted(option->description));
     }
     for (const Command* command : shown_commands()) {
-        script += fmt::format("complete -c etna -n __fish_use_subcommand -a {} -d {}\n", command->name,
+        script += fmt::format("complete -c etna -f -n __fish_use_subcommand -a {} -d {}\n", command->name,
                               quoted(command->summary));
         const std::string condition = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
-        script +=
-            takes_models(*command)
-                ? fmt::format("complete -c etna -n {} -a '(__etna_models)'\n", condition)
-                : fmt::format("complete -c etna -n {} -f -a '{}'\n", condition, argument_choices(*command));
+        script += fmt::format("complete -c etna -n {} -f -a '{}'\n", condition,
+                              takes_models(*command) ? "(__etna_models)" : argument_choices(*command));
         for (const Option* option : shown_options(command->options)) {
             script += fmt::format("complete -c etna -n {} -l {}", condition, option->name);
             if (option->short_name != 0)
                 script += fmt::format(" -s {}", option->short_name);
-            if (option->kind == Kind::choice) {
-                script +=
-                    fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option->choices, " "))));
-            } else if (option->kind != Kind::flag) {
-                script += " -x";
-            }
+            script += fish_value(*option);
             script += fmt::format(" -d {}\n", quoted(option->description));
         }
     }

@@ -14,7 +14,8 @@ constexpr std::string_view plain = "\x1b[0m";
 
 ConversationScreen::ConversationScreen(const Environment& environment, Diagnostics& diagnostics,
                                        ShowReasoning reasoning, Content content)
-    : output_(environment.output), error_(environment.error), diagnostics_(&diagnostics),
+    : output_(environment.output), error_(environment.error), output_descriptor_(environment.output),
+      error_descriptor_(environment.error), diagnostics_(&diagnostics),
       shows_content_(content == Content::shown), output_is_terminal_(environment.output_is_terminal),
       error_is_terminal_(environment.error_is_terminal) {
     set_reasoning(reasoning);
@@ -41,11 +42,18 @@ void ConversationScreen::show(const generate::Event& event) {
     }
 }
 
+std::string ConversationScreen::on_terminal(std::string_view text, WordWrap& wrap, int descriptor) const {
+    std::string shown = harmless(text);
+    const uint32_t columns = lines_ == Lines::between_words ? columns_of(descriptor) : 0; // it may be resized
+    return columns > 0 ? wrap.add(shown, columns) : wrap.finish() + shown;
+}
+
 void ConversationScreen::content(std::string_view text) {
     if (!shows_content_)
         return;
     end_reasoning();
-    output_.write(output_is_terminal_ ? harmless(text) : std::string(text));
+    output_.write(output_is_terminal_ ? on_terminal(text, content_wrap_, output_descriptor_)
+                                      : std::string(text));
     in_line_ = !text.ends_with('\n');
 }
 
@@ -58,7 +66,8 @@ void ConversationScreen::reasoning(std::string_view text) {
         if (diagnostics_->in_colour())
             error_.write(dim);
     }
-    error_.write(error_is_terminal_ ? harmless(text) : std::string(text));
+    error_.write(error_is_terminal_ ? on_terminal(text, reasoning_wrap_, error_descriptor_)
+                                    : std::string(text));
     in_line_ = !text.ends_with('\n');
 }
 
@@ -66,6 +75,7 @@ void ConversationScreen::end_reasoning() {
     if (!in_reasoning_)
         return;
     in_reasoning_ = false;
+    error_.write(reasoning_wrap_.finish());
     if (diagnostics_->in_colour())
         error_.write(plain);
     if (in_line_)
@@ -75,6 +85,7 @@ void ConversationScreen::end_reasoning() {
 
 void ConversationScreen::end_line() {
     end_reasoning();
+    output_.write(content_wrap_.finish());
     if (in_line_)
         output_.write("\n");
     in_line_ = false;

@@ -4,6 +4,7 @@
 #include "cli/environment.hpp"
 #include "cli/generation_options.hpp"
 #include "cli/output.hpp"
+#include "cli/word_wrap.hpp"
 #include "core/generate/generate.hpp"
 
 #include <cstdint>
@@ -19,26 +20,37 @@ namespace etna::cli {
 class ConversationScreen {
 public:
     enum class Content : uint8_t { shown, hidden };
+    enum class Lines : uint8_t { as_they_are, between_words };
 
     ConversationScreen(const Environment& environment, Diagnostics& diagnostics, ShowReasoning reasoning,
                        Content content = Content::shown);
 
     void set_reasoning(ShowReasoning reasoning);
+    /// Lines break where the text has them, and with `between_words` where the terminal's width asks for it.
+    void set_lines(Lines lines) { lines_ = lines; }
 
     void show(const generate::Event& event);
 
     /// Ends the line that was begun, on either stream; also before anything else writes.
     void end_line();
 
+    /// Standard output itself, for what is no text of the conversation.
+    [[nodiscard]] Output& output() { return output_; }
     [[nodiscard]] const Output& output() const { return output_; }
 
 private:
     void content(std::string_view text);
     void reasoning(std::string_view text);
     void end_reasoning();
+    [[nodiscard]] std::string on_terminal(std::string_view text, WordWrap& wrap, int descriptor) const;
 
     Output output_;
     Output error_;
+    int output_descriptor_;
+    int error_descriptor_;
+    Lines lines_ = Lines::as_they_are;
+    WordWrap content_wrap_;
+    WordWrap reasoning_wrap_;
     Diagnostics* diagnostics_; ///< borrowed
     bool shows_content_;
     bool output_is_terminal_;

@@ -10,9 +10,13 @@ namespace etna::cli {
 
 // Everything that is written from the table of options. Hidden commands and options appear nowhere.
 
-/// --help of `etna` and of a command: plain text, at most 80 columns where words allow.
+/// --help of `etna` and of a command: plain text, at most 80 columns where words allow. A command's is a
+/// screen with its options that have briefs, where it has such options.
 std::string help();
 std::string help(const Command& command);
+
+/// --help-all: every option, with bounds and defaults.
+std::string whole_help(const Command& command);
 
 /// man/etna.1 and man/etna-COMMAND.1 in the man macros of groff_man(7).
 std::string man_page();

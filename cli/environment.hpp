@@ -68,6 +68,9 @@ enum class ExitCode : int {
     terminated = 143
 };
 
+/// The exit code of what EndSignal's signal ended; of what Ctrl-C did, where that tells of none.
+ExitCode ended_by(int signal);
+
 /// `etna` with these arguments (without the program's name). Blocking.
 ExitCode run(std::span<const std::string> arguments, const Environment& environment);
 

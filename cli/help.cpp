@@ -46,6 +46,11 @@ void append_row(std::string& page, std::string_view left, std::string_view descr
     append_wrapped(page, description, option_column);
 }
 
+/// Long names stand below each other.
+std::string indented_signature(const Option& option) {
+    return option.short_name == 0 ? "    " + signature(option) : signature(option);
+}
+
 void append_options(std::string& page, std::span<const Option> options) {
     for (const Category category : {Category::generation, Category::sampling, Category::device,
                                     Category::server, Category::output, Category::help}) {
@@ -56,7 +61,7 @@ void append_options(std::string& page, std::span<const Option> options) {
             if (!has_title)
                 page += fmt::format("\n{}:\n", title(category));
             has_title = true;
-            append_row(page, option.short_name == 0 ? "    " + signature(option) : signature(option),
+            append_row(page, indented_signature(option),
                        fmt::format("{}{}", option.description, details(option)));
         }
     }
@@ -111,6 +116,25 @@ void append_exit_codes(std::string& page) {
         append_row(page, fmt::format("{}", code.code), code.description);
 }
 
+/// The short form of --help: what most people need, one line each.
+std::string brief_help(const Command& command) {
+    constexpr std::size_t examples_max = 3;
+    std::string page =
+        fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
+    for (const Positional& positional : command.positionals)
+        append_row(page, positional.name,
+                   positional.brief.empty() ? positional.description : positional.brief);
+    page += "\nOptions:\n";
+    for (const Option& option : command.options) {
+        if (!option.brief.empty() && option.visibility == Visibility::shown)
+            append_row(page, indented_signature(option), option.brief);
+    }
+    page += "\nExamples:\n";
+    for (const Example& example : command.examples.first(std::min(examples_max, command.examples.size())))
+        page += fmt::format("  {}\n", example.command);
+    return page;
+}
+
 } // namespace
 
 std::string signature(const Option& option) {
@@ -125,8 +149,11 @@ std::string details(const Option& option) {
         result += fmt::format(": {}", fmt::join(option.choices, " or "));
     if (const std::string range = describe(option.range, option.kind); !range.empty())
         result += fmt::format(" ({})", range);
-    if (!option.default_text.empty())
-        result += fmt::format(" [default: {}]", option.default_text);
+    if (!option.default_text.empty()) {
+        result += fmt::format(" [default{}: {}]",
+                              option.absence.empty() ? "" : fmt::format(", or {}", option.absence),
+                              option.default_text);
+    }
     return result;
 }
 
@@ -151,12 +178,20 @@ std::string help() {
     }
     append_options(page, global_options());
     append_exit_codes(page);
-    page += "\n`etna COMMAND --help` tells more about a command.\n"
+    page += "\n`etna COMMAND --help` tells more about a command, --help-all everything.\n"
             "To begin with: etna run demo \"What is 34 + 58?\"\n";
     return page;
 }
 
 std::string help(const Command& command) {
+    const bool has_briefs =
+        std::any_of(command.options.begin(), command.options.end(), [](const Option& option) {
+            return !option.brief.empty() && option.category != Category::help;
+        });
+    return has_briefs ? brief_help(command) : whole_help(command);
+}
+
+std::string whole_help(const Command& command) {
     std::string page =
         fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
     append_paragraphs(page, command.description);

@@ -54,6 +54,31 @@ void append_options(std::string& page, std::span<const Option> options) {
     }
 }
 
+std::string meaning_of(const ForeignOption& foreign, const Command& command) {
+    switch (foreign.meaning) {
+    case ForeignMeaning::ours:
+        break;
+    case ForeignMeaning::no_effect:
+        return fmt::format("taken, and changes nothing: {}", foreign.hint);
+    case ForeignMeaning::missing:
+        return fmt::format("refused: {}", foreign.hint);
+    }
+    const Option* option = find_option(command, foreign.ours);
+    if (option == nullptr)
+        return fmt::format("the argument {}", foreign.ours);
+    const bool names_value = option->kind != Kind::flag && !foreign.fixed.empty();
+    return fmt::format("--{}{}{}", option->name, names_value ? " " : "", names_value ? foreign.fixed : "");
+}
+
+void append_foreign(std::string& page, const Command& command) {
+    if (command.foreign.empty())
+        return;
+    page += ".SH OPTIONS OF OTHER PROGRAMS\nNames that llama.cpp's and Ollama's programs have for options "
+            "are understood too:\n";
+    for (const ForeignOption& foreign : command.foreign)
+        append_item(page, foreign.names, meaning_of(foreign, command));
+}
+
 void append_exit_codes(std::string& page) {
     page += ".SH EXIT STATUS\n";
     for (const ExitCodeText& code : exit_codes())
@@ -125,6 +150,7 @@ std::string man_page(const Command& command) {
         append_item(page, positional.name, positional.description);
     page += ".SH OPTIONS\n";
     append_options(page, command.options);
+    append_foreign(page, command);
     if (has_settings(command))
         append_environment(page, command);
     append_exit_codes(page);

@@ -64,6 +64,7 @@ constexpr std::array all_commands = {
         .positionals = run_positionals,
         .options = run_options,
         .examples = run_examples,
+        .foreign = run_foreign,
     },
     Command{
         .name = "chat",
@@ -96,6 +97,7 @@ constexpr std::array all_commands = {
         .positionals = chat_positionals,
         .options = chat_options,
         .examples = chat_examples,
+        .foreign = chat_foreign,
     },
     Command{
         .name = "serve",
@@ -112,6 +114,7 @@ constexpr std::array all_commands = {
         .positionals = serve_positionals,
         .options = serve_options,
         .examples = serve_examples,
+        .foreign = serve_foreign,
     },
     Command{
         .name = "devices",
@@ -147,6 +150,7 @@ constexpr std::array all_commands = {
         .positionals = tokenize_positionals,
         .options = tokenize_options,
         .examples = tokenize_examples,
+        .foreign = tokenize_foreign,
     },
     Command{
         .name = "render",
@@ -162,6 +166,7 @@ constexpr std::array all_commands = {
         .positionals = render_positionals,
         .options = render_options,
         .examples = render_examples,
+        .foreign = foreign_model,
     },
     Command{
         .name = "generate-docs",
@@ -179,9 +184,9 @@ constexpr std::array codes = {
     ExitCodeText{
         1, "failed: the model, the device or the output, or a turn or a command of a chat through a pipe"},
     ExitCodeText{2, "usage: the command line, the environment or the configuration file is wrong"},
-    ExitCodeText{129, "a chat was ended by SIGHUP"},
+    ExitCodeText{129, "an answer or a chat was ended by SIGHUP"},
     ExitCodeText{130, "interrupted with Ctrl-C"},
-    ExitCodeText{143, "a chat was ended by SIGTERM"},
+    ExitCodeText{143, "an answer or a chat was ended by SIGTERM"},
 };
 
 /// A bound in the largest unit that it is a multiple of.

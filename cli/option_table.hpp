@@ -45,7 +45,9 @@ struct Option {
     Range range = {};
     std::span<const std::string_view> choices = {};
     std::string_view default_text = {}; ///< what holds when it is absent, for people; empty: nothing to say
+    std::string_view absence = {};      ///< a value that says the same as no option at all; empty: none
     std::string_view description;       ///< a clause without a period
+    std::string_view brief = {}; ///< its line in the short help; empty: only the whole help has the option
     Category category = Category::generation;
     Repeat repeat = Repeat::last_counts;
     Visibility visibility = Visibility::shown;
@@ -53,16 +55,43 @@ struct Option {
 };
 
 enum class Presence : uint8_t { required, optional };
-enum class Completion : uint8_t { none, models };
+enum class Completion : uint8_t {
+    none,
+    models, ///< names of stored ones, .gguf files and folders
+    files,
+    folders,
+};
 
 /// An argument that is recognised by its place.
 struct Positional {
     std::string_view name; ///< in capitals
     std::string_view description;
+    std::string_view brief = {}; ///< its line in the short help; empty: the description
     Presence presence = Presence::required;
     Completion completion = Completion::none;
     std::span<const std::string_view> choices = {}; ///< what may stand here; empty: anything
     Repeat repeat = Repeat::last_counts;            ///< collect: any number of them, and it is the last one
+};
+
+enum class ForeignValue : uint8_t {
+    none,
+    one,
+    perhaps_switch, ///< the next argument, where that is on, off, auto, 1 or 0
+};
+enum class ForeignMeaning : uint8_t {
+    ours,      ///< an option or an argument of ours by another name
+    no_effect, ///< what it asks for is so already, or nobody could tell the difference: a note says why
+    missing,   ///< an error, whose hint says what there is instead
+};
+
+/// Options of llama.cpp's and Ollama's programs, which their users type here too.
+struct ForeignOption {
+    std::string_view names; ///< as they are typed: "-ngl, --gpu-layers"
+    ForeignValue value = ForeignValue::one;
+    ForeignMeaning meaning = ForeignMeaning::ours;
+    std::string_view ours = {};  ///< of `ours`: the option's long name, or the argument's
+    std::string_view fixed = {}; ///< of `ours`, where it takes no value and our option does: that value
+    std::string_view hint = {};  ///< of the other two: what holds here, as a clause
 };
 
 struct Example {
@@ -78,6 +107,7 @@ struct Command {
     std::span<const Positional> positionals;
     std::span<const Option> options;
     std::span<const Example> examples;
+    std::span<const ForeignOption> foreign = {}; ///< no name of which is one of `options`
     Visibility visibility = Visibility::shown;
 };
 

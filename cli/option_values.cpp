@@ -87,9 +87,12 @@ const Option& OptionValues::option(std::string_view name) const {
 }
 
 const TypedValue* OptionValues::find(std::string_view name) const {
-    assert(find_option(*command_, name) != nullptr);
+    const std::string_view absence = option(name).absence;
     const auto found = arguments_->options.find(name);
-    return found == arguments_->options.end() || found->second.empty() ? nullptr : &found->second.back();
+    if (found == arguments_->options.end() || found->second.empty())
+        return nullptr;
+    const TypedValue& value = found->second.back();
+    return !absence.empty() && value.text == absence ? nullptr : &value;
 }
 
 Result<std::optional<uint32_t>> OptionValues::integer(std::string_view name) const {

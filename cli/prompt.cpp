@@ -1,6 +1,6 @@
 #include "cli/prompt.hpp"
 
-#include "core/base/bytes.hpp"
+#include "cli/text_file.hpp"
 
 #include <array>
 #include <cerrno>
@@ -13,7 +13,6 @@
 namespace etna::cli {
 namespace {
 
-constexpr std::size_t input_bytes_max = 64 * mebibyte;
 constexpr std::size_t block_bytes = 64 * kibibyte;
 
 void drop_newline(std::string& text) {
@@ -53,17 +52,25 @@ Result<std::optional<std::string>> read_input(int descriptor, FinalNewline newli
     return std::optional(std::move(text));
 }
 
-Result<std::string> assemble_prompt(const std::optional<std::string>& argument,
-                                    const std::optional<std::string>& input) {
-    const bool has_input = input && !input->empty();
-    if (argument && has_input)
-        return *argument + "\n\n" + *input;
-    if (argument)
-        return *argument;
-    if (has_input)
-        return *input;
-    return Error{ErrorKind::invalid_argument, "there is no prompt",
-                 "give it as an argument, `etna run MODEL \"Once upon a time\"`, or through a pipe"};
+Result<std::string> read_prompt_file(const std::filesystem::path& path) {
+    ETNA_TRY(std::string text, read_text_file(path, input_bytes_max));
+    drop_newline(text);
+    return text;
+}
+
+std::optional<std::string> assemble_prompt(const std::optional<std::string>& first,
+                                           const std::optional<std::string>& second) {
+    const bool has_second = second && !second->empty();
+    if (first && has_second)
+        return *first + "\n\n" + *second;
+    return has_second ? second : first;
+}
+
+Error no_prompt(std::string_view model) {
+    return {ErrorKind::invalid_argument, "there is no prompt",
+            fmt::format("`etna chat {0}` holds a conversation; else give the prompt as an argument, "
+                        "`etna run {0} \"Once upon a time\"`, or through a pipe",
+                        model)};
 }
 
 } // namespace etna::cli

@@ -113,7 +113,7 @@ public:
     /// The newline that makes whole lines of the text; also after an error, before its message.
     void finish_line() { screen_.end_line(); }
 
-    [[nodiscard]] const Output& output() const { return screen_.output(); }
+    [[nodiscard]] Output& output() { return screen_.output(); }
     [[nodiscard]] const std::string& text() const { return text_; } ///< of a prompt that is no conversation
     [[nodiscard]] const std::vector<generate::PromptTokenDelta>& prompt() const { return prompt_; }
     [[nodiscard]] const std::vector<generate::TokenDelta>& tokens() const { return tokens_; }
@@ -128,7 +128,7 @@ private:
 };
 
 ExitCode exit_code(const Output& output, const generate::Finished& finished, bool has_answer,
-                   Diagnostics& diagnostics) {
+                   const EndSignal& end_signal, Diagnostics& diagnostics) {
     if (output.state() == OutputState::failed) {
         diagnostics.error(output.error());
         return ExitCode::failed;
@@ -136,7 +136,7 @@ ExitCode exit_code(const Output& output, const generate::Finished& finished, boo
     if (output.state() == OutputState::closed)
         return ExitCode::done;
     if (finished.finish_reason == generate::FinishReason::cancelled)
-        return ExitCode::interrupted;
+        return ended_by(end_signal());
     return has_answer ? ExitCode::done : ExitCode::failed;
 }
 
@@ -165,9 +165,13 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
             asked.conversation.tools = asked.tools.definitions();
         }
     }
-    if (asked.conversation.messages.empty() || options.prompt || (input && !input->empty())) {
-        ETNA_TRY(asked.prompt, assemble_prompt(options.prompt, input));
+    std::optional<std::string> file;
+    if (!options.prompt_file.empty()) {
+        ETNA_TRY(file, read_prompt_file(options.prompt_file));
     }
+    asked.prompt = assemble_prompt(assemble_prompt(options.prompt, file), input);
+    if (!asked.prompt && asked.conversation.messages.empty())
+        return no_prompt(options.model.model);
     if (!options.generation.tools_file.empty()) {
         ETNA_TRY(asked.tools, Tools::read(options.generation.tools_file));
         asked.conversation.tools = asked.tools.definitions();
@@ -175,20 +179,19 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
     return asked;
 }
 
-void report(const RunOptions& options, const generate::Model& model, const Turn& turn,
-            const Receiver& receiver, const Environment& environment, Diagnostics& diagnostics) {
+void report(const RunOptions& options, const generate::Model& model, const Turn& turn, Receiver& receiver,
+            const Environment& environment, Diagnostics& diagnostics) {
     if (options.output_form == OutputForm::json) {
         // What a conversation's parser took for text at first may have been reasoning in the end.
         const std::string& text =
             is_conversation(options, model) ? turn.finished.output.content : receiver.text();
-        Output(environment.output)
-            .write(
-                json_report(model, {.finished = turn.finished,
-                                    .text = text,
-                                    .prompt = options.prompt_logprobs ? &receiver.prompt() : nullptr,
-                                    .tokens = options.generation.logprobs ? &receiver.tokens() : nullptr}));
+        receiver.output().write(
+            json_report(model, {.finished = turn.finished,
+                                .text = text,
+                                .prompt = options.prompt_logprobs ? &receiver.prompt() : nullptr,
+                                .tokens = options.generation.logprobs ? &receiver.tokens() : nullptr}));
     } else {
-        Output(environment.output).write(call_lines(turn.open));
+        receiver.output().write(call_lines(turn.open));
         report_prompt_logprobs(diagnostics, receiver.prompt());
         report_logprobs(diagnostics, receiver.tokens());
     }
@@ -228,6 +231,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const ToolUse use = {.tools = tools,
                          .time_limit = options.generation.tool_time_limit,
                          .answer_tokens = tokens_for_answer(*model, options.generation.max_tokens)};
+    const EndSignal end_signal = environment.watch_end_signals();
     const auto turn = take_turn(*model, std::move(*request), use, receiver,
                                 environment.watch_interrupts(SecondInterrupt::ends_program));
     receiver.finish_line();
@@ -235,7 +239,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
         return fail(turn.error(), ExitCode::failed);
     report(options, *model, *turn, receiver, environment, diagnostics);
     const bool has_answer = tell_end(diagnostics, *turn);
-    return exit_code(receiver.output(), turn->finished, has_answer, diagnostics);
+    return exit_code(receiver.output(), turn->finished, has_answer, end_signal, diagnostics);
 }
 
 } // namespace etna::cli

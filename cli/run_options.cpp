@@ -75,6 +75,7 @@ Result<RunOptions> validate_run(const Command& command, const TypedArguments& ar
     options.model.executor.sequences_max = std::max(options.answers, options.generation.search.width());
     if (arguments.positionals.size() > 1)
         options.prompt = arguments.positionals[1];
+    options.prompt_file = values.text("file").value_or("");
     options.messages_file = values.text("messages").value_or("");
     ETNA_TRY(const bool raw, values.flag("raw"));
     options.prompt_form = raw ? PromptForm::raw : PromptForm::as_message;

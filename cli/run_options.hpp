@@ -18,7 +18,8 @@ struct RunOptions {
     ModelOptions model;
     GenerationOptions generation;
     std::optional<std::string> prompt;
-    std::filesystem::path messages_file; ///< empty: none
+    std::filesystem::path prompt_file;   ///< empty: none
+    std::filesystem::path messages_file; ///< likewise
     PromptForm prompt_form = PromptForm::as_message;
     uint32_t answers = 1;
     std::optional<uint32_t> prompt_logprobs; ///< likewise of the prompt, besides its own

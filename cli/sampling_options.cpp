@@ -63,13 +63,13 @@ Status read_dry(const OptionValues& values, SamplingOptions& options) {
     return {};
 }
 
-/// "15043=-2.5", "13=-inf".
+/// "15043=-2.5", "13=-inf"; "15043+1" and "15043-1" are llama.cpp's way.
 std::optional<sampling::LogitBias> parsed_bias(std::string_view text) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos)
+    const std::size_t mark = text.find_first_of("=+-");
+    if (mark == std::string_view::npos)
         return std::nullopt;
-    const std::string_view number = text.substr(equals + 1);
-    const auto token = parsed<TokenId>(text.substr(0, equals));
+    const std::string_view number = text.substr(text[mark] == '-' ? mark : mark + 1);
+    const auto token = parsed<TokenId>(text.substr(0, mark));
     const auto bias = parsed<float>(number);
     if (!token || !bias || (!std::isfinite(*bias) && number != "-inf"))
         return std::nullopt;

@@ -230,13 +230,14 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
 }
 
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
-    if (options.shows_routes) {
-        Output(environment.output).write(server::route_lines(server::all_routes(options.server.service)));
-        return ExitCode::done;
-    }
     Diagnostics diagnostics(environment);
     const LogToDiagnostics core_log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
+    Output output(environment.output);
+    if (options.shows_routes) {
+        output.write(server::route_lines(server::all_routes(options.server.service)));
+        return output.state() == OutputState::failed ? fail(output.error()) : ExitCode::done;
+    }
     server::ServerOptions server_options = options.server;
     place_store(server_options.keeping, environment);
     server::AccessRules& access = server_options.service.access;
@@ -286,8 +287,9 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         log.write(as_json ? server::event_line(server::LogFormat::json, line) : line);
     }
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
-    Output output(environment.output);
     output.write(address_of(options, (*server)->port()) + "\n");
+    if (output.state() == OutputState::failed) // whoever waits for the line would wait for ever
+        return fail(output.error());
     if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // what runs on would be waited for, perhaps for ever
     return ExitCode::done;

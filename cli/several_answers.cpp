@@ -22,7 +22,7 @@ class AnswerWriter {
 public:
     AnswerWriter(const RunOptions& options, const generate::Model& model, const generate::Request& request,
                  const Environment& environment, Diagnostics& diagnostics)
-        : options_(&options), model_(&model), diagnostics_(&diagnostics), output_(environment.output),
+        : options_(&options), model_(&model), diagnostics_(&diagnostics),
           screen_(environment, diagnostics, ShowReasoning::never),
           is_conversation_(std::holds_alternative<chat::Conversation>(request.prompt)),
           answers_(options.answers) {}
@@ -47,12 +47,11 @@ public:
     }
 
     [[nodiscard]] bool was_cancelled() const { return was_cancelled_; }
-    [[nodiscard]] OutputState state() const { return out().state(); }
-    [[nodiscard]] Error error() const { return out().error(); }
+    [[nodiscard]] OutputState state() const { return screen_.output().state(); }
+    [[nodiscard]] Error error() const { return screen_.output().error(); }
 
 private:
     [[nodiscard]] bool writes_json() const { return options_->output_form == OutputForm::json; }
-    [[nodiscard]] const Output& out() const { return writes_json() ? output_ : screen_.output(); }
 
     void write_whole_ones() {
         for (; next_ < answers_.size() && answers_[next_].finished; ++next_) {
@@ -66,7 +65,7 @@ private:
         const generate::Finished& finished = *answer.finished;
         was_cancelled_ = was_cancelled_ || finished.finish_reason == generate::FinishReason::cancelled;
         if (writes_json()) {
-            output_.write(
+            screen_.output().write(
                 json_report(*model_, {.finished = finished,
                                       .text = answer.text,
                                       .prompt = options_->prompt_logprobs ? &answer.prompt : nullptr,
@@ -86,8 +85,7 @@ private:
     const RunOptions* options_; ///< borrowed, as are these
     const generate::Model* model_;
     Diagnostics* diagnostics_;
-    Output output_;             ///< of JSON
-    ConversationScreen screen_; ///< of text
+    ConversationScreen screen_;
     bool is_conversation_;
     std::vector<Answer> answers_;
     std::size_t next_ = 0; ///< the first one that has not been written
@@ -98,6 +96,7 @@ private:
 
 ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
                       const Environment& environment, Diagnostics& diagnostics) {
+    const EndSignal end_signal = environment.watch_end_signals();
     const generate::StopRequested stop_requested =
         environment.watch_interrupts(SecondInterrupt::ends_program);
     request.choices = options.answers;
@@ -112,14 +111,14 @@ ExitCode give_answers(const RunOptions& options, const generate::Model& model, g
         status = generation.error();
     }
     if (!status && status.error().kind == ErrorKind::cancelled)
-        return ExitCode::interrupted;
+        return ended_by(end_signal());
     if (!status || writer.state() == OutputState::failed) {
         diagnostics.error(status ? writer.error() : status.error());
         return ExitCode::failed;
     }
     if (writer.state() == OutputState::closed)
         return ExitCode::done;
-    return writer.was_cancelled() ? ExitCode::interrupted : ExitCode::done;
+    return writer.was_cancelled() ? ended_by(end_signal()) : ExitCode::done;
 }
 
 } // namespace etna::cli

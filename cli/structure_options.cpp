@@ -23,6 +23,11 @@ bool is_json(std::string_view text) {
     return first != std::string_view::npos && text[first] == '{';
 }
 
+/// A rule of GBNF, which llama.cpp's --grammar takes, and no file's name has.
+bool is_grammar(std::string_view text) {
+    return text.find("::=") != std::string_view::npos;
+}
+
 Description one_of(const std::vector<TypedValue>& texts) {
     Description description = {.notation = Notation::choices};
     for (const TypedValue& text : texts)
@@ -40,7 +45,7 @@ Result<Description> description_of(std::string_view option, const std::vector<Ty
     const bool is_schema = option == "json-schema";
     const Notation notation = is_schema ? Notation::json_schema : Notation::gbnf;
     Description description = {.notation = notation, .text = value, .place = fmt::format("--{}", option)};
-    if (!is_schema || !is_json(value)) {
+    if (is_schema ? !is_json(value) : !is_grammar(value)) {
         ETNA_TRY(description.text, read_text_file(value, file_bytes_max));
     }
     return description;

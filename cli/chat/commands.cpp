@@ -26,7 +26,9 @@ constexpr std::size_t file_bytes_max = 16 * mebibyte;
 
 Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
     for (const ChatCommand& command : chat_commands()) {
-        const std::string usage = fmt::format("{} {}", command.name, command.argument);
+        std::string usage = fmt::format("{} {}", command.name, command.argument);
+        for (const std::string_view other : command.other_names)
+            usage += other.empty() ? "" : fmt::format("{} ", other);
         state.diagnostics.line(fmt::format("{:<18} {}", usage, command.summary));
     }
     state.diagnostics.line("\"\"\"                begins and ends a message of several lines");
@@ -177,7 +179,7 @@ Result<ChatStep> bye(ChatState& /*state*/, const std::string& /*argument*/) {
 }
 
 constexpr std::array all = {
-    ChatCommand{"/help", "", "list these commands", help},
+    ChatCommand{"/help", "", "list these commands", help, {"/?"}},
     ChatCommand{"/set", "[NAME VALUE]",
                 "change a setting, such as temp or max-tokens, or list those that are set", set},
     ChatCommand{"/show", "[WHAT]", "show the state; or messages, system, tools, template, prompt", show},
@@ -192,7 +194,7 @@ constexpr std::array all = {
     ChatCommand{"/model", "NAME", "go on with another model", model},
     ChatCommand{"/tools", "FILE", "offer the tools in a JSON file", tools},
     ChatCommand{"/stats", "", "show tokens, cache and speed", stats},
-    ChatCommand{"/bye", "", "leave, as Ctrl-D does", bye},
+    ChatCommand{"/bye", "", "leave, as Ctrl-D does", bye, {"/exit", "/quit"}},
 };
 
 Error no_such_command(const std::string& name) {
@@ -213,6 +215,8 @@ std::span<const ChatCommand> chat_commands() {
 }
 
 bool is_chat_command(std::string_view message) {
+    if (message == "/?")
+        return true;
     return message.size() > 1 && message[0] == '/' &&
            std::isalpha(static_cast<unsigned char>(message[1])) != 0 &&
            message.find('\n') == std::string_view::npos;
@@ -224,8 +228,10 @@ Result<ChatStep> run_chat_command(ChatState& state, const std::string& message) 
     const std::size_t begin = std::min(message.find_first_not_of(' ', space), message.size());
     const std::size_t end = message.find_last_not_of(" \t") + 1;
     const std::string argument = begin < end ? message.substr(begin, end - begin) : std::string();
-    const auto* const found =
-        std::find_if(all.begin(), all.end(), [&](const ChatCommand& each) { return each.name == name; });
+    const auto* const found = std::find_if(all.begin(), all.end(), [&](const ChatCommand& each) {
+        const auto& others = each.other_names;
+        return each.name == name || std::find(others.begin(), others.end(), name) != others.end();
+    });
     if (found == all.end())
         return no_such_command(name);
     if (found->argument.empty() && !argument.empty())

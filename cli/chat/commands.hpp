@@ -5,6 +5,7 @@
 #include "cli/environment.hpp"
 #include "cli/generation_options.hpp"
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,15 +30,17 @@ enum class ChatStep : uint8_t {
 };
 
 struct ChatCommand {
-    std::string_view name;     ///< with its slash
+    std::string_view name;     ///< with its slash, as are the next
     std::string_view argument; ///< what stands for it in help; empty: it takes none
     std::string_view summary;
     Result<ChatStep> (*run)(ChatState& state, const std::string& argument);
+    std::array<std::string_view, 2> other_names = {}; ///< of other programs' chats; empty: none
 };
 
 std::span<const ChatCommand> chat_commands();
 
-/// Whether the message is a command for the chat: it begins with a slash and a letter, and is one line.
+/// Whether the message is a command for the chat: it is one line that begins with a slash and a letter, or
+/// /?.
 bool is_chat_command(std::string_view message);
 
 /// Runs "/NAME ARGUMENT". Errors: invalid_argument (no such command, an argument too many or too few), and

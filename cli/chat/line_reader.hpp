@@ -12,6 +12,7 @@ public:
     enum class Outcome : uint8_t {
         line,
         interrupted, ///< Ctrl-C: what was typed is thrown away
+        too_long,    ///< more than input_bytes_max: it is passed over
         end,         ///< Ctrl-D, or the end of the input
     };
 

@@ -1,5 +1,7 @@
 #include "cli/chat/message_reader.hpp"
 
+#include "cli/prompt.hpp"
+
 #include <string_view>
 
 namespace etna::cli {
@@ -25,19 +27,29 @@ void close(std::string& message, std::size_t end) {
 
 /// The rest of a message whose first line has come, after the opening quotes.
 LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
+    bool is_too_long = false;
+    std::size_t searched = 0; // no quotes begin before
     while (true) {
-        if (const std::size_t end = message.find(quotes); end != std::string::npos) {
+        if (const std::size_t end = message.find(quotes, searched); end != std::string::npos) {
             close(message, end);
-            return LineReader::Outcome::line;
+            return is_too_long ? LineReader::Outcome::too_long : LineReader::Outcome::line;
         }
         std::string line;
         const LineReader::Outcome outcome = reader.read("... ", line);
         if (outcome == LineReader::Outcome::interrupted)
             return outcome;
-        if (outcome == LineReader::Outcome::end) // what was typed is a message all the same
+        if (outcome == LineReader::Outcome::end) { // what was typed is a message all the same
+            if (is_too_long)
+                return LineReader::Outcome::too_long;
             return is_blank(message) ? outcome : LineReader::Outcome::line;
+        }
+        if (outcome == LineReader::Outcome::too_long || message.size() + line.size() > input_bytes_max) {
+            is_too_long = true; // it goes on to the quotes all the same
+            message = std::string();
+        }
         if (!message.empty())
             message += '\n';
+        searched = message.size();
         message += line;
     }
 }

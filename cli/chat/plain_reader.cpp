@@ -1,5 +1,6 @@
 #include "cli/chat/plain_reader.hpp"
 
+#include "cli/prompt.hpp"
 #include "core/base/utf8.hpp"
 
 #include <array>
@@ -20,6 +21,10 @@ LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& 
     while (true) {
         const std::size_t newline = waiting_.find('\n', searched);
         if (newline != std::string::npos || has_ended_) {
+            if (std::exchange(is_too_long_, false)) {
+                waiting_.erase(0, newline == std::string::npos ? newline : newline + 1);
+                return Outcome::too_long;
+            }
             if (!std::exchange(has_begun_, true) && waiting_.starts_with(byte_order_mark)) {
                 waiting_.erase(0, byte_order_mark.size());
                 searched = 0;
@@ -38,6 +43,10 @@ LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& 
         pollfd typed{descriptor_, POLLIN, 0};
         if (::poll(&typed, 1, poll_ms) <= 0)
             continue;
+        if (waiting_.size() > input_bytes_max) {
+            is_too_long_ = true;
+            waiting_ = std::string();
+        }
         searched = waiting_.size();
         std::array<char, block_bytes> block;
         const ssize_t count = ::read(descriptor_, block.data(), block.size());

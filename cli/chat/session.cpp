@@ -158,6 +158,7 @@ Status ChatSession::answer() {
 
 Status ChatSession::take() {
     screen_.set_reasoning(settings_->generation().reasoning);
+    screen_.set_lines(settings_->lines());
     const GenerationOptions& generation = settings_->generation();
     const ToolUse tools = {.tools = tools_,
                            .time_limit = generation.tool_time_limit,

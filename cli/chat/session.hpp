@@ -60,7 +60,7 @@ public:
     [[nodiscard]] const ChatStatistics& statistics() const { return statistics_; }
     [[nodiscard]] std::size_t turns() const; ///< messages of the user
     [[nodiscard]] std::string_view system() const;
-    [[nodiscard]] OutputState output_state() const { return screen_.output().state(); }
+    [[nodiscard]] const Output& output() const { return screen_.output(); }
     /// Turns that ended in an error or without an answer, not counting those that were stopped.
     [[nodiscard]] std::size_t failed_turns() const { return failed_turns_; }
 

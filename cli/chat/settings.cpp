@@ -44,9 +44,18 @@ Error no_such_setting(const Command& command, const std::string& name) {
 } // namespace
 
 Result<ChatSettings> ChatSettings::create(const Command& command, TypedArguments arguments) {
-    ChatSettings settings(command, std::move(arguments));
-    ETNA_TRY(settings.generation_, read_generation(OptionValues(command, settings.arguments_)));
+    ChatSettings settings(command);
+    ETNA_CHECK(settings.take(std::move(arguments)));
     return settings;
+}
+
+Status ChatSettings::take(TypedArguments arguments) {
+    const OptionValues values(*command_, arguments);
+    ETNA_TRY(const bool leaves_lines, values.flag("no-wrap"));
+    ETNA_TRY(generation_, read_generation(values));
+    lines_ = leaves_lines ? ConversationScreen::Lines::as_they_are : ConversationScreen::Lines::between_words;
+    arguments_ = std::move(arguments);
+    return {};
 }
 
 Status ChatSettings::set(const std::string& name, const std::string& value) {
@@ -70,9 +79,7 @@ Status ChatSettings::set(const std::string& name, const std::string& value) {
     } else {
         changed.options[name] = {{value, "/set " + name}};
     }
-    ETNA_TRY(generation_, read_generation(OptionValues(*command_, changed)));
-    arguments_ = std::move(changed);
-    return {};
+    return take(std::move(changed));
 }
 
 Status ChatSettings::restore(const std::vector<Setting>& settings) {
@@ -89,9 +96,7 @@ Status ChatSettings::restore(const std::vector<Setting>& settings) {
     }
     for (const Setting& setting : settings)
         changed.options[setting.name].push_back({setting.value, setting.name});
-    ETNA_TRY(generation_, read_generation(OptionValues(*command_, changed)));
-    arguments_ = std::move(changed);
-    return {};
+    return take(std::move(changed));
 }
 
 std::vector<Setting> ChatSettings::entries() const {

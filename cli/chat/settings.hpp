@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/command_line.hpp"
+#include "cli/conversation_screen.hpp"
 #include "cli/generation_options.hpp"
 
 #include <string>
@@ -29,17 +30,21 @@ public:
     Status restore(const std::vector<Setting>& settings);
 
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
+    [[nodiscard]] ConversationScreen::Lines lines() const { return lines_; }
 
     /// Every option that was given or set and can be set; those that may be given several times as often.
     [[nodiscard]] std::vector<Setting> entries() const;
 
 private:
-    ChatSettings(const Command& command, TypedArguments arguments)
-        : command_(&command), arguments_(std::move(arguments)) {}
+    explicit ChatSettings(const Command& command) : command_(&command) {}
+
+    /// Reads all of them anew. Errors: invalid_argument; nothing is changed then.
+    Status take(TypedArguments arguments);
 
     const Command* command_;
     TypedArguments arguments_;
     GenerationOptions generation_;
+    ConversationScreen::Lines lines_ = ConversationScreen::Lines::between_words;
 };
 
 } // namespace etna::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/table/foreign.hpp"
 #include "cli/table/generation.hpp"
 #include "cli/table/search.hpp"
 #include "core/generate/generate.hpp"
@@ -13,6 +14,7 @@ namespace etna::cli::table {
 inline constexpr std::array chat_positionals = {
     Positional{.name = "MODEL",
                .description = "as for `etna run`; `demo` where it is absent",
+               .brief = "demo (built in), a .gguf file, or a stored one's name",
                .presence = Presence::optional,
                .completion = Completion::models},
 };
@@ -30,18 +32,30 @@ inline constexpr std::array chat_terminal_options = {
            .category = Category::output},
     Option{.name = "no-history",
            .description = "keep nothing of what is typed in $XDG_STATE_HOME/etna/history",
+           .brief = "keep nothing of what is typed",
+           .category = Category::output},
+    Option{.name = "no-wrap",
+           .description =
+               "leave it to the terminal where lines break; otherwise they break between words, but for "
+               "those of code between three backquotes",
+           .brief = "leave it to the terminal where lines break",
            .category = Category::output},
     Option{.name = "verbose",
            .short_name = 'v',
            .description =
                "after each answer, say on standard error how full the context is and how fast it went",
+           .brief = "after each answer, say how full the context is",
            .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 inline constexpr auto chat_options =
     joined(chat_length_options, length_options, structure_options, prediction_options, conversation_options,
            sampling_options, search_options, device_options, speculation_options, chat_terminal_options);
+
+inline constexpr auto chat_foreign =
+    joined(foreign_model, foreign_device, foreign_answer, foreign_terminal, foreign_chat);
 
 inline constexpr std::array chat_examples = {
     Example{"etna chat", "with the tiny model that is built in"},

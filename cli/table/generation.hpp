@@ -25,9 +25,9 @@ inline constexpr std::array<std::string_view, 3> kv_types = {"f16", "f32", "q8_0
 inline constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
 
 /// Arrays one after another.
-template <std::size_t... sizes>
-constexpr auto joined(const std::array<Option, sizes>&... parts) {
-    std::array<Option, (sizes + ...)> all{};
+template <class Item, std::size_t... sizes>
+constexpr auto joined(const std::array<Item, sizes>&... parts) {
+    std::array<Item, (sizes + ...)> all{};
     auto at = all.begin();
     ((at = std::copy(parts.begin(), parts.end(), at)), ...);
     return all;
@@ -41,7 +41,9 @@ constexpr Option max_tokens_option(double least, std::string_view description) {
             .kind = Kind::integer,
             .range = {least, int32_max},
             .default_text = "until the model ends or the context is full",
-            .description = description};
+            .absence = "-1",
+            .description = description,
+            .brief = "stop after N tokens"};
 }
 
 inline constexpr std::array length_options = {
@@ -73,14 +75,16 @@ inline constexpr std::array structure_options = {
            .kind = Kind::text,
            .description =
                "keep the answer to a JSON Schema, in a file or as `{...}`; what cannot be enforced is "
-               "an error"},
+               "an error",
+           .brief = "keep the answer to a JSON Schema"},
     Option{.name = "lenient-schema",
            .description =
                "leave out what cannot be enforced of a JSON Schema, also of the arguments of tools"},
     Option{.name = "grammar",
            .value = "FILE",
            .kind = Kind::text,
-           .description = "keep the answer to a grammar in GBNF, as llama.cpp has it, or in Lark"},
+           .description = "keep the answer to a grammar in GBNF, as llama.cpp has it, or in Lark: a file, or "
+                          "the grammar itself where that has `::=`"},
     Option{.name = "regex",
            .value = "PATTERN",
            .kind = Kind::text,
@@ -119,11 +123,13 @@ inline constexpr std::array conversation_options = {
            .value = "TEXT",
            .kind = Kind::text,
            .description = "put TEXT before the prompt as the system's message, through the model's chat "
-                          "template"},
+                          "template",
+           .brief = "put a system message before everything"},
     chat_template_option,
     Option{.name = "think",
-           .description = "let the model think before it answers, where its template has a switch for that"},
-    Option{.name = "no-think", .description = "let it answer at once"},
+           .description = "let the model think before it answers, where its template has a switch for that",
+           .brief = "let the model think before it answers"},
+    Option{.name = "no-think", .description = "let it answer at once", .brief = "let it answer at once"},
     Option{.name = "reasoning",
            .value = "WHEN",
            .kind = Kind::choice,
@@ -137,7 +143,8 @@ inline constexpr std::array conversation_options = {
            .kind = Kind::text,
            .description =
                "offer the model the tools in this JSON file, a list as in OpenAI's API; a tool that "
-               "has a `command` is run through the shell when the model calls it and you agree"},
+               "has a `command` is run through the shell when the model calls it and you agree",
+           .brief = "offer the tools in this JSON file"},
     Option{.name = "yes",
            .description = "run the commands of tools without asking, those of files that you name"},
     Option{.name = "tool-timeout",
@@ -156,6 +163,7 @@ inline constexpr std::array sampling_options = {
            .range = {0, temperature_max},
            .default_text = "the model's own, else 0.8",
            .description = "temperature: 0 always takes the likeliest token, higher is more varied",
+           .brief = "temperature: 0 is the likeliest, higher more varied",
            .category = Category::sampling},
     Option{.name = "top-k",
            .value = "N",
@@ -191,6 +199,7 @@ inline constexpr std::array sampling_options = {
            .kind = Kind::number,
            .range = {0, sigmas_max},
            .default_text = "0",
+           .absence = "-1",
            .description = "draw from tokens whose logits are within N standard deviations of the largest; 0 "
                           "draws from all",
            .category = Category::sampling},
@@ -310,7 +319,9 @@ inline constexpr std::array sampling_options = {
            .kind = Kind::integer,
            .range = {0, uint32_max},
            .default_text = "random",
+           .absence = "-1",
            .description = "random state: the same seed and request give the same text",
+           .brief = "the same seed and request give the same text",
            .category = Category::sampling},
 };
 
@@ -320,6 +331,7 @@ inline constexpr std::array device_options = {
            .kind = Kind::text,
            .default_text = "the best GPU, else the CPU",
            .description = "Vulkan device: its number, its UUID or a part of its name",
+           .brief = "run there; `etna devices` lists them",
            .category = Category::device},
     Option{.name = "ctx-size",
            .short_name = 'c',
@@ -327,7 +339,9 @@ inline constexpr std::array device_options = {
            .kind = Kind::integer,
            .range = {1, context_tokens_max},
            .default_text = "the model's own, as far as memory allows",
+           .absence = "0",
            .description = "tokens that prompt and answer may have together",
+           .brief = "tokens that prompt and answer may have together",
            .category = Category::device},
     Option{.name = "kv-type",
            .value = "TYPE",

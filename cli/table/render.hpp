@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/table/foreign.hpp"
 #include "cli/table/generation.hpp"
 
 #include <array>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/table/foreign.hpp"
 #include "cli/table/generation.hpp"
 #include "cli/table/search.hpp"
 #include "core/generate/generate.hpp"
@@ -15,6 +16,7 @@ inline constexpr std::array run_positionals = {
                .description =
                    "the prompt; text that comes through a pipe or from a file on standard input is used "
                    "too, after a blank line when both are given",
+               .brief = "the prompt; text that comes through a pipe is used too",
                .presence = Presence::optional},
 };
 
@@ -23,6 +25,13 @@ inline constexpr std::array run_length_options = {
 };
 
 inline constexpr std::array run_prompt_options = {
+    Option{.name = "file",
+           .short_name = 'f',
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "read the prompt from FILE, without the newline at its end; after PROMPT and a "
+                          "blank line when both are given",
+           .brief = "read the prompt from FILE"},
     Option{.name = "messages",
            .value = "FILE",
            .kind = Kind::text,
@@ -30,12 +39,14 @@ inline constexpr std::array run_prompt_options = {
                "go on with the conversation in FILE, a chat request as for `etna render`; its tools are "
                "offered too, and the prompt, if there is one, is the next message"},
     Option{.name = "raw",
-           .description = "give the prompt to the model as it is, without the model's chat template"},
+           .description = "give the prompt to the model as it is, without the model's chat template",
+           .brief = "go on with the prompt, without a chat template"},
 };
 
 inline constexpr std::array run_output_options = {
     Option{.name = "json",
            .description = "write one JSON object at the end instead of text",
+           .brief = "write one JSON object at the end instead of text",
            .category = Category::output},
     Option{.name = "logprobs",
            .value = "N",
@@ -57,14 +68,19 @@ inline constexpr std::array run_output_options = {
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "say on standard error which device is used and how long everything took",
+           .brief = "say which device is used and how long everything took",
            .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 inline constexpr auto run_options =
     joined(run_length_options, length_options, structure_options, prediction_options, conversation_options,
            run_prompt_options, sampling_options, answers_options, search_options, device_options,
            speculation_options, run_output_options);
+
+inline constexpr auto run_foreign =
+    joined(foreign_model, foreign_device, foreign_answer, foreign_terminal, foreign_run);
 
 inline constexpr std::array run_examples = {
     Example{"etna run demo \"What is 34 + 58?\"", "ask the tiny model that is built in"},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/table/connection.hpp"
+#include "cli/table/foreign.hpp"
 #include "cli/table/generation.hpp"
 #include "cli/table/search.hpp"
 #include "cli/table/store.hpp"
@@ -20,6 +21,7 @@ inline constexpr std::array serve_positionals = {
     Positional{.name = "MODEL",
                .description =
                    "as for `etna run`, any number of them; `demo` where there is none and no --models-dir",
+               .brief = "as for `etna run`, any number of them",
                .presence = Presence::optional,
                .completion = Completion::models,
                .repeat = Repeat::collect},
@@ -31,6 +33,7 @@ inline constexpr std::array server_options = {
            .kind = Kind::text,
            .default_text = "127.0.0.1",
            .description = "the address to listen on; 0.0.0.0 is all of this machine's",
+           .brief = "the address to listen on; 0.0.0.0 is all of them",
            .category = Category::server},
     Option{.name = "port",
            .value = "N",
@@ -38,11 +41,13 @@ inline constexpr std::array server_options = {
            .range = {0, port_max},
            .default_text = "8080",
            .description = "the port to listen on; 0 picks one that is free",
+           .brief = "the port to listen on, 8080 where it is absent",
            .category = Category::server},
     Option{.name = "models-dir",
            .value = "FOLDER",
            .kind = Kind::text,
            .description = "serve every model in this folder too; files may come and go",
+           .brief = "serve every model in this folder too",
            .category = Category::server},
     Option{.name = "models-max",
            .value = "N",
@@ -65,6 +70,7 @@ inline constexpr std::array server_options = {
            .range = {1, parallel_max},
            .default_text = "16",
            .description = "answers that a model works on at a time; more wait",
+           .brief = "answers that a model works on at a time; more wait",
            .category = Category::server},
     Option{.name = "api-key",
            .value = "KEY",
@@ -76,6 +82,7 @@ inline constexpr std::array server_options = {
            .value = "FILE",
            .kind = Kind::text,
            .description = "ask for one of the keys in this file, one to a line",
+           .brief = "ask for one of the keys in this file",
            .category = Category::server},
     Option{.name = "allowed-host",
            .value = "NAME",
@@ -158,6 +165,7 @@ inline constexpr std::array server_options = {
            .category = Category::server},
     Option{.name = "routes",
            .description = "print every route, and start nothing",
+           .brief = "print every route, and start nothing",
            .category = Category::server},
     Option{
         .name = "log-json", .description = "write log lines as JSON objects", .category = Category::output},
@@ -167,8 +175,10 @@ inline constexpr std::array server_options = {
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "say more on standard error",
+           .brief = "say more on standard error",
            .category = Category::output},
     help_option,
+    help_all_option,
 };
 
 inline constexpr std::array serve_template_options = {chat_template_option};
@@ -177,6 +187,8 @@ inline constexpr auto serve_speculation_options = speculation_options_of(DraftsB
 inline constexpr auto serve_options =
     joined(serve_template_options, device_options, serve_speculation_options, server_options, store_options,
            connection_options);
+
+inline constexpr auto serve_foreign = joined(foreign_model, foreign_device, foreign_serve);
 
 inline constexpr std::array serve_examples = {
     Example{"etna serve", "the tiny model that is built in, on port 8080"},

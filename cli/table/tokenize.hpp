@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/table/common.hpp"
+#include "cli/table/foreign.hpp"
 
 #include <array>
 
@@ -29,6 +29,9 @@ inline constexpr std::array tokenize_options = {
            .category = Category::output},
     help_option,
 };
+
+inline constexpr auto tokenize_foreign =
+    joined(foreign_model, std::array{ForeignOption{.names = "-p, --prompt", .ours = "TEXT"}});
 
 inline constexpr std::array tokenize_examples = {
     Example{"etna tokenize demo \"Hello there\"", "the ids as JSON"},

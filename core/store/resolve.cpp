@@ -1,6 +1,7 @@
 #include "core/store/resolve.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/store/elsewhere.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/similar.hpp"
 
@@ -67,11 +68,10 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     if (const auto near = similar(model, known); !near.empty())
         hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
     const std::size_t listed = std::min(known.size(), listed_names_max);
-    hint += fmt::format("models that exist: {}",
+    hint += fmt::format("{}; models that exist: {}", how_to_get(model, folder),
                         fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));
     if (listed < known.size())
         hint += fmt::format(" and {} more", known.size() - listed);
-    hint += "; or give a path to a .gguf file";
     const std::string tried = folder.empty()
                                   ? "folder of models: neither HOME nor XDG_DATA_HOME is an absolute path"
                                   : (folder / fmt::format("{}{}", model, extension)).string();
@@ -111,8 +111,12 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
 
     const std::filesystem::path path(model);
     if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {
+        if (auto error = foreign_weights(path))
+            return std::move(*error);
         if (is_there(path))
             return ModelSource{std::string(model), path, {}};
+        if (auto error = remote_model(model, models_folder))
+            return std::move(*error);
         return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
                      "check the path, or use `demo`, the model that is built in"};
     }
@@ -124,6 +128,8 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored))
         return ModelSource{std::string(model), path, {}};
+    if (auto error = foreign_weights(path))
+        return std::move(*error);
     return name_not_found(model, models_folder);
 }
 

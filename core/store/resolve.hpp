@@ -21,7 +21,8 @@ struct ModelSource {
 /// slash, ending in .gguf, or naming an existing file is a path. Everything else is a name:
 /// `models_folder`/NAME.gguf, or the first part of a split model, `models_folder`/NAME-00001-of-0000N.gguf.
 /// An empty `models_folder` is none. The file is not opened. Errors: not_found (says what was tried; the hint
-/// has near misses and the names that exist), invalid_argument (empty).
+/// has near misses, where to get a model and the names that exist), invalid_argument (empty; a folder, or
+/// weights in another format).
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
 
 /// A model in a folder.

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 using namespace etna;
 using namespace etna::test;
@@ -148,6 +150,44 @@ TEST_CASE("a pipe in which a turn or a command fails ends with 1, and a signal's
     CHECK(etna.chat("hi\n").code == 143);
     etna.end_signal = 1;
     CHECK(etna.chat("hi\n").code == 129);
+}
+
+TEST_CASE("other programs' words for /help and /bye work too") {
+    Chat etna;
+    const Outcome outcome = etna.chat("/?\nhi\n/exit\nnever\n");
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "there was a dog.\n");
+    CHECK(contains(outcome.error, "/help /?           list these commands\n"));
+    CHECK(contains(outcome.error, "/bye /exit /quit   leave, as Ctrl-D does\n"));
+    CHECK(etna.chat("/quit\nhi\n").output.empty());
+    CHECK(contains(etna.chat("/exit now\n").error, "/exit takes no argument"));
+}
+
+TEST_CASE("a message that is too long is passed over and told, and the next one is answered") {
+    constexpr std::size_t line_bytes = (std::size_t{64} << 20) + 4096 * 2;
+    Chat etna;
+    etna.input_kind = InputKind::file;
+    const std::string told = "error: a message is longer than 64 MiB: it is left out\n";
+    for (const std::string& begin : {std::string(), std::string("\"\"\"\n")}) {
+        const std::string end = begin.empty() ? "\n" : "\nmore\n\"\"\"\n";
+        const Outcome outcome = etna.chat(begin + std::string(line_bytes, 'x') + end + "hi\n");
+        CAPTURE(outcome.error.substr(0, 200));
+        CHECK(outcome.code == 1);
+        CHECK(contains(outcome.error, told));
+        CHECK(outcome.output == "there was a dog.\n");
+        CHECK(contains(etna.prompt, "user: hi</s>"));
+    }
+    CHECK(contains(etna.chat(std::string(line_bytes, 'x')).error, told)); // without a newline at the end
+}
+
+TEST_CASE("an output that fails is told, also where no message came") {
+    Chat etna;
+    etna.input = "hi\n";
+    const int full = ::open("/dev/full", O_WRONLY);
+    const Outcome outcome = etna.run_into(full, {"chat", "chatty"});
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.error, "error: cannot write to standard output: No space left on device\n"));
+    ::close(full);
 }
 
 TEST_CASE("-v tells how full the context is after each answer") {

@@ -5,6 +5,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -51,8 +52,8 @@ TEST_CASE("names in the table are unique and described") {
 }
 
 TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
-    const Command& command = *find_command(GENERATE("run", "chat", "render", "tokenize", "devices"));
-    const std::string help_text = help(command);
+    const Command& command = *find_command(GENERATE("run", "chat", "serve", "render", "tokenize", "devices"));
+    const std::string help_text = whole_help(command);
     const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
     for (const Option& option : command.options) {
@@ -75,8 +76,9 @@ TEST_CASE("every shown option stands in help, man page and completions; hidden o
 }
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
-    for (const std::string& page : {help(), help(*find_command("run")), help(*find_command("completion")),
-                                    help(*find_command("tokenize")), help(*find_command("devices"))}) {
+    for (const std::string& page : {help(), help(*find_command("run")), whole_help(*find_command("run")),
+                                    help(*find_command("completion")), help(*find_command("tokenize")),
+                                    help(*find_command("devices"))}) {
         std::size_t start = 0;
         while (start < page.size()) {
             const std::size_t end = page.find('\n', start);
@@ -87,6 +89,26 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
             start = end + 1;
         }
     }
+}
+
+TEST_CASE("the help of commands with many options fits a screen, and names the whole one") {
+    etna::test::Harness etna;
+    for (const char* name : {"run", "chat", "serve"}) {
+        const Command& command = *find_command(name);
+        const std::string page = help(command);
+        CAPTURE(page);
+        const auto lines = std::count(page.begin(), page.end(), '\n');
+        CHECK(lines >= 24);
+        CHECK(lines <= 40);
+        CHECK(contains(page, "--help-all"));
+        CHECK(contains(page, "\nExamples:\n"));
+        CHECK(etna.run({name, "--help"}).output == page);
+        CHECK(etna.run({name, "--help-all"}).output == whole_help(command));
+    }
+    CHECK(contains(help(*find_command("run")), "--max-tokens N"));
+    CHECK(!contains(help(*find_command("run")), "--dry-base"));
+    CHECK(contains(whole_help(*find_command("run")), "--dry-base"));
+    CHECK(help(*find_command("devices")) == whole_help(*find_command("devices"))); // few options
 }
 
 TEST_CASE("the man pages that are checked in are those of the table") {
@@ -144,13 +166,27 @@ TEST_CASE("what users may wonder about is in the pages") {
     const std::string page = unescaped(man_page(*find_command("run")));
     CHECK(contains(page, "other names that begin with ETNA_ are ignored"));
     CHECK(contains(page, "the name demo is the built-in model's"));
+    CHECK(contains(page, "-ngl, --gpu-layers, "));
+    CHECK(contains(page, "\\fB--predict, --n-predict, --num-predict\\fR\n--max-tokens\n"));
+    CHECK(contains(page, "refused: etna fetches no models yet"));
 }
 
 TEST_CASE("a page that cannot be written is an error that says so") {
     etna::test::Harness etna;
     const int full = ::open("/dev/full", O_WRONLY);
-    for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"--help"}, {"--version"}, {"run", "--help"}, {"completion", "bash"}}) {
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                      {"--version"},
+                                                      {"run", "--help"},
+                                                      {"run", "--help-all"},
+                                                      {"completion", "bash"},
+                                                      {"generate-docs", "etna.1"},
+                                                      {"devices", "--json"},
+                                                      {"tokenize", "demo", "x"},
+                                                      {"serve", "--routes"},
+                                                      {"run", "demo", "x"},
+                                                      {"run", "demo", "x", "--json"},
+                                                      {"run", "demo", "x", "--n", "2"},
+                                                      {"run", "demo", "x", "--n", "2", "--json"}}) {
         const auto outcome = etna.run_into(full, arguments);
         CAPTURE(arguments);
         CHECK(outcome.code == 1);

@@ -41,10 +41,18 @@ TEST_CASE("ranges are kept at both ends") {
     REQUIRE(validated({"--seed", "4294967295"})->generation.sampling.seed == 4294967295U);
     REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
     REQUIRE(error_of({"-n", "0"}) == "--max-tokens 0 asks for no answer"); // but with --prompt-logprobs
-    REQUIRE(error_of({"-n", "-1"}) == "--max-tokens: `-1` is out of range: 0 to 2147483647");
+    REQUIRE(error_of({"-n", "-2"}) == "--max-tokens: `-2` is out of range: 0 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->generation.max_tokens == 2147483647U);
     REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 0 to 2147483647");
     REQUIRE(validated({"--top-k", "0"})->generation.sampling.wishes.top_k == 0U);
+}
+
+TEST_CASE("the value that stands for absence says the same as no option") {
+    REQUIRE(!validated({"-n", "-1"})->generation.max_tokens);
+    REQUIRE(!validated({"--seed", "-1"})->generation.sampling.seed);
+    REQUIRE(!validated({"--top-n-sigma", "-1"})->generation.sampling.wishes.top_n_sigma);
+    REQUIRE(validated({"-c", "0"})->model.executor.context_tokens == 0);
+    REQUIRE(!validated({"--seed", "5", "--seed", "-1"})->generation.sampling.seed); // the last one counts
 }
 
 TEST_CASE("what is not a number is refused as it was typed") {
@@ -57,13 +65,13 @@ TEST_CASE("what is not a number is refused as it was typed") {
 }
 
 TEST_CASE("what is a number, but not an allowed one, is told with both bounds") {
-    for (const char* text : {"-1", "99999999999", "99999999999999999999999"}) {
+    for (const char* text : {"-2", "99999999999", "99999999999999999999999"}) {
         CHECK(error_of({"--top-k", text}) ==
               fmt::format("--top-k: `{}` is out of range: 0 to 2147483647", text));
         CHECK(error_of({"--seed", text}) ==
               fmt::format("--seed: `{}` is out of range: 0 to 4294967295", text));
     }
-    for (const char* text : {"0", "67108865", "1000000000", "4294967296"})
+    for (const char* text : {"-1", "67108865", "1000000000", "4294967296"})
         CHECK(error_of({"-c", text}) == fmt::format("--ctx-size: `{}` is out of range: 1 to 67108864", text));
     REQUIRE(validated({"-c", "67108864"})->model.executor.context_tokens == 67108864U);
     for (const char* text : {"-1", "1e308", "1e999"})

@@ -6,6 +6,7 @@
 #include <array>
 #include <csignal>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -63,7 +64,7 @@ TEST_CASE("no prompt at all is a usage error with a hint") {
         const Outcome outcome = etna.run({"run", "stories"});
         REQUIRE(outcome.code == 2);
         REQUIRE(outcome.output.empty());
-        REQUIRE(contains(outcome.error, "error: there is no prompt\nhint: "));
+        REQUIRE(contains(outcome.error, "error: there is no prompt\nhint: `etna chat stories` holds"));
     }
     REQUIRE(etna.run({"run", "stories", "--", "--not-an-option"}).code == 0);
     REQUIRE(etna.prompt == "<s> --not-an-option");
@@ -175,6 +176,18 @@ TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
     REQUIRE(outcome.error.empty());
     const auto json = nlohmann::json::parse(etna.run({"run", "stories", "x", "--json"}).output);
     REQUIRE(json["finish_reason"] == "cancelled");
+}
+
+TEST_CASE("SIGTERM and SIGHUP end an answer as Ctrl-C does, each with its own exit code") {
+    Harness etna;
+    etna.interrupted = true; // as watch_interrupts() tells of them too
+    for (const auto& [signal, code] : {std::pair{15, 143}, {1, 129}, {0, 130}}) {
+        etna.end_signal = signal;
+        CAPTURE(signal);
+        CHECK(etna.run({"run", "stories", "x"}).code == code);
+        CHECK(etna.run({"run", "stories", "x", "--json"}).code == code);
+        CHECK(etna.run({"run", "stories", "x", "--n", "2"}).code == code);
+    }
 }
 
 TEST_CASE("a closed pipe ends quietly with 0, a full disk is an error") {

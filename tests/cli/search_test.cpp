@@ -129,8 +129,8 @@ TEST_CASE("how much is drafted is for the caller to say, before the file beside 
 TEST_CASE(
     "help says whose word counts: the option's for a command, the request's and the model's on a server") {
     Harness harness;
-    const std::string run = harness.run({"run", "--help"}).output;
-    const std::string serve = harness.run({"serve", "--help"}).output;
+    const std::string run = harness.run({"run", "--help-all"}).output;
+    const std::string serve = harness.run({"serve", "--help-all"}).output;
     CHECK(run.find("generation_config.json beside") == std::string::npos);
     CHECK(serve.find("generation_config.json") != std::string::npos);
 }

@@ -331,12 +331,59 @@ class Resizing(Chat):
             terminal.wait_for("exit code 0")
 
 
+class Lines(Chat):
+    """The model writes what a grammar says, so that it is known where its lines have to break."""
+
+    WORDS = " ".join(f"w{number}" + "x" * (number % 7) for number in range(40))
+
+    def rows(self, *arguments, columns=80):
+        terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--regex", self.WORDS, *arguments)
+        terminal.resize(columns, 30)
+        terminal.type("Go on")
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.count(">>>") == 2 and "w39" in screen.replace("\n", ""))
+        screen = terminal.tmux("capture-pane", "-p").rstrip()  # as the rows are
+        return [row.rstrip() for row in screen[screen.index("Go on"):].split("\n")[1:-1]]
+
+    def test_they_break_between_words(self):
+        for columns in (80, 33):
+            with self.subTest(columns=columns):
+                rows = self.rows(columns=columns)
+                self.assertEqual(" ".join(rows), self.WORDS)
+                self.assertGreater(len(rows), 1)
+                self.assertLessEqual(max(map(len, rows)), columns)
+
+    def test_the_terminal_breaks_them_where_that_is_asked_for(self):
+        rows = self.rows("--no-wrap", columns=33)
+        self.assertEqual("".join(row.ljust(33) for row in rows).rstrip(), self.WORDS)
+
+    def test_a_pipe_gets_lines_as_they_are(self):
+        text, _ = piped(self.home, "Go on\n", STORIES, "--chat-template", "vicuna", "--regex", self.WORDS)
+        self.assertEqual(text, self.WORDS + "\n")
+
+
 class Pipes(Chat):
     def test_each_line_is_answered(self):
         text, told = piped(self.home, "hi\nhow are you\n", *GREEDY)
         self.assertEqual(len(self.answers("hi", "how are you")), 2)
         self.assertTrue(text.endswith("\n"))
         self.assertNotIn("error", told)
+
+    def test_a_line_of_100_mb_is_passed_over_and_takes_no_memory(self):
+        typed, told = self.home / "typed", self.home / "told"
+        typed.write_bytes(b"x" * 100_000_000 + b"\nhi\n")
+        with open(typed, "rb") as source, open(told, "wb") as error:
+            chat = subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=source, stdout=subprocess.PIPE, stderr=error,
+                                    env=variables(self.home))
+            with chat.stdout:
+                answer = chat.stdout.read()
+            _, status, usage = os.wait4(chat.pid, 0)
+        chat.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(chat.returncode, 1)
+        self.assertIn("error: a message is longer than 64 MiB: it is left out", told.read_text())
+        self.assertEqual(answer.decode(), self.answers("hi")[0] + "\n")
+        print(f"{usage.ru_maxrss // 1024} MiB at most")
+        self.assertLess(usage.ru_maxrss, 1 << 20)  # KiB
 
     def test_a_command_that_fails_is_a_failure(self):
         done = subprocess.run([chats.ETNA, "chat", *GREEDY], input=b"/load missing.json\n", capture_output=True, timeout=LIMIT_S,

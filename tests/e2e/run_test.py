@@ -287,14 +287,18 @@ class Ends(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
 
-    def test_pages_that_cannot_be_written_are_errors(self):
-        for page in ("--help", "--version", "completion bash"):
+    def test_whatever_cannot_be_written_is_an_error(self):
+        request = "<<<'{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'"
+        for command in ("--help", "--version", "completion bash", "run --help-all", "serve --routes", "serve --port 0 --store none",
+                        "devices", "devices --json", "tokenize demo x", f"render demo {request}", "run demo Hello -n 4",
+                        "run demo Hello -n 4 --json", "run demo Hello -n 4 --n 2", "run demo Hello -n 4 --n 2 --json",
+                        "chat -n 4 <<<Hello"):
             for target in (">/dev/full", ">&-"):
-                with self.subTest(page=page, target=target):
-                    result = subprocess.run(["bash", "-c", f"'{ETNA}' {page} {target}"], stderr=subprocess.PIPE,
+                with self.subTest(command=command, target=target):
+                    result = subprocess.run(["bash", "-c", f"'{ETNA}' {command} {target}"], stderr=subprocess.PIPE,
                                             stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
-                    self.assertEqual(result.returncode, 1)
-                    self.assertRegex(result.stderr.decode(), r"\Aerror: cannot write to standard output: .*\n\Z")
+                    self.assertEqual(result.returncode, 1, result.stderr)
+                    self.assertRegex(result.stderr.decode(), r"error: cannot write to standard output: .*\n\Z")
 
     def test_ctrl_c_keeps_the_text(self):
         with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0"],  # a story of more than 200 tokens
@@ -305,6 +309,19 @@ class Ends(unittest.TestCase):
             rest, errors = process.communicate(timeout=LIMIT_S)
         self.assertEqual(process.returncode, 130, errors)
         self.assertTrue((first + rest).endswith(b"\n"))
+
+    def test_sigterm_and_sighup_keep_the_text_too(self):
+        for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
+            for more in ((), ("--json",), ("--n", "2")):
+                with self.subTest(signal=number, more=more):
+                    with subprocess.Popen([ETNA, "run", "-v", STORIES, "", "--temp", "0", "-c", "100000", "--ignore-eos", *more],
+                                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                          env=environment()) as process:
+                        first = process.stdout.read(1) if not more else time.sleep(2) or b""  # it has begun
+                        process.send_signal(number)
+                        rest, errors = process.communicate(timeout=LIMIT_S)
+                    self.assertEqual(process.returncode, code, errors)
+                    self.assertTrue((first + rest).endswith(b"\n"))
 
     def test_a_terminal_gets_text_and_the_prompt_is_not_read_from_it(self):
         child, descriptor = pty.fork()
@@ -323,6 +340,7 @@ class Ends(unittest.TestCase):
         _, status = os.waitpid(child, 0)
         self.assertEqual(os.waitstatus_to_exitcode(status), 2)
         self.assertIn(b"there is no prompt", shown)
+        self.assertIn(b"`etna chat " + str(STORIES).encode() + b"` holds a conversation", shown)
 
 
 class Failures(unittest.TestCase):

@@ -16,8 +16,10 @@ struct ModelsFolder {
         std::filesystem::temp_directory_path() / ("etna-store-" + std::to_string(::getpid()));
     explicit ModelsFolder(const std::vector<std::string>& files) {
         std::filesystem::create_directories(path);
-        for (const std::string& file : files)
+        for (const std::string& file : files) {
+            std::filesystem::create_directories((path / file).parent_path());
             std::ofstream(path / file) << "x";
+        }
     }
     ModelsFolder(const ModelsFolder&) = delete;
     ModelsFolder& operator=(const ModelsFolder&) = delete;
@@ -45,7 +47,7 @@ TEST_CASE("`demo` and `demo-draft` are embedded models, whatever the folder hold
 TEST_CASE("a file named demo does not make two models of it") {
     const ModelsFolder folder({"demo.gguf", "foo.gguf"});
     const Error error = store::resolve("nosuch", folder.path).error();
-    REQUIRE(contains(error.hint, "models that exist: foo, demo, demo-draft;"));
+    REQUIRE(contains(error.hint, "models that exist: foo, demo, demo-draft"));
     const std::string path = (folder.path / "demo.gguf").string();
     REQUIRE(store::resolve(path, folder.path).value().path == path);
 }
@@ -94,6 +96,56 @@ TEST_CASE("an unknown name says what was tried, what exists and what was perhaps
     REQUIRE(contains(error.hint, "did you mean `smollm2`?"));
     REQUIRE(contains(error.hint, "qwen3"));
     REQUIRE(contains(error.hint, "demo"));
+}
+
+TEST_CASE("a name that is nowhere says where to get a model and where to put it") {
+    const ModelsFolder folder({});
+    for (const std::string name : {"llama3.2", "llama3.2:1b"}) {
+        const Error error = store::resolve(name, folder.path).error();
+        CAPTURE(error.hint);
+        CHECK(error.kind == ErrorKind::not_found);
+        CHECK(contains(error.hint, "https://huggingface.co/models?library=gguf&search=llama3.2"));
+        CHECK(contains(error.hint, "put it into " + folder.path.string() + " and name it without .gguf"));
+    }
+    CHECK(contains(store::resolve("x", {}).error().hint, "and give its path"));
+    CHECK(!contains(store::resolve("a b&c\x1b", folder.path).error().hint, "b&c\x1b"));
+}
+
+TEST_CASE("a place on the network is known for one") {
+    const ModelsFolder folder({});
+    for (const std::string host : {"hf.co/", "huggingface.co/", "https://huggingface.co/", "hf://", ""}) {
+        const Error error = store::resolve(host + "user/repo-GGUF:Q8_0", folder.path).error();
+        CAPTURE(host, error.hint);
+        CHECK(error.kind == ErrorKind::not_found);
+        CHECK(contains(error.message, "user/repo-GGUF:Q8_0` is no file: etna fetches no models yet"));
+        CHECK(contains(error.hint, "a .gguf file with Q8_0 in its name from "
+                                   "https://huggingface.co/user/repo-GGUF/tree/main, put it into " +
+                                       folder.path.string()));
+    }
+    CHECK(contains(store::resolve("user/repo", folder.path).error().hint,
+                   "a .gguf file from https://huggingface.co/user/repo/tree/main"));
+    for (const char* place : {"https://example.org/a.gguf", "ollama.com/library/x", "docker://ai/x"}) {
+        const Error error = store::resolve(place, folder.path).error();
+        CAPTURE(place, error.message);
+        CHECK(contains(error.message, "is no file: etna fetches no models yet"));
+        CHECK(!contains(error.hint, "huggingface"));
+    }
+    CHECK(contains(store::resolve("models/none.gguf", folder.path).error().message, "no such file"));
+}
+
+TEST_CASE("weights in another format are told from models, folders from files") {
+    const ModelsFolder folder({"hf/model.safetensors", "hf/config.json", "some/one.gguf", "none/notes.txt"});
+    const auto refused = [&](const std::string& path) {
+        const auto source = store::resolve((folder.path / path).string(), folder.path);
+        REQUIRE(!source.has_value());
+        CHECK(source.error().kind == ErrorKind::invalid_argument);
+        return source.error();
+    };
+    CHECK(contains(refused("hf").message, "hf is a folder of safetensors"));
+    CHECK(contains(refused("hf").hint, "convert_hf_to_gguf.py " + (folder.path / "hf").string()));
+    CHECK(contains(refused("hf/model.safetensors").message, "model.safetensors holds safetensors, not GGUF"));
+    CHECK(contains(refused("some").hint, "some/one.gguf"));
+    CHECK(contains(refused("none").message, "none is a folder"));
 }
 
 TEST_CASE("a missing folder and odd names are plain errors") {

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What `cmake --install` puts where, and what bash, zsh and fish complete with it. Usage: install_test.py ETNA BUILD
+
+Shells that are not installed are named as skipped."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from terminal import Terminal
+
+ETNA = BUILD = ""
+LIMIT_S = 120
+SHELLS = {
+    "bash": ("share/bash-completion/completions/etna", ["bash", "--norc", "--noprofile"]),
+    "zsh": ("share/zsh/site-functions/_etna", ["zsh", "-f"]),
+    "fish": ("share/fish/vendor_completions.d/etna.fish", ["fish", "--no-config"]),
+}
+
+
+class Installation(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="etna-install-")
+        cls.root = pathlib.Path(cls.folder.name)
+        cls.prefix = cls.root / "usr"
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", cls.prefix], check=True, capture_output=True, timeout=LIMIT_S)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+
+class Files(Installation):
+    def test_program_and_man_pages_are_there(self):
+        installed = [str(self.prefix / "bin" / "etna"), "--version"]
+        self.assertIn(b"etna ", subprocess.run(installed, check=True, capture_output=True, timeout=LIMIT_S).stdout)
+        checked_in = {page.name for page in (pathlib.Path(__file__).resolve().parents[2] / "man").iterdir()}
+        self.assertEqual({page.name for page in (self.prefix / "share/man/man1").iterdir()}, checked_in)
+
+    def test_completions_are_those_of_the_program(self):
+        for shell, (place, _) in SHELLS.items():
+            with self.subTest(shell=shell):
+                script = subprocess.run([ETNA, "completion", shell], check=True, capture_output=True, timeout=LIMIT_S).stdout
+                self.assertEqual((self.prefix / place).read_bytes(), script)
+
+
+class Completing(Installation):
+    """A shell in a terminal, with a stored model, and a folder with a model, another file and a folder."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        home = cls.root / "home"
+        for file in ("home/.local/share/etna/models/stored.gguf", "work/local.gguf", "work/notes.txt", "work/weights/inner.gguf"):
+            (cls.root / file).parent.mkdir(parents=True, exist_ok=True)
+            (cls.root / file).write_bytes(b"")
+        cls.variables = {"PATH": f"{cls.prefix}/bin:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "PS1": "$ ",
+                         "XDG_DATA_DIRS": str(cls.prefix / "share")}
+
+    def shell(self, name):
+        place, command = SHELLS[name]
+        if shutil.which(name) is None:
+            self.skipTest(f"{name} is not installed")
+        terminal = Terminal(["sh", "-c", f"cd {self.root}/work && exec {' '.join(command)}"], self.variables)
+        self.addCleanup(terminal.__exit__)
+        script = self.prefix / place
+        terminal.type({"bash": f"PS1='ready '; source {script}",
+                       "zsh": f"PS1='ready '; fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
+                       "fish": f"function fish_prompt; echo 'ready '; end; source {script}"}[name])
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.rstrip().endswith("ready"))
+        terminal.keys("C-l")
+        return terminal
+
+    def offered(self, shell, line, *wanted, unwanted=()):
+        """What stands on the screen after Tab, twice, as bash wants it."""
+        terminal = self.shell(shell)
+        terminal.type(line)
+        terminal.wait_for(line.rstrip())
+        terminal.keys("Tab", "Tab")
+        screen = terminal.wait_for(lambda text: all(word in text for word in wanted))
+        for word in unwanted:
+            self.assertNotIn(word, screen)
+
+    def test_commands(self):
+        for shell in SHELLS:
+            with self.subTest(shell=shell):
+                self.offered(shell, "etna ", "run", "chat", "serve", "devices", "completion", unwanted=["notes.txt"])
+
+    def test_models_are_stored_names_and_files(self):
+        for shell in SHELLS:
+            for command in ("run", "chat", "serve", "tokenize"):
+                with self.subTest(shell=shell, command=command):
+                    self.offered(shell, f"etna {command} ", "demo", "stored", "local.gguf", "weights", unwanted=["notes.txt"])
+
+    def test_a_folder_goes_on_with_its_models(self):
+        for shell in SHELLS:
+            with self.subTest(shell=shell):
+                self.offered(shell, "etna run weights/", "inner.gguf")
+
+    def test_values_of_options(self):
+        for shell in SHELLS:
+            with self.subTest(shell=shell):
+                self.offered(shell, "etna run demo --kv-type ", "f16", "q8_0", unwanted=["notes.txt"])
+                self.offered(shell, "etna run demo --draft ", "stored", "local.gguf", unwanted=["notes.txt"])
+                self.offered(shell, "etna run demo --file ", "notes.txt")
+
+
+if __name__ == "__main__":
+    BUILD = os.path.abspath(sys.argv.pop(2))
+    ETNA = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
