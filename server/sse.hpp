@@ -29,7 +29,7 @@ std::string comment(std::string_view text);
 /// The event `error`: comments joined by " -- " (none: "unspecified error"), as a comment, and the data.
 std::string error(const std::vector<std::string>& comments, std::string_view json);
 
-/// The last frame of a stream, also of one that failed.
+/// The last frame of a stream, whether it succeeded or ended in an error.
 constexpr std::string_view done = "data: [DONE]\n\n";
 
 /// The headers of a stream, without its content type.

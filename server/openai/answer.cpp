@@ -18,9 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What an answer failed with, after the headers have gone, and the end of its stream.
-std::string failure_frames(const ApiError& error) {
-    return sse::error({error.message}, error_json(error)).append(sse::done);
+/// Ends a stream with what its answer failed with, since the headers have gone: clients that wait for the
+/// last frame of a stream wait for that of a broken one too.
+void send_failure(EventStream& stream, const ApiError& error) {
+    stream.send(sse::error({error.message}, error_json(error)) + std::string(sse::done));
 }
 
 Json chunk_of(const Answering& answering, const Json& piece) {
@@ -50,14 +51,14 @@ void send_answer(Answering& answering, EventStream& stream) {
         },
         [&] { return stream.is_left(); });
     if (!status) {
-        stream.send(failure_frames(answering.failed(status.error())));
+        send_failure(stream, answering.failed(status.error()));
         return;
     }
     if (kept &&
         !stream.is_left()) { // before its end is told: nobody hears of a whole answer that is not kept
         if (const auto error = keep_chat(answering, kept->json())) {
             answering.in_flight->set_status(error->status);
-            stream.send(failure_frames(*error));
+            send_failure(stream, *error);
             return;
         }
     }
@@ -81,7 +82,7 @@ void send_late_answer(Answering& answering, EventStream& stream) {
     const auto error = loaded ? answering.begin(is_left) : answering.failed(loaded.error());
     if (!error)
         return send_answer(answering, stream);
-    stream.send(failure_frames(*error));
+    send_failure(stream, *error);
 }
 
 HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)(Answering&, EventStream&)) {

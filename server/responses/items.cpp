@@ -72,11 +72,13 @@ void check_message(Fields& item) {
 void check_call(Fields& item) {
     for (const std::string_view name : {"call_id", "name", "arguments"})
         require_text(item, name);
+    item.text("namespace");
 }
 
 void check_custom_call(Fields& item) {
     for (const std::string_view name : {"call_id", "name", "input"})
         require_text(item, name);
+    item.text("namespace");
 }
 
 void check_output(Fields& item) {
@@ -176,6 +178,9 @@ std::string joined_text(const Json& content) {
 /// Builds messages out of items, one after the other.
 class Messages {
 public:
+    /// Borrows the names.
+    explicit Messages(const ToolNames& names) : names_(&names) {}
+
     void add(const Json& item) {
         const std::string type = item.value("type", "message");
         if (type == "message")
@@ -213,7 +218,8 @@ private:
             add_reasoning(message);
             messages_.push_back(std::move(message));
         }
-        Json function = {{"name", item["name"]}, {"arguments", std::move(arguments)}};
+        Json function = {{"name", names_->of(item.value("namespace", ""), item["name"])},
+                         {"arguments", std::move(arguments)}};
         messages_.back()["tool_calls"].push_back(
             {{"id", item["call_id"]}, {"type", "function"}, {"function", std::move(function)}});
     }
@@ -223,6 +229,7 @@ private:
             message["reasoning_content"] = std::exchange(reasoning_, {});
     }
 
+    const ToolNames* names_;
     Json messages_ = Json::array();
     std::string reasoning_; ///< that has not led to a message yet
 };
@@ -280,8 +287,8 @@ void rename(Json& item) {
     item["id"] = new_id(kind == nullptr ? "item_" : kind->id_prefix);
 }
 
-Json messages_of(const Json& items) {
-    Messages messages;
+Json messages_of(const Json& items, const ToolNames& names) {
+    Messages messages(names);
     for (const Json& item : items)
         messages.add(item);
     return std::move(messages).take();

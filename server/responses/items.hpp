@@ -2,6 +2,7 @@
 
 #include "server/fields.hpp"
 #include "server/json.hpp"
+#include "server/responses/tool_names.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -22,8 +23,9 @@ void rename(Json& item);
 /// The items as messages of a chat completion. Calls of the assistant's stand in one message with the text
 /// before them, and reasoning goes to the message that it led to; whether a template shows it is the
 /// template's matter. Items that refer to others, and those that are sealed, have to be replaced by what they
-/// stand for before. Precondition: items as read_items() gives them, or as output has them.
-Json messages_of(const Json& items);
+/// stand for before. `names`: of the tools that are called. Precondition: items as read_items() gives them,
+/// or as output has them.
+Json messages_of(const Json& items, const ToolNames& names);
 
 /// The first result that stands behind no call of its kind and id; empty where there is none. Precondition:
 /// as messages_of().

@@ -126,9 +126,12 @@ std::optional<ApiError> Making::load_items() {
 
 /// What this server, or the client's standard, does not have. Errors: 400.
 std::optional<ApiError> Making::check_wishes() {
-    if (form_.wording == Wording::open_responses && !request_.custom_tools.empty()) {
+    for (const Json& tool : request_.told["tools"]) {
+        if (form_.wording == Wording::openai || tool["type"] == "function")
+            continue;
         return ApiError{.status = 400,
-                        .message = "Open Responses knows no custom tools: ask without `etna-dialect`",
+                        .message = fmt::format("Open Responses knows no {} tools: ask without `etna-dialect`",
+                                               tool["type"].get<std::string>()),
                         .param = "tools",
                         .code = "unsupported_value"};
     }
@@ -145,8 +148,6 @@ std::optional<ApiError> Making::check_wishes() {
 
 Json Making::object() const {
     Json json = to_json(response_);
-    if (form_.wording == Wording::open_responses)
-        json.emplace("usage", nullptr); // which OpenAI's schema knows as an object alone
     if (form_.wording == Wording::open_responses && json["text"]["format"]["type"] == "json_schema")
         json["text"]["format"].emplace("description", nullptr); // as a text alone
     return json;
@@ -171,7 +172,7 @@ Json Making::left_items() const {
 /// The chat completion that the response is made as.
 void Making::compose() {
     Json body = request_.chat;
-    Json messages = messages_of(left_items());
+    Json messages = messages_of(left_items(), request_.tool_names);
     if (request_.instructions)
         messages.insert(messages.begin(), Json({{"role", "system"}, {"content", *request_.instructions}}));
     if (messages.empty() && purpose_ == Purpose::count) // whose tools, and what stands around, take room
@@ -199,7 +200,7 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     form_.tells_summary = request_.tells_summary;
     form_.may_call_several = request_.told["parallel_tool_calls"] == true;
     form_.calls_max = request_.calls_max;
-    form_.custom_tools = request_.custom_tools;
+    form_.tool_names = request_.tool_names;
     form_.told_stops = openai::told_stops(wanted, *context.tokenizer);
     form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::beginning);
     if (request_.included.sealed_reasoning) {

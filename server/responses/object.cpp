@@ -22,10 +22,9 @@ Json to_json(const Response& response) {
          response.incomplete ? Json({{"reason", *response.incomplete}}) : Json(nullptr)},
         {"model", response.model},
         {"output", response.output},
-        {"output_text", response.text}};
+        {"output_text", response.text},
+        {"usage", response.usage}};
     json.update(response.told);
-    if (!response.usage.is_null())
-        json["usage"] = response.usage;
     return json;
 }
 

@@ -22,7 +22,7 @@ struct Response {
     Json told = Json::object(); ///< the members that repeat the request
     Json output = Json::array();
     std::string text;                           ///< of all its messages
-    Json usage = nullptr;                       ///< known at the end
+    Json usage = nullptr;                       ///< known at the end; null until then
     Json error = nullptr;                       ///< {"code", "message"} of one that failed
     std::optional<std::string> incomplete = {}; ///< the reason
 };

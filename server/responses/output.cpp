@@ -130,15 +130,18 @@ void OutputWriter::add_reasoning(std::string_view text) {
 void OutputWriter::begin_call(const chat::output::Event& event) {
     form_.untold.forget();
     close();
-    const bool is_custom = form_.custom_tools.contains(event.name);
+    const ToolName* const known = form_.tool_names.find(event.name);
+    const ToolName tool = known == nullptr ? ToolName{.name = event.name} : *known;
     input_ = CustomInput();
-    open(is_custom ? Open::custom_call : Open::call,
-         {{"type", is_custom ? "custom_tool_call" : "function_call"},
-          {"id", new_id(is_custom ? "ctc_" : "fc_")},
-          {"call_id", event.id.empty() ? new_id("call_") : event.id},
-          {"name", event.name},
-          {is_custom ? "input" : "arguments", ""},
-          {"status", "in_progress"}});
+    Json item = {{"type", tool.is_custom ? "custom_tool_call" : "function_call"},
+                 {"id", new_id(tool.is_custom ? "ctc_" : "fc_")},
+                 {"call_id", event.id.empty() ? new_id("call_") : event.id}};
+    if (!tool.space.empty())
+        item["namespace"] = tool.space;
+    item["name"] = tool.name;
+    item[tool.is_custom ? "input" : "arguments"] = "";
+    item["status"] = "in_progress";
+    open(tool.is_custom ? Open::custom_call : Open::call, std::move(item));
 }
 
 void OutputWriter::add_arguments(std::string_view text) {

@@ -4,12 +4,12 @@
 #include "server/openai/generation_call.hpp"
 #include "server/openai/untold_tokens.hpp"
 #include "server/responses/dialect.hpp"
+#include "server/responses/tool_names.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,7 +21,7 @@ struct OutputForm {
     bool tells_summary = false; ///< the first paragraph of the reasoning
     bool may_call_several = true;
     std::optional<uint32_t> calls_max = {}; ///< an answer ends after so many calls
-    std::set<std::string> custom_tools = {};
+    ToolNames tool_names = {};
     std::vector<std::string> told_stops = {}; ///< see openai::told_stops()
     Wording wording = Wording::openai;
     /// Gives what of a reasoning only this server can read; empty: nothing of the kind is told.

@@ -3,7 +3,6 @@
 #include "core/generate/generate.hpp"
 #include "server/metadata.hpp"
 #include "server/responses/items.hpp"
-#include "server/responses/tools.hpp"
 
 #include <algorithm>
 #include <array>
@@ -257,7 +256,10 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     request.told["tools"] = std::move(tools.told);
     request.told["tool_choice"] = std::move(tools.told_choice);
     request.told["parallel_tool_calls"] = tools.may_call_several;
-    request.custom_tools = std::move(tools.custom);
+    request.tool_names = std::move(tools.names);
+    request.offered = std::move(tools.offered);
+    for (const std::string& type : tools.left_out)
+        request.ignored.push_back("tools." + type);
     read_text(fields, request);
     read_reasoning(fields, request);
     read_include(fields, request);
@@ -286,7 +288,7 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
 ApiError in_words_of_responses(ApiError error, const Request& request) {
     if (!error.param)
         return error;
-    tell_of_tool(error, request.told["tools"]);
+    tell_of_tool(error, request.offered);
     for (const Renamed& name : renamed) {
         if (!error.param->starts_with(name.chat))
             continue;

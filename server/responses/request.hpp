@@ -3,10 +3,10 @@
 #include "server/api_error.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
+#include "server/responses/tools.hpp"
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -33,7 +33,8 @@ struct Request {
     bool tells_summary = false;
     Included included = {};
     std::optional<uint32_t> calls_max = {};
-    std::set<std::string> custom_tools = {};
+    ToolNames tool_names = {};
+    std::vector<OfferedTool> offered = {};
     Json told = Json::object(); ///< the response's members that repeat the request
     /// The same as a chat completion, without its messages; with the members that nobody knows here, which
     /// may be etna's or vLLM's.

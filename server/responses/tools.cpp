@@ -1,17 +1,35 @@
 #include "server/responses/tools.hpp"
 
 #include "server/openai/custom_tools.hpp"
+#include "server/responses/closed_schema.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace etna::server::responses {
 namespace {
+
+constexpr std::array<std::string_view, 16> hosted = {"apply_patch",
+                                                     "code_interpreter",
+                                                     "computer",
+                                                     "computer_use",
+                                                     "computer_use_preview",
+                                                     "file_search",
+                                                     "image_generation",
+                                                     "local_shell",
+                                                     "mcp",
+                                                     "programmatic_tool_calling",
+                                                     "shell",
+                                                     "tool_search",
+                                                     "web_search",
+                                                     "web_search_2025_08_26",
+                                                     "web_search_preview",
+                                                     "web_search_preview_2025_03_11"};
 
 /// The schema of the text that a custom tool takes.
 Json input_schema(Fields& tool, openai::StepsOfChecks& steps) {
@@ -29,10 +47,11 @@ Json input_schema(Fields& tool, openai::StepsOfChecks& steps) {
     return input;
 }
 
-Json function_of(const Json& name, const Json& description, Json parameters, bool is_strict) {
+Json function_of(const std::string& name, const std::optional<std::string>& description, Json parameters,
+                 bool is_strict) {
     Json function = {{"name", name}};
-    if (!description.is_null())
-        function["description"] = description;
+    if (description)
+        function["description"] = *description;
     if (!parameters.is_null())
         function["parameters"] = std::move(parameters);
     if (is_strict)
@@ -40,134 +59,132 @@ Json function_of(const Json& name, const Json& description, Json parameters, boo
     return {{"type", "function"}, {"function", std::move(function)}};
 }
 
-void read_function(Fields& tool, Tools& tools) {
-    const auto name = tool.text("name");
-    const auto description = tool.text("description");
-    const Json* const parameters = tool.object("parameters");
-    const auto is_strict = tool.flag("strict");
-    const Json shape = parameters == nullptr ? Json() : *parameters;
-    Json told = {{"type", "function"}, {"name", name.value_or("")}};
-    told["description"] = description ? Json(*description) : Json();
-    told["parameters"] = shape;
-    told["strict"] = is_strict ? Json(*is_strict) : Json(false);
-    tools.told.push_back(std::move(told));
-    tools.chat["tools"].push_back(function_of(name.value_or(""), description ? Json(*description) : Json(),
-                                              shape, is_strict.value_or(false)));
-}
+/// Reads the tools of one list, and of the namespaces in it.
+class ListReader {
+public:
+    explicit ListReader(Tools& tools) : tools_(&tools) {}
 
-void read_custom(Fields& tool, const Json& given, Tools& tools, openai::StepsOfChecks& steps) {
-    const auto name = tool.text("name");
-    const auto description = tool.text("description");
-    Json properties = {{"input", input_schema(tool, steps)}};
-    const bool has_grammar = properties["input"].size() > 1;
-    Json parameters = {{"type", "object"}, {"properties", std::move(properties)}};
-    parameters["required"].push_back("input");
-    parameters["additionalProperties"] = false;
-    Json told = given;
-    told.emplace("format", Json{{"type", "text"}});
-    tools.told.push_back(std::move(told));
-    tools.custom.insert(name.value_or(""));
-    tools.chat["tools"].push_back(function_of(name.value_or(""), description ? Json(*description) : Json(),
-                                              std::move(parameters), has_grammar));
-}
+    void read(Fields& fields) {
+        each(fields, [&](Fields& tool, const Json& given, const std::string& place) {
+            const std::string type = tool.text("type").value_or("");
+            if (type == "namespace") {
+                read_namespace(tool, given);
+            } else if (is_hosted(type)) {
+                tools_->left_out.push_back(type);
+                for (const auto& [name, value] : given.items())
+                    tool.accept({name});
+            } else if (auto told = read_tool(tool, given, place, {})) {
+                tools_->told.push_back(std::move(*told));
+            }
+        });
+    }
 
-void read_list(Fields& fields, Tools& tools) {
-    const Json* const given = fields.list("tools");
-    std::set<std::string> names;
-    openai::StepsOfChecks steps;
-    for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-        const std::string place = fmt::format("tools[{}]", i);
-        if (!(*given)[i].is_object()) {
-            fields.refuse(place, "must be an object", "invalid_type");
-            break;
-        }
-        Fields tool((*given)[i], place);
-        tool.require("type");
-        const auto type = tool.text("type");
-        if (type == "function" || type == "custom") {
-            tool.require("name");
-            if (!names.insert(tool.text("name").value_or("")).second)
-                tool.refuse("name", "is that of another tool already");
-        }
-        if (type == "function") {
-            read_function(tool, tools);
-        } else if (type == "custom") {
-            read_custom(tool, (*given)[i], tools, steps);
-        } else if (type) {
-            tool.refuse(
-                "type",
-                fmt::format("is `{}`: nothing here runs such tools; offer functions and custom tools, "
-                            "and run them yourself",
-                            *type),
-                "unsupported_value");
-        }
-        if (tool.problem()) {
-            fields.adopt(*tool.problem());
-        } else {
-            fields.adopt_unknown(tool.unknown());
+private:
+    template <typename Read>
+    static void each(Fields& fields, const Read& read) {
+        const Json* const given = fields.list("tools");
+        for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
+            const std::string place = fmt::format("tools[{}]", i);
+            if (!(*given)[i].is_object())
+                return fields.refuse(place, "must be an object", "invalid_type");
+            const std::string path = fields.path_of(place);
+            Fields tool((*given)[i], path);
+            tool.require("type");
+            read(tool, (*given)[i], path);
+            if (tool.problem()) {
+                fields.adopt(*tool.problem());
+            } else {
+                fields.adopt_unknown(tool.unknown());
+            }
         }
     }
-}
 
-/// {"type": "function" or "custom", "name"} as chat completions have it; null for what is neither.
-Json named_tool(const Json& given) {
-    const bool is_named =
-        given.is_object() && given.value("name", Json()).is_string() &&
-        (given.value("type", Json()) == "function" || given.value("type", Json()) == "custom");
-    if (!is_named)
-        return nullptr;
-    return {{"type", "function"}, {"function", {{"name", given["name"]}}}};
-}
+    void read_namespace(Fields& fields, const Json& given) {
+        fields.require("name");
+        fields.require("tools");
+        const std::string space = fields.text("name").value_or("");
+        const auto description = fields.text("description");
+        if (space.empty())
+            fields.refuse("name", "must not be empty");
+        const std::size_t first = tools_->chat["tools"].size();
+        Json told = given;
+        told["tools"] = Json::array();
+        each(fields, [&](Fields& tool, const Json& member, const std::string& place) {
+            if (auto one = read_tool(tool, member, place, space))
+                told["tools"].push_back(std::move(*one));
+        });
+        tools_->told.push_back(std::move(told));
+        if (description && !fields.problem() && first < tools_->chat["tools"].size())
+            tell_about(space, *description, tools_->chat["tools"][first]["function"]);
+    }
 
-void read_allowed(Fields& fields, const Json& given, Tools& tools) {
-    Fields allowed(given, "tool_choice");
-    allowed.require("tools");
-    constexpr std::array<std::string_view, 3> modes = {"auto", "required", "none"};
-    const std::string_view mode = modes.at(allowed.choice("mode", {modes.begin(), modes.end()}).value_or(0));
-    const Json* const list = allowed.list("tools");
-    Json names = Json::array();
-    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
-        names.push_back(named_tool((*list)[i]));
-        if (names.back().is_null())
-            allowed.refuse(fmt::format("tools[{}]", i), R"(must be {"type": "function", "name": ...})");
+    /// Where a model has no namespaces, what is said of one stands with its first function.
+    static void tell_about(const std::string& space, const std::string& description, Json& function) {
+        function["description"] = fmt::format("(About all tools of {}: {})\n{}", space, description,
+                                              function.value("description", std::string()));
     }
-    if (allowed.problem())
-        return fields.adopt(*allowed.problem());
-    allowed.accept({"type"});
-    fields.adopt_unknown(allowed.unknown());
-    tools.told_choice["mode"] = mode;
-    if (mode == "none") {
-        tools.chat["tool_choice"] = mode;
-        return;
-    }
-    tools.chat["tool_choice"] = {{"type", "allowed_tools"},
-                                 {"allowed_tools", {{"mode", mode}, {"tools", std::move(names)}}}};
-}
 
-void read_choice(Fields& fields, Tools& tools) {
-    const Json* const given = fields.any("tool_choice");
-    if (given == nullptr)
-        return;
-    tools.told_choice = *given;
-    if (given->is_string()) {
-        if (fields.choice("tool_choice", {"none", "auto", "required"}))
-            tools.chat["tool_choice"] = *given;
-        return;
+    /// A function or a custom tool, as the response repeats it; none of another type.
+    std::optional<Json> read_tool(Fields& tool, const Json& given, const std::string& place,
+                                  const std::string& space) {
+        const std::string type = tool.text("type").value_or("");
+        const bool is_custom = type == "custom";
+        if (!is_custom && type != "function") {
+            tool.refuse("type",
+                        fmt::format("is `{}`: nothing here runs such tools; offer functions and custom "
+                                    "tools, and run them yourself",
+                                    type),
+                        "unsupported_value");
+            return std::nullopt;
+        }
+        tool.require("name");
+        const std::string name = tool.text("name").value_or("");
+        const auto known = tools_->names.add({.space = space, .name = name, .is_custom = is_custom});
+        if (!known) {
+            tool.refuse("name", "is that of another tool already");
+            return std::nullopt;
+        }
+        tools_->offered.push_back({.place = place, .is_custom = is_custom});
+        return is_custom ? read_custom(tool, given, *known) : read_function(tool, name, *known);
     }
-    if (given->is_object() && given->value("type", Json()) == "allowed_tools")
-        return read_allowed(fields, *given, tools);
-    tools.chat["tool_choice"] = named_tool(*given);
-    if (tools.chat["tool_choice"].is_null()) {
-        fields.refuse(
-            "tool_choice",
-            R"(must be "none", "auto", "required", {"type": "function" or "custom", "name": ...} or )"
-            R"({"type": "allowed_tools", "mode": ..., "tools": [...]})");
+
+    Json read_function(Fields& tool, const std::string& name, const std::string& known) {
+        const auto description = tool.text("description");
+        const Json* const parameters = tool.object("parameters");
+        const Json shape = parameters == nullptr ? Json() : *parameters;
+        const bool is_strict = tool.flag("strict").value_or(is_closed_schema(shape));
+        tools_->chat["tools"].push_back(function_of(known, description, shape, is_strict));
+        return {{"type", "function"},
+                {"name", name},
+                {"description", description ? Json(*description) : Json()},
+                {"parameters", shape},
+                {"strict", is_strict}};
     }
-}
+
+    Json read_custom(Fields& tool, const Json& given, const std::string& known) {
+        const auto description = tool.text("description");
+        Json properties = {{"input", input_schema(tool, steps_)}};
+        const bool has_grammar = properties["input"].size() > 1;
+        Json parameters = {{"type", "object"}, {"properties", std::move(properties)}};
+        parameters["required"].push_back("input");
+        parameters["additionalProperties"] = false;
+        tools_->chat["tools"].push_back(function_of(known, description, std::move(parameters), has_grammar));
+        Json told = given;
+        told.emplace("format", Json{{"type", "text"}});
+        return told;
+    }
+
+    Tools* tools_;
+    openai::StepsOfChecks steps_;
+};
 
 } // namespace
 
-void tell_of_tool(ApiError& error, const Json& told) {
+bool is_hosted(std::string_view type) {
+    return std::find(hosted.begin(), hosted.end(), type) != hosted.end();
+}
+
+void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& offered) {
     constexpr std::string_view open = "tools[";
     constexpr std::string_view close = "].function.parameters";
     const std::string made = error.param.value_or("");
@@ -175,8 +192,10 @@ void tell_of_tool(ApiError& error, const Json& told) {
         return;
     std::size_t index = 0;
     std::from_chars(made.data() + open.size(), made.data() + made.size(), index);
-    const bool is_custom = index < told.size() && told[index].value("type", "") == "custom";
-    error.param = fmt::format("{}{}].{}", open, index, is_custom ? "format.definition" : "parameters");
+    if (index >= offered.size())
+        return;
+    const auto& [place, is_custom] = offered[index];
+    error.param = fmt::format("{}.{}", place, is_custom ? "format.definition" : "parameters");
     if (!error.message.starts_with(made))
         return;
     std::string_view rest = std::string_view(error.message).substr(made.size());
@@ -187,8 +206,11 @@ void tell_of_tool(ApiError& error, const Json& told) {
 
 Tools read_tools(Fields& fields) {
     Tools tools;
-    read_list(fields, tools);
-    read_choice(fields, tools);
+    tools.chat["tools"] = Json::array();
+    ListReader(tools).read(fields);
+    read_tool_choice(fields, tools);
+    if (tools.chat["tools"].empty())
+        tools.chat.erase("tools");
     tools.may_call_several = fields.flag("parallel_tool_calls").value_or(true);
     tools.chat["parallel_tool_calls"] = tools.may_call_several;
     return tools;

@@ -73,6 +73,7 @@ TEST_CASE("a stream whose model takes long to load is kept alive, and a failure 
     CHECK(told.status == 200);
     CHECK(has(told, "event: error\n"));
     CHECK(has(told, "no memory is left for the model"));
+    CHECK(told.body.ends_with("\n\ndata: [DONE]\n\n"));
     CHECK(failing.post(path, body(false)).status == 503); // who wants no stream waits for the status
     const FakeAnswer wrong = slow.post(path, R"({"prompt": 1, "stream": true})");
     CHECK(wrong.status == 400); // the model is there by now

@@ -25,7 +25,7 @@ Read read(const std::string& input) {
 Json messages(const std::string& input) {
     const Read all = read(input);
     REQUIRE_FALSE(all.problem);
-    return responses::messages_of(all.items);
+    return responses::messages_of(all.items, responses::ToolNames());
 }
 
 /// The member that is wrong.

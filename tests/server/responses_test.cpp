@@ -60,8 +60,13 @@ TEST_CASE("a stream tells every step in order, and can be replayed to the byte")
             text += events[i]["delta"].get<std::string>();
     }
     CHECK(text == "a dog");
+    for (const std::size_t begun : {0, 1}) { // a member that is not known yet is there, and null
+        const Json& response = events[begun]["response"];
+        CHECK((response.contains("usage") && response["usage"].is_null()));
+    }
     const Json last = events.back()["response"];
     CHECK(last["output_text"] == text);
+    CHECK(last["usage"]["output_tokens"] > 0);
     const std::string id = last["id"];
     const std::string path = std::string(responses) + "/" + id;
     CHECK(Json::parse(service.get(path).body) == last);
@@ -316,7 +321,7 @@ TEST_CASE("mistakes in requests are named") {
         {R"({"input": "x", "max_output_tokens": 0})", "max_output_tokens"},
         {R"({"input": "x", "temperature": 3})", "temperature"},
         {R"({"input": "x", "top_logprobs": 21})", "top_logprobs"},
-        {R"({"input": "x", "tools": [{"type": "web_search"}]})", "tools[0].type"},
+        {R"({"input": "x", "tools": [{"type": "retrieval"}]})", "tools[0].type"},
         {R"({"input": "x", "tools": [{"type": "function"}]})", "tools[0].name"},
         {R"({"input": "x", "tools": [{"type": "custom", "name": "n", "format":
             {"type": "grammar", "syntax": "peg", "definition": "start: \"a\""}}]})",

@@ -20,13 +20,12 @@ const ANSWERS = [
 ];
 
 /**
- * Where the two cannot both be had, so that OpenAI's counts without the header: `usage` of a response that is not done
- * is null in the one and absent in the other, and so is the `description` that a format was given without. Custom tools
- * and their calls are known to OpenAI alone; in Open Responses they are another's, and have to say whose.
+ * Where the two cannot both be had, so that OpenAI's counts without the header: the `description` that a format was
+ * given without is null in the one and absent in the other. Custom tools and their calls are known to OpenAI alone; in
+ * Open Responses they are another's, and have to say whose.
  */
 export function asBothHaveIt(response) {
   const same = structuredClone(response);
-  if (same.status !== 'completed') same.usage ??= null;
   if (same.text.format.type === 'json_schema') same.text.format.description ??= null;
   for (const one of [...same.tools, ...same.output]) one.type = one.type.replace(/^custom/, 'openai:custom');
   return same;

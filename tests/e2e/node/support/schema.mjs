@@ -41,6 +41,14 @@ function echoed(completion) {
   return schema;
 }
 
+/** Until a response is done its `usage` is null in OpenAI's own examples of events, and its schema knows no null. */
+function begunResponse(response) {
+  const begun = structuredClone(response);
+  const own = begun.allOf.find((one) => one.properties?.usage).properties;
+  own.usage = orNull(own.usage);
+  return begun;
+}
+
 /** Nothing is first or last in an empty list: there is null there, as Azure's schemas of the same API say. */
 function emptiable(list) {
   const { first_id, last_id } = list.properties;
@@ -59,6 +67,7 @@ function messagesOfAnyone(list) {
 }
 
 const schemas = readNullable({ ...published('responses'), ...published('chat') });
+schemas.Response = begunResponse(schemas.Response);
 schemas.CompletionChunk = completionChunk(schemas.CreateCompletionResponse);
 schemas.EchoedCompletion = echoed(schemas.CreateCompletionResponse);
 schemas.EchoedCompletionChunk = echoed(schemas.CompletionChunk);

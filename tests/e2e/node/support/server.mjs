@@ -38,10 +38,15 @@ export async function eventually(isTrue, what, limit_ms = 60_000) {
 }
 
 /** A server of a test's own: {address, stop}. */
-export async function startServer(...options) {
+export function startServer(...options) {
+  return startServerOf('demo', ...options);
+}
+
+/** The same with another model: a name or a file. */
+export async function startServerOf(model, ...options) {
   const home = mkdtempSync(join(tmpdir(), 'etna-node-'));
   const env = { PATH: process.env.PATH, HOME: home };
-  const child = spawn(given('ETNA_TEST_EXECUTABLE'), ['serve', 'demo', '--port', '0', ...options], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(given('ETNA_TEST_EXECUTABLE'), ['serve', model, '--port', '0', ...options], { env, stdio: ['ignore', 'pipe', 'ignore'] });
   const ended = once(child, 'exit');
   const [line] = await once(child.stdout, 'data');
   const stop = async () => {

@@ -1,0 +1,237 @@
+// Tools that clients offer in groups, or unasked: namespaces, hosted tools, and what a choice of one means.
+#include "server/responses/closed_schema.hpp"
+#include "server/responses/items.hpp"
+#include "server/responses/tools.hpp"
+#include "tests/server/fake_responses.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+using namespace etna::server;
+
+namespace {
+
+constexpr const char* grouped = R"([
+    {"type": "function", "name": "look"},
+    {"type": "function", "name": "a__look"},
+    {"type": "namespace", "name": "a", "description": "Of a.", "tools": [
+        {"type": "function", "name": "look", "description": "Looks."}, {"type": "custom", "name": "patch"}]},
+    {"type": "namespace", "name": "b", "tools": [{"type": "function", "name": "look"},
+        {"type": "function", "name": "go"}]}])";
+
+struct Read {
+    responses::Tools tools;
+    std::optional<ApiError> problem;
+};
+
+Read read(const std::string& members) {
+    const Json body = Json::parse("{" + members + "}");
+    Fields fields(body);
+    responses::Tools tools = responses::read_tools(fields);
+    return {std::move(tools), fields.problem()};
+}
+
+/// What the model is offered.
+std::vector<std::string> offered(const responses::Tools& tools) {
+    std::vector<std::string> names;
+    for (const Json& tool : tools.chat.value("tools", Json::array()))
+        names.push_back(tool["function"]["name"]);
+    return names;
+}
+
+/// The function that the model has to call; the member that is wrong where there is none.
+std::string chosen(const std::string& choice) {
+    const Read all = read(std::string(R"("tools": )") + grouped + R"(, "tool_choice": )" + choice);
+    if (all.problem)
+        return "wrong: " + all.problem->param.value_or("none");
+    return all.tools.chat["tool_choice"]["function"]["name"];
+}
+
+} // namespace
+
+TEST_CASE("the members of namespaces stand among the other tools, and no two have one name") {
+    const Read all = read(std::string(R"("tools": )") + grouped);
+    REQUIRE_FALSE(all.problem);
+    CHECK(offered(all.tools) ==
+          std::vector<std::string>{"look", "a__look", "a__look_2", "a__patch", "b__look", "b__go"});
+    const auto* const patch = all.tools.names.find("a__patch");
+    REQUIRE(patch != nullptr);
+    CHECK((patch->space == "a" && patch->name == "patch" && patch->is_custom));
+    CHECK(all.tools.names.find("a__look")->space.empty());
+    CHECK(all.tools.names.find("patch") == nullptr);
+    const Json& first = all.tools.chat["tools"][2]["function"];
+    CHECK(first["description"] == "(About all tools of a: Of a.)\nLooks.");
+    CHECK(all.tools.told[2]["type"] == "namespace"); // told as it was given, not as the model has it
+    CHECK(all.tools.told[2]["tools"][0]["name"] == "look");
+    CHECK(all.tools.told[2]["tools"][0]["description"] == "Looks.");
+}
+
+TEST_CASE("what is wrong in a namespace is told with its place") {
+    const auto wrong = [](const std::string& tools) {
+        const Read all = read(R"("tools": )" + tools);
+        return all.problem ? all.problem->param.value_or("none") : "nothing";
+    };
+    CHECK(wrong(R"([{"type": "namespace", "tools": []}])") == "tools[0].name");
+    CHECK(wrong(R"([{"type": "namespace", "name": "", "tools": []}])") == "tools[0].name");
+    CHECK(wrong(R"([{"type": "namespace", "name": "a"}])") == "tools[0].tools");
+    CHECK(wrong(R"([{"type": "namespace", "name": "a", "tools": [1]}])") == "tools[0].tools[0]");
+    CHECK(wrong(R"([{"type": "namespace", "name": "a", "tools": [{"type": "web_search"}]}])") ==
+          "tools[0].tools[0].type");
+    const std::string look = R"({"type": "function", "name": "look"})";
+    const std::string twice =
+        R"([{"type": "namespace", "name": "a", "tools": [)" + look + ", " + look + "]}]";
+    CHECK(wrong(twice) == "tools[0].tools[1].name");
+    FakeService service({.chat_template = turns});
+    const Json schema = refused(service.post(responses, asked("Go", R"(, "tools": [{"type": "web_search"},
+        {"type": "namespace", "name": "a", "tools": [{"type": "function", "name": "f", "strict": true,
+        "parameters": {"type": "dict"}}]}])")));
+    CHECK(schema["param"] == "tools[1].tools[0].parameters");
+    CHECK(schema["message"].get<std::string>().starts_with("tools[1].tools[0].parameters"));
+}
+
+TEST_CASE("a call of a namespace's member says which, and its result goes on") {
+    FakeService service(
+        {.chat_template = turns,
+         .says = "<tool_call>\n{\"name\": \"b__look\", \"arguments\": {\"at\": \"it\"}}\n</tool_call>"});
+    const std::string tools = std::string(R"(, "tools": )") + grouped;
+    const auto events =
+        events_of(service.post(responses, asked("Look!", tools + R"(, "stream": true)")).body);
+    for (const Json& event : events) {
+        if (event["type"] == "response.output_item.added" || event["type"] == "response.output_item.done")
+            CHECK((event["item"]["namespace"] == "b" && event["item"]["name"] == "look"));
+        if (event["type"] == "response.function_call_arguments.done")
+            CHECK(event["name"] == "look");
+    }
+    const Json call = events.back()["response"]["output"][0];
+    CHECK((call["type"] == "function_call" && call["namespace"] == "b" && call["name"] == "look"));
+    const Json result = {
+        {"type", "function_call_output"}, {"call_id", call["call_id"]}, {"output", "nothing"}};
+    const Json input = Json::array({Json{{"role", "user"}, {"content", "Look!"}}, call, result});
+    const Json body = {{"input", input}, {"max_output_tokens", 60}, {"tools", Json::parse(grouped)}};
+    CHECK(made(service, body.dump())["status"] == "completed");
+
+    // The model reads its calls by the names that it has for the tools.
+    const Read all = read(std::string(R"("tools": )") + grouped);
+    Json items = input;
+    items[0]["type"] = "message";
+    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+          "b__look");
+    items[1]["namespace"] = "a";
+    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+          "a__look_2");
+    items[1]["namespace"] = "gone"; // not offered any more
+    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+          "gone__look");
+}
+
+TEST_CASE("a choice names a tool in the words of either API, with its namespace where it has one") {
+    CHECK(chosen(R"({"type": "function", "name": "look"})") == "look");
+    CHECK(chosen(R"({"type": "function", "function": {"name": "look"}})") == "look");
+    CHECK(chosen(R"({"type": "function", "name": "look", "namespace": "b"})") == "b__look");
+    CHECK(chosen(R"({"type": "function", "name": "look", "namespace": "a"})") == "a__look_2");
+    CHECK(chosen(R"({"type": "function", "name": "go"})") == "b__go");
+    CHECK(chosen(R"({"type": "custom", "name": "patch"})") == "a__patch");
+    CHECK(chosen(R"({"type": "function", "name": 1})") == "wrong: tool_choice");
+    const Read ambiguous = read(R"("tools": [
+        {"type": "namespace", "name": "a", "tools": [{"type": "function", "name": "go"}]},
+        {"type": "namespace", "name": "b", "tools": [{"type": "function", "name": "go"}]}],
+        "tool_choice": {"type": "function", "name": "go"})");
+    REQUIRE(ambiguous.problem);
+    CHECK(ambiguous.problem->message.find("the namespaces a, b") != std::string::npos);
+}
+
+TEST_CASE("hosted tools are left out and named, unless a choice demands one") {
+    FakeService service({.chat_template = turns, .says = "a dog"});
+    const std::string tools = R"(, "tools": [{"type": "function", "name": "look"},
+        {"type": "web_search", "external_web_access": false}, {"type": "image_generation"},
+        {"type": "mcp", "server_label": "x", "server_url": "https://example.com"}])";
+    const FakeAnswer answer = service.post(responses, asked("Go", tools));
+    CHECK(answer.status == 200);
+    CHECK(answer.headers.at("etna-ignored") == "tools.web_search, tools.image_generation, tools.mcp");
+    const Json told = Json::parse(answer.body)["tools"];
+    CHECK((told.size() == 1 && told[0]["name"] == "look"));
+    const auto choice = [&](const std::string& given) {
+        const FakeAnswer chosen =
+            service.post(responses, asked("Go", tools + R"(, "tool_choice": )" + given));
+        return chosen.status == 200 ? "taken"
+                                    : Json::parse(chosen.body)["error"]["message"].get<std::string>();
+    };
+    CHECK(choice(R"({"type": "web_search"})") ==
+          "`tool_choice` demands web_search, which nothing here runs; demand a function or a custom tool");
+    CHECK(choice(R"({"type": "mcp", "server_label": "x"})").starts_with("`tool_choice` demands mcp"));
+    CHECK(choice(R"({"type": "allowed_tools", "mode": "required", "tools": [{"type": "web_search"}]})")
+              .starts_with("`tool_choice` demands web_search"));
+    CHECK(choice(R"({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"},
+        {"type": "function", "name": "look"}]})") == "taken");
+    const FakeAnswer nothing_else = service.post(
+        responses, asked("Go", R"(, "tools": [{"type": "web_search"}], "tool_choice": "required")"));
+    CHECK(
+        refused(nothing_else)["message"].get<std::string>().starts_with("`tool_choice` demands one of web"));
+    const FakeAnswer strict = service.ask({.method = "POST",
+                                           .path = responses,
+                                           .headers = {{"host", "127.0.0.1"}, {"etna-strict", "1"}},
+                                           .body = asked("Go", tools)});
+    CHECK(refused(strict)["param"] == "tools.web_search");
+}
+
+TEST_CASE("a function that does not say whether it is strict is, where its schema is closed") {
+    const auto is_strict = [](const std::string& more) {
+        const Read all = read(R"("tools": [{"type": "function", "name": "f", "parameters": {"type": "object",
+            "properties": {"city": {"enum": ["Oslo", "Rome"]}})" +
+                              more + "}]");
+        REQUIRE_FALSE(all.problem);
+        const bool is_kept = all.tools.chat["tools"][0]["function"].value("strict", false);
+        CHECK(all.tools.told[0]["strict"] == is_kept);
+        return is_kept;
+    };
+    const std::string closed = R"(, "required": ["city"], "additionalProperties": false})";
+    CHECK(is_strict(closed));
+    CHECK(is_strict(closed + R"(, "strict": null)"));
+    CHECK(is_strict(closed + R"(, "strict": true)"));
+    CHECK_FALSE(is_strict(closed + R"(, "strict": false)"));
+    CHECK_FALSE(is_strict(R"(, "required": ["city"]})"));
+    CHECK_FALSE(is_strict(R"(, "additionalProperties": false})"));
+    FakeService service(
+        {.chat_template = turns,
+         .says = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"city\": \"Paris\"}}\n</tool_call>"});
+    const Json response = made(service, asked("Go", R"(, "tools": [{"type": "function", "name": "f",
+        "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo", "Rome"]}})" +
+                                                        closed + "}]"));
+    const Json call = response["output"].back();
+    REQUIRE(call["type"] == "function_call");
+    const Json city = Json::parse(call["arguments"].get<std::string>())["city"];
+    CHECK((city == "Oslo" || city == "Rome"));
+}
+
+TEST_CASE("closed schemas are those that generators write for strict functions") {
+    const auto is_closed = [](const char* schema) {
+        return responses::is_closed_schema(Json::parse(schema));
+    };
+    CHECK(is_closed(R"({"type": "object", "properties": {}, "additionalProperties": false})"));
+    CHECK(is_closed(R"({"$schema": "x", "title": "T", "type": "object", "properties": {
+        "a": {"type": "array", "items": {"$ref": "#/$defs/A"}}, "b": {"anyOf": [{"type": "integer", "minimum": 1},
+        {"type": "null"}], "default": null}, "c": {"type": ["string", "null"]}}, "required": ["c", "b", "a"],
+        "additionalProperties": false, "$defs": {"A": {"type": "object", "properties": {"next": {"$ref": "#"}},
+        "required": ["next"], "additionalProperties": false}}})"));
+    for (const char* const open :
+         {"1", "{}", R"({"type": "string"})", R"({"type": "object"})", R"({"type": "dict"})",
+          R"({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false})",
+          R"({"type": "object", "properties": {"a": {"type": "str"}}, "required": ["a"],
+                "additionalProperties": false})",
+          R"({"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}, "required": ["a"],
+                "additionalProperties": false})",
+          R"({"type": "object", "properties": {"a": {"$ref": "#/$defs/B"}}, "required": ["a"],
+                "additionalProperties": false, "$defs": {}})",
+          R"({"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"],
+                "additionalProperties": false})",
+          R"({"type": "object", "properties": {"a": {"enum": []}}, "required": ["a"],
+                "additionalProperties": false})",
+          R"({"type": "object", "properties": {"a": {"type": "string", "required": true}}, "required": ["a"],
+                "additionalProperties": false})",
+          R"({"type": "object", "properties": 1, "required": 1, "additionalProperties": false})"}) {
+        CAPTURE(open);
+        CHECK_FALSE(is_closed(open));
+    }
+}
