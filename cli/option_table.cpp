@@ -273,6 +273,8 @@ std::string describe(const Range& range, Kind kind) {
         return fmt::format("{} to {}", size_text(range.min), size_text(range.max));
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
+    if (kind == Kind::integer && range.max == int64_range.max)
+        return "64 bits with a sign"; // whose bounds nobody reads
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);
 }
 

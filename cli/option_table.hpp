@@ -37,6 +37,9 @@ struct Range {
     LowerBound lower = LowerBound::inclusive;
 };
 
+/// All integers of 64 bits; see OptionValues::long_integer().
+inline constexpr Range int64_range = {-0x1p63, 0x1p63};
+
 struct Option {
     std::string_view name;       ///< long name, without dashes
     char short_name = 0;         ///< 0: none

@@ -124,6 +124,18 @@ Result<std::optional<int32_t>> OptionValues::signed_integer(std::string_view nam
     return std::optional(static_cast<int32_t>(*number)); // every range of these ends within 32 bits
 }
 
+Result<std::optional<int64_t>> OptionValues::long_integer(std::string_view name) const {
+    const TypedValue* value = find(name);
+    if (value == nullptr)
+        return std::optional<int64_t>();
+    if (!is_whole(value->text))
+        return refused(*value, "a whole number", option(name));
+    const auto number = parsed<int64_t>(value->text);
+    if (!number)
+        return out_of_range(*value, option(name));
+    return number;
+}
+
 Result<std::optional<float>> OptionValues::number(std::string_view name) const {
     const TypedValue* value = find(name);
     if (value == nullptr)

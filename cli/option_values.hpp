@@ -22,6 +22,8 @@ public:
     [[nodiscard]] Result<std::optional<uint32_t>> integer(std::string_view name) const;
     [[nodiscard]] Result<std::vector<uint32_t>> integers(std::string_view name) const; ///< every one counts
     [[nodiscard]] Result<std::optional<int32_t>> signed_integer(std::string_view name) const;
+    /// Of all 64 bits.
+    [[nodiscard]] Result<std::optional<int64_t>> long_integer(std::string_view name) const;
     [[nodiscard]] Result<std::optional<float>> number(std::string_view name) const;
     [[nodiscard]] Result<std::optional<uint64_t>> size_bytes(std::string_view name) const;
     [[nodiscard]] Result<std::optional<std::string>> choice(std::string_view name) const;

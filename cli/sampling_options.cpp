@@ -97,7 +97,9 @@ Result<SamplingOptions> read_sampling(const OptionValues& values) {
     ETNA_CHECK(read_penalties(values, options.wishes));
     ETNA_CHECK(read_dry(values, options));
     ETNA_CHECK(read_biases(values, options));
-    ETNA_TRY(options.seed, values.integer("seed"));
+    ETNA_TRY(options.seed, values.long_integer("seed"));
+    if (options.seed == -1)
+        options.seed.reset();
     return options;
 }
 

@@ -16,7 +16,7 @@ struct SamplingOptions {
     generate::SamplingWishes wishes;
     std::vector<sampling::LogitBias> logit_bias;
     std::optional<std::vector<std::string>> dry_breakers; ///< empty: the usual ones
-    std::optional<uint32_t> seed;                         ///< empty: a random one
+    std::optional<int64_t> seed;                          ///< empty: a random one
 };
 
 /// Precondition: the command has all of them. Errors: invalid_argument.

@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -36,6 +37,24 @@ std::vector<std::string> texts_of(const OptionValues& values, std::string_view n
     for (const TypedValue& value : values.texts(name))
         texts.push_back(value.text);
     return texts;
+}
+
+/// "a,b" is two names of one model. Error: an empty one.
+Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& values) {
+    std::vector<std::vector<std::string>> all;
+    for (const std::string& given : texts_of(values, "alias")) {
+        std::vector<std::string>& names = all.emplace_back();
+        for (std::size_t begin = 0; begin <= given.size();) {
+            const std::size_t end = std::min(given.find(',', begin), given.size());
+            names.push_back(given.substr(begin, end - begin));
+            begin = end + 1;
+        }
+        if (std::find(names.begin(), names.end(), "") != names.end()) {
+            return Error{ErrorKind::invalid_argument, fmt::format("--alias: `{}` has an empty name", given),
+                         "give one name, or several with commas between them"};
+        }
+    }
+    return all;
 }
 
 /// A path of the operator's choice for one of the two routes that can be renamed.
@@ -115,6 +134,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
+    ETNA_TRY(options.service.has_strict_names, values.flag("strict-models"));
     ETNA_CHECK(read_paths(values, options.service));
     ETNA_CHECK(read_logging(values, options.service));
     ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
@@ -128,25 +148,33 @@ std::string served_name(const std::string& model) {
     return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
 }
 
+/// Adds it to those that are taken.
+Status check_name(const std::string& name, std::set<std::string>& taken) {
+    if (valid_utf8_prefix(name) != name.size()) {
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("the name {} is no UTF-8: nobody could ask for it", repaired_utf8(name)),
+                     "give another with --alias"};
+    }
+    if (!taken.insert(name).second) {
+        return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
+                     "give names with --alias, one for each model in their order"};
+    }
+    return {};
+}
+
 Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment) {
     server::Models::Options models = {
         .named = {}, .folder = options.models_folder, .loaded_max = options.models_max};
+    std::set<std::string> taken;
     for (std::size_t i = 0; i < options.models.size(); ++i) {
         ETNA_TRY(auto source, store::resolve(options.models[i], models_folder(environment.variables)));
-        std::string name = i < options.aliases.size() ? options.aliases[i] : served_name(options.models[i]);
-        if (valid_utf8_prefix(name) != name.size()) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("the name {} is no UTF-8: nobody could ask for it", repaired_utf8(name)),
-                         "give another with --alias"};
-        }
-        const bool is_taken =
-            std::any_of(models.named.begin(), models.named.end(),
-                        [&](const server::NamedSource& other) { return other.name == name; });
-        if (is_taken) {
-            return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
-                         "give names with --alias, one for each model in their order"};
-        }
-        models.named.push_back({.name = std::move(name), .source = std::move(source)});
+        const std::vector<std::string> names =
+            i < options.names.size() ? options.names[i] : std::vector{served_name(options.models[i])};
+        for (const std::string& name : names)
+            ETNA_CHECK(check_name(name, taken));
+        models.named.push_back({.name = names.front(),
+                                .source = std::move(source),
+                                .aliases = {names.begin() + 1, names.end()}});
     }
     return models;
 }
@@ -206,7 +234,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
     ETNA_TRY(options.shows_routes, values.flag("routes"));
     options.models = arguments.positionals;
-    options.aliases = texts_of(values, "alias");
+    ETNA_TRY(options.names, read_names(values));
     const auto folder = values.text("models-dir");
     if (folder && folder->empty())
         return Error{ErrorKind::invalid_argument, "--models-dir is empty", "name a folder with .gguf files"};
@@ -216,7 +244,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.api_key_file = values.text("api-key-file").value_or("");
     if (options.models.empty() && options.models_folder.empty())
         options.models.emplace_back(store::demo_name);
-    if (options.aliases.size() > options.models.size())
+    if (options.names.size() > options.models.size())
         return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
     ETNA_CHECK(read_server(values, options.server));
     ETNA_TRY(options.server.keeping, read_store(values));

@@ -16,11 +16,11 @@ namespace etna::cli {
 struct ServeOptions {
     ModelOptions model; ///< for every one of them; its name is not used
     std::vector<std::string> models;
-    std::vector<std::string> aliases;
-    std::filesystem::path models_folder; ///< empty: none
-    std::size_t models_max = 0;          ///< 0: no bound
-    std::filesystem::path api_key_file;  ///< empty: none
-    bool shows_routes = false;           ///< and nothing else
+    std::vector<std::vector<std::string>> names; ///< of the first models, in place of their own
+    std::filesystem::path models_folder;         ///< empty: none
+    std::size_t models_max = 0;                  ///< 0: no bound
+    std::filesystem::path api_key_file;          ///< empty: none
+    bool shows_routes = false;                   ///< and nothing else
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 
 namespace etna::server {
 namespace {
@@ -29,10 +30,14 @@ bool contains(const std::vector<std::string>& list, std::string_view item) {
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+/// A name that was made to point here is of use against a server that answers this machine alone, and asks
+/// its users for nothing: any other is reached without such a name, or shut to a page that has no key.
+bool takes_any_host(const AccessRules& rules) {
+    return !rules.api_keys.empty() || !is_loopback(rules.host) || contains(rules.allowed_hosts, "*");
+}
+
 bool is_own_host(const AccessRules& rules, std::string_view host) {
-    const bool is_bound_to_all = rules.host == "0.0.0.0" || rules.host == "::";
-    return host.empty() || is_loopback(host) || host == rules.host || contains(rules.allowed_hosts, host) ||
-           (is_bound_to_all && is_address(host));
+    return takes_any_host(rules) || host.empty() || is_loopback(host) || contains(rules.allowed_hosts, host);
 }
 
 /// "https://example.org:8080" -> "example.org:8080".
@@ -81,14 +86,16 @@ bool is_loopback(std::string_view host) {
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
     const std::string host = in_small_letters(request.header("host"));
     if (!is_own_host(rules, without_port(host))) {
-        return forbidden(
-            "this server does not go by the name in the Host header; whoever runs it can allow the name with "
-            "--allowed-host");
+        return forbidden(fmt::format("this server does not go by `{}`, the name in the Host header; whoever "
+                                     "runs it can allow the name with --allowed-host, or any with "
+                                     "--allowed-host '*'",
+                                     header_value(without_port(host))));
     }
     const std::string_view origin = request.header("origin");
     if (!origin.empty() && in_small_letters(authority_of(origin)) != host && !may_read(rules, origin))
-        return forbidden(
-            "pages of other sites may not use this server; whoever runs it can allow the site with --cors");
+        return forbidden(fmt::format("pages of other sites may not use this server, and this one is of `{}`; "
+                                     "whoever runs it can allow the site with --cors",
+                                     header_value(origin)));
     return std::nullopt;
 }
 
@@ -129,7 +136,7 @@ Headers cors_headers(const AccessRules& rules, const HttpRequest& request) {
             {"access-control-allow-methods", "GET, HEAD, POST, DELETE, OPTIONS"},
             {"access-control-allow-headers", allowed_headers(request)},
             {"access-control-expose-headers",
-             "x-request-id, etna-ignored, retry-after, retry-after-ms, x-should-retry"},
+             "x-request-id, etna-ignored, etna-model, retry-after, retry-after-ms, x-should-retry"},
             {"access-control-max-age", "600"},
             {"vary", "Origin"}};
 }

@@ -12,15 +12,16 @@ namespace etna::server {
 
 /// Who may ask.
 struct AccessRules {
-    std::string host = "127.0.0.1";              ///< what the server is bound to; as host_rule() gives it
-    std::vector<std::string> allowed_hosts = {}; ///< further names that it is called by; as host_rule()
-    std::vector<std::string> api_keys = {};      ///< any of them opens; empty: no key is asked for
+    std::string host = "127.0.0.1"; ///< what the server is bound to; as host_rule() gives it
+    std::vector<std::string> allowed_hosts =
+        {};                                 ///< further names that it is called by; as host_rule(); "*": any
+    std::vector<std::string> api_keys = {}; ///< any of them opens; empty: no key is asked for
     std::vector<std::string> cors_origins =
         {}; ///< pages that may read answers; "*": all; empty: none but its own
 };
 
 /// A name or address as Host headers are compared with it: in small letters, without the brackets of IPv6.
-/// Empty for what is none: with a port, a scheme or a path.
+/// "*" is any. Empty for what is none: with a port, a scheme or a path.
 std::optional<std::string> host_rule(std::string_view host);
 
 /// The same for the origin of pages: small letters, no slash at the end. Empty for what is neither an origin
@@ -31,9 +32,9 @@ std::optional<std::string> origin_rule(std::string_view origin);
 bool is_loopback(std::string_view host);
 
 /// Whether the request's Host is one that this server goes by, and its Origin, if it has one, its own or one
-/// that is allowed: a page of another site, even one whose name was made to point here, gets nothing. Where
-/// the server is bound to all addresses, any address will do as Host, since only names can be made to point
-/// elsewhere. Error: 403.
+/// that is allowed: a page of another site, even one whose name was made to point here, gets nothing. Any
+/// Host will do where a key is asked for, which such a page has not, and where the server is bound to more
+/// than the loopback: whoever can point a name at it can ask it without one. Error: 403.
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request);
 
 /// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.

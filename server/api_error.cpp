@@ -1,5 +1,6 @@
 #include "server/api_error.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -33,6 +34,22 @@ std::string message_for_client(const Error& error) {
     return error.message + "; " + hint;
 }
 
+std::string without_folders(std::string_view text) {
+    constexpr std::string_view ends = " \t\n\"'`,;()"; // of a word; and what a path may stand behind
+    std::string left;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(ends), text.size());
+        std::string_view word = text.substr(0, end);
+        const bool is_path = word.starts_with('/') && word.find('/', 1) != std::string_view::npos;
+        if (is_path)
+            word.remove_prefix(word.rfind('/') + 1);
+        left += word;
+        left += text.substr(end, 1);
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return left;
+}
+
 ApiError api_error(const Error& error) {
     switch (error.kind) {
     case ErrorKind::invalid_argument:
@@ -63,7 +80,7 @@ ApiError api_error(const Error& error) {
         break;
     }
     return {.status = 500,
-            .message = error.message,
+            .message = without_folders(error.message),
             .type = "server_error",
             .code = std::string(to_string(error.kind))};
 }

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace etna::server {
 
@@ -21,6 +22,9 @@ struct ApiError {
 /// The message of what is a client's mistake, with the hint. One that names options of the command line is
 /// for who started the server, and left out.
 std::string message_for_client(const Error& error);
+
+/// The text with the folders taken off absolute paths that stand in it: what a client may have of a failure.
+std::string without_folders(std::string_view text);
 
 /// What an error of the core means to a client: status, type and code by its kind. Hints are told with what
 /// is the client's mistake (4xx) alone.

@@ -105,6 +105,9 @@ void add_responses(std::vector<Route>& routes) {
 }
 
 void add_stored_chats(std::vector<Route>& routes) {
+    add_everywhere(routes, "input_tokens", // before the next, whose {id} it would be
+                   {{"POST", "/chat/completions/input_tokens", "counts the tokens that a chat would read",
+                     openai::count_chat}});
     add_everywhere(
         routes, "stored_chats",
         {{"GET", "/chat/completions", "lists the chats that were stored", openai::list_chats},

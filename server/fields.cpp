@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,21 @@ std::string range_text(double low, double high, Bound at_low, Bound at_high) {
         return fmt::format("must be from {} to {}", low, high);
     return fmt::format("must be {} {} and {} {}", at_low == Bound::included ? "at least" : "above", low,
                        at_high == Bound::included ? "at most" : "below", high);
+}
+
+/// A whole number, if it is one of 64 bits with a sign.
+std::optional<int64_t> within_64_bits(const Json& number) {
+    constexpr double end = 0x1p63;
+    if (number.is_number_unsigned()) {
+        const auto value = number.get<uint64_t>();
+        constexpr uint64_t most = std::numeric_limits<int64_t>::max();
+        return value <= most ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+    }
+    if (number.is_number_integer())
+        return number.get<int64_t>();
+    // Of 64 bits it would be an integer; the next lower one, which is none, is rounded to the lowest.
+    const auto value = number.get<double>();
+    return value > -end && value < end ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
 }
 
 } // namespace
@@ -69,18 +85,14 @@ std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64
         refuse_type(name, "an integer");
         return std::nullopt;
     }
-    const bool is_above =
-        value->is_number_unsigned()
-            ? value->get<uint64_t>() > static_cast<uint64_t>(std::max<int64_t>(high, 0)) && high >= 0
-            : value->get<double>() > static_cast<double>(high);
-    const bool is_below = !value->is_number_unsigned() && value->get<double>() < static_cast<double>(low);
-    if (is_above || is_below ||
-        (value->is_number_unsigned() && static_cast<int64_t>(value->get<uint64_t>()) < low)) {
+    const std::optional<int64_t> whole = within_64_bits(*value);
+    const bool is_above = whole ? *whole > high : value->get<double>() > 0;
+    if (!whole || is_above || *whole < low) {
         refuse(name, fmt::format("must be from {} to {}", low, high),
                is_above ? "integer_above_max_value" : "integer_below_min_value");
         return std::nullopt;
     }
-    return value->is_number_float() ? static_cast<int64_t>(value->get<double>()) : value->get<int64_t>();
+    return whole;
 }
 
 std::optional<bool> Fields::flag(std::string_view name) {

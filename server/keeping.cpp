@@ -87,14 +87,11 @@ memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
 
 ApiError store_failed(const Error& error) {
     const bool is_too_large = error.kind == ErrorKind::invalid_argument;
-    std::string message = is_too_large ? message_for_client(error) : error.message;
     if (!is_too_large)
         log(LogLevel::warning, error.message + (error.hint.empty() ? "" : "; ") + error.hint);
-    const std::size_t end = message.find(": "); // where the file lies is for the log alone
-    if (message.starts_with('/') && end != std::string::npos)
-        message.erase(0, end + 2);
     return {.status = is_too_large ? 400 : 500,
-            .message = "what the server keeps cannot be used: " + message,
+            .message = "what the server keeps cannot be used: " +
+                       (is_too_large ? message_for_client(error) : without_folders(error.message)),
             .type = is_too_large ? "invalid_request_error" : "server_error",
             .code = "store_failed"};
 }

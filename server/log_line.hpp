@@ -25,7 +25,7 @@ struct RequestSummary {
     double elapsed_ms = 0;
     std::string_view remote_address;
     std::string_view request_id;
-    std::string_view problem = {}; ///< of one that was refused before it was understood
+    std::string_view problem = {}; ///< of one that was refused before any endpoint saw it; one line
 };
 
 std::string request_line(LogFormat format, const RequestSummary& request);

@@ -4,6 +4,7 @@
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 
+#include <algorithm>
 #include <ctime>
 #include <utility>
 
@@ -42,7 +43,8 @@ const ModelSources::Listed& ModelSources::look() {
         return found == listed_.end() ? nullptr : &found->second;
     };
     for (const NamedSource& named : named_)
-        now.emplace(named.name, listed(named.source, before(named.name)));
+        now.emplace(named.name, listed(named.source, before(named.name))).first->second.aliases =
+            named.aliases;
     if (!folder_.empty()) {
         for (const store::ModelFile& file : store::model_files(folder_))
             add_file(now, file);
@@ -56,9 +58,10 @@ void ModelSources::add_file(Listed& now, const store::ModelFile& file) {
         return;
     }
     const auto named = now.find(file.name);
-    if (named != now.end() && !named->second.source.path.empty()) {
+    const bool is_named = named != now.end() && !named->second.source.path.empty();
+    if (is_named || is_alias(file.name)) {
         std::error_code ignored;
-        if (!std::filesystem::equivalent(named->second.source.path, file.path, ignored))
+        if (!is_named || !std::filesystem::equivalent(named->second.source.path, file.path, ignored))
             log_once(
                 fmt::format("{} is not served: another model is named `{}`", file.path.string(), file.name));
         return;
@@ -69,6 +72,12 @@ void ModelSources::add_file(Listed& now, const store::ModelFile& file) {
     const auto before = listed_.find(file.name);
     now.insert_or_assign(file.name, listed({.name = file.name, .path = file.path, .bytes = {}},
                                            before == listed_.end() ? nullptr : &before->second));
+}
+
+bool ModelSources::is_alias(const std::string& name) const {
+    return std::any_of(named_.begin(), named_.end(), [&](const NamedSource& named) {
+        return std::find(named.aliases.begin(), named.aliases.end(), name) != named.aliases.end();
+    });
 }
 
 void ModelSources::log_once(std::string message) {

@@ -1,6 +1,8 @@
 #include "server/models.hpp"
 
 #include "core/base/log.hpp"
+#include "server/api_error.hpp"
+#include "server/model_names.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -23,12 +25,19 @@ bool may_pass(ErrorKind kind) {
     return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
 }
 
-/// The error as clients may have it. Where things lie on this machine is not for them; and whatever is wrong
-/// with a file, or with what the server was asked for when it was started, is no mistake of theirs.
-Error as_told(Error error, const store::ModelSource& source) {
-    const std::string folder = (source.path.parent_path() / "").string();
-    for (std::size_t at = 0; !folder.empty() && (at = error.message.find(folder, at)) != std::string::npos;)
-        error.message.erase(at, folder.size());
+void replace_all(std::string& text, const std::string& old, std::string_view with) {
+    for (std::size_t at = 0; !old.empty() && (at = text.find(old, at)) != std::string::npos;
+         at += with.size())
+        text.replace(at, old.size(), with);
+}
+
+/// The error as clients may have it. Where things lie on this machine, and what they are called there, is not
+/// for them: the model's file has the model's name. And whatever is wrong with a file, or with what the
+/// server was asked for when it was started, is no mistake of theirs.
+Error as_told(Error error, const store::ModelSource& source, std::string_view name) {
+    replace_all(error.message, source.path.string(), name);
+    replace_all(error.message, (source.path.parent_path() / "").string(), "");
+    error.message = without_folders(error.message);
     if (error.kind == ErrorKind::invalid_argument) { // options that contradict each other, or the model
         error.kind = ErrorKind::internal;
         error.message = "the model cannot be loaded with the options of this server: " + error.message;
@@ -65,6 +74,11 @@ std::vector<ModelListing> Models::list() {
 }
 
 std::vector<ModelListing> Models::list_inspected() {
+    inspect();
+    return list();
+}
+
+void Models::inspect() {
     std::vector<std::shared_ptr<Entry>> unknown;
     {
         const std::scoped_lock lock(mutex_);
@@ -82,7 +96,6 @@ std::vector<ModelListing> Models::list_inspected() {
         else
             (void)fail(*entry, facts.error());
     }
-    return list();
 }
 
 std::string Models::default_name() {
@@ -100,8 +113,28 @@ std::string Models::default_name() {
 std::optional<ModelListing> Models::find(std::string_view name) {
     const std::scoped_lock lock(mutex_);
     look();
-    const auto found = entries_.find(name);
-    return found == entries_.end() ? std::nullopt : std::optional(listing(found->first, *found->second));
+    const auto* const found = entry_called(name);
+    return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
+}
+
+/// Null: none is called so.
+const Models::Entries::value_type* Models::entry_called(std::string_view name) const {
+    if (const auto found = entries_.find(name); found != entries_.end())
+        return &*found;
+    const std::string plain = plain_name(name);
+    const Entries::value_type* like = nullptr;
+    for (const auto& item : entries_) {
+        const auto& aliases = item.second->listed.aliases;
+        if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
+            return &item;
+        const bool is_like = plain_name(item.first) == plain ||
+                             std::any_of(aliases.begin(), aliases.end(), [&](const std::string& alias) {
+                                 return plain_name(alias) == plain;
+                             });
+        if (is_like && like == nullptr)
+            like = &item;
+    }
+    return like;
 }
 
 Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_unwanted) {
@@ -223,7 +256,7 @@ void Models::learn(Entry& entry, const ModelFacts& facts) {
 
 /// Gives the error as clients may have it; what stays so is told to the operator once.
 Error Models::fail(Entry& entry, const Error& error) {
-    Error told = as_told(error, entry.listed.source);
+    Error told = as_told(error, entry.listed.source, entry.name);
     if (may_pass(told.kind) || entry.problem != told.message) {
         log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
                                            error.hint.empty() ? "" : "; ", error.hint));
@@ -301,7 +334,7 @@ void Models::look() {
     }
     for (const auto& [name, source] : listed) {
         if (!entries_.contains(name))
-            entries_.emplace(name, std::make_shared<Entry>(Entry{.listed = source}));
+            entries_.emplace(name, std::make_shared<Entry>(Entry{.name = name, .listed = source}));
     }
     std::erase_if(retired_, [](const std::shared_ptr<Entry>& entry) {
         if (entry->is_queued || entry->state == State::loading)
@@ -324,8 +357,10 @@ void Models::retire(const std::shared_ptr<Entry>& entry) {
 
 ModelListing Models::listing(const std::string& name, const Entry& entry) {
     ModelListing listing = {.name = name,
+                            .aliases = entry.listed.aliases,
                             .created_unix_s = entry.listed.created_unix_s,
                             .is_loaded = entry.model != nullptr,
+                            .is_loading = entry.state == State::loading,
                             .facts = entry.facts.value_or(ModelFacts()),
                             .problem = entry.problem};
     if (entry.model) {

@@ -30,8 +30,10 @@ struct ModelFacts {
 /// What is listed of a model.
 struct ModelListing {
     std::string name;
-    int64_t created_unix_s = 0; ///< the file's time, or the server's start
+    std::vector<std::string> aliases = {}; ///< further names of it
+    int64_t created_unix_s = 0;            ///< the file's time, or the server's start
     bool is_loaded = false;
+    bool is_loading = false;
     ModelFacts facts = {}; ///< as far as they are known: 0, and true, before somebody has looked
     std::optional<engine::EngineLoad> load = {}; ///< while it is loaded
     std::optional<generate::DeviceMemory> device_memory = {};
@@ -64,23 +66,27 @@ public:
     /// By name, with what is known; without those that are known to be broken.
     [[nodiscard]] std::vector<ModelListing> list();
 
-    /// The same, after those files have been inspected that never were. Blocking.
+    /// The same, after inspect(). Blocking.
     [[nodiscard]] std::vector<ModelListing> list_inspected();
+
+    /// Looks into those files that it never has: what is listed of them is known then. Blocking.
+    void inspect();
 
     /// The first that was named, or by name; empty where there is none. Files that are known to be broken
     /// come last.
     [[nodiscard]] std::string default_name();
 
-    /// Errors: nothing of that name.
+    /// The one that a client calls so: by its name or an alias, else by one that is the same by plain_name().
+    /// Empty: none is.
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
-    /// The model. One that is not loaded is, on a thread of its own, once for all who want it; blocks until
-    /// then, and asks `is_unwanted` twenty times a second. Where there is no place for it, it waits its turn
-    /// until the one that was used least recently is held by nobody, and leaves; who asks for that one later
-    /// than a while waits behind it. When memory is short, one that nobody holds leaves, too. Errors:
-    /// not_found (no such name), cancelled, out_of_memory, no_device, device_lost, unsupported (no model for
-    /// etna), and corrupt for everything else that is wrong with a file; without the folder that the file
-    /// lies in: they go to clients, and whole to the log, once for each file.
+    /// The model of that very name. One that is not loaded is, on a thread of its own, once for all who want
+    /// it; blocks until then, and asks `is_unwanted` twenty times a second. Where there is no place for it,
+    /// it waits its turn until the one that was used least recently is held by nobody, and leaves; who asks
+    /// for that one later than a while waits behind it. When memory is short, one that nobody holds leaves,
+    /// too. Errors: not_found (no such name), cancelled, out_of_memory, no_device, device_lost, unsupported
+    /// (no model for etna), and corrupt for everything else that is wrong with a file; without the names that
+    /// files have on this machine: they go to clients, and whole to the log, once for each file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
 
     /// Whether one is being loaded: the end of the object would wait for it.
@@ -101,6 +107,7 @@ private:
     };
 
     struct Entry {
+        std::string name; ///< as clients know it
         ListedSource listed;
         State state = State::unloaded;
         Handle model = nullptr;
@@ -128,6 +135,7 @@ private:
     static Error fail(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
     [[nodiscard]] bool has_place();
+    [[nodiscard]] const Entries::value_type* entry_called(std::string_view name) const;
     [[nodiscard]] static ModelListing listing(const std::string& name, const Entry& entry);
 
     const Options options_;

@@ -22,7 +22,8 @@ public:
         : service_(&service), method_(request.method), path_(request.path),
           remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
 
-    void write(int status, int final_status) const {
+    /// `problem`: why it was refused; empty where nobody has to be told.
+    void write(int status, int final_status, std::string_view problem) const {
         const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
         service_->log(request_line(service_->options.log_format, {.method = method_,
                                                                   .path = path_,
@@ -30,7 +31,8 @@ public:
                                                                   .final_status = final_status,
                                                                   .elapsed_ms = elapsed_ms,
                                                                   .remote_address = remote_address_,
-                                                                  .request_id = request_id_}));
+                                                                  .request_id = request_id_,
+                                                                  .problem = problem}));
     }
 
 private:
@@ -85,15 +87,16 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
 HttpReply Router::answer(const HttpRequest& request) const {
     Call call = {.request_id = request_id_of(request), .path_values = {}};
     const Entry entry(*service_, request, call.request_id);
-    std::string figure; // of the route; a path that is none is a client's text, and no label
-    HttpReply reply = responses::in_wording(responses::wording_of(request), route(request, call, figure));
+    Notes notes;
+    HttpReply reply = responses::in_wording(responses::wording_of(request), route(request, call, notes));
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
-        service_->metrics.refuse(figure, reply.status);
+        service_->metrics.refuse(notes.figure, reply.status);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
-    const auto write_entry = [entry, status = reply.status, final_status = std::move(reply.final_status)] {
-        entry.write(status, final_status ? final_status() : status);
+    const auto write_entry = [entry, status = reply.status, final_status = std::move(reply.final_status),
+                              problem = std::move(notes.problem)] {
+        entry.write(status, final_status ? final_status() : status, problem);
     };
     if (!reply.stream || request.method == "HEAD") { // whose stream nobody runs
         write_entry();
@@ -113,9 +116,11 @@ bool Router::is_vital(const HttpRequest& request) const {
     });
 }
 
-HttpReply Router::route(const HttpRequest& request, Call& call, std::string& figure) const {
-    if (const auto refused = check_origin(service_->options.access, request))
+HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) const {
+    if (const auto refused = check_origin(service_->options.access, request)) {
+        notes.problem = refused->message;
         return reply_of(*refused);
+    }
     const bool has_dialects = request.path.find("/responses") != std::string::npos;
     if (const auto refused = has_dialects ? responses::check_dialect(request) : std::nullopt)
         return reply_of(*refused);
@@ -127,7 +132,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, std::string& fig
         if (!values)
             continue;
         methods.insert(route.method);
-        figure = route.figure.empty() ? route.path : route.figure;
+        notes.figure = route.figure.empty() ? route.path : route.figure;
         if (route.method == "GET")
             methods.insert("HEAD");
         if (!takes(route, request.method))

@@ -49,7 +49,12 @@ public:
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 
 private:
-    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, std::string& figure) const;
+    /// What is noted of a request beside its answer.
+    struct Notes {
+        std::string figure;  ///< of the route; a path that is none is a client's text, and no label
+        std::string problem; ///< for the log: what the operator can do something about
+    };
+    [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;
 
     Service* service_; ///< borrowed

@@ -13,7 +13,7 @@ namespace etna::server {
 namespace {
 
 constexpr std::chrono::milliseconds stop_poll{100};
-constexpr std::chrono::milliseconds notice_time{1'000}; ///< to end an answer that is told to
+constexpr std::chrono::milliseconds notice_time{3'000}; ///< to end an answer that is told to, after a step
 constexpr std::chrono::milliseconds break_time{3'000};  ///< to see that a connection is broken
 constexpr std::chrono::milliseconds end_time{5'000};    ///< for what comes after run()
 

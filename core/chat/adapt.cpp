@@ -5,7 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace etna::chat {
 namespace {
@@ -46,6 +52,33 @@ constexpr std::array remedies = {
     Remedy{&gather_systems, "the chat template wants one system message: all of them stand in the first"},
 };
 
+/// Stands in no conversation, and in no other mark.
+std::string role_mark(std::size_t number) {
+    return fmt::format("hawkbitlock{}end", number);
+}
+
+/// None of those that every template is expected to know.
+bool has_other_role(const Json& message) {
+    constexpr std::array<std::string_view, 4> usual = {"system", "user", "assistant", "tool"};
+    return std::none_of(usual.begin(), usual.end(),
+                        [&](std::string_view role) { return has_role(message, role); });
+}
+
+/// Puts a mark in place of the content of each other role's first message, and gives these roles in the
+/// marks' order.
+std::vector<std::string> mark_other_roles(Json& messages) {
+    std::vector<std::string> roles;
+    std::set<std::string> seen;
+    for (Json& message : messages) {
+        const auto& role = message["role"].get_ref<const std::string&>();
+        if (!has_other_role(message) || !seen.insert(role).second)
+            continue;
+        message["content"] = role_mark(roles.size());
+        roles.push_back(role);
+    }
+    return roles;
+}
+
 /// One conversation on its way into a prompt.
 class Adaptation {
 public:
@@ -72,6 +105,7 @@ public:
                                        "the user's first message");
         }
         ETNA_TRY(prompt_.text, render_somehow());
+        ETNA_CHECK(check_roles());
         if (continues_final_message(request_))
             prompt_.begun_bytes = begun_bytes();
         return std::move(prompt_);
@@ -110,6 +144,24 @@ private:
         }
         text = rendered();
         return text ? text : refusal;
+    }
+
+    /// Refuses messages that the template leaves out, as many do with those of a role that they do not know.
+    [[nodiscard]] Status check_roles() const {
+        const Json& given = request_["messages"];
+        if (std::none_of(given.begin(), given.end(), has_other_role))
+            return {};
+        Json probe = request_;
+        const std::vector<std::string> roles = mark_other_roles(probe["messages"]);
+        ETNA_TRY(const std::string text, rendered(std::move(probe)));
+        for (std::size_t i = 0; i < roles.size(); ++i) {
+            if (text.find(role_mark(i)) == std::string::npos) {
+                return Error{ErrorKind::invalid_argument,
+                             fmt::format("the chat template writes no messages of the role `{}`", roles[i]),
+                             "roles that all templates know are system, user, assistant and tool"};
+            }
+        }
+        return {};
     }
 
     /// What of the prompt is more than an answer's turn that has only been opened; 0 where that cannot be

@@ -54,11 +54,11 @@ public:
 
     /// The prompt that a chat request becomes. `request_json` is an object as in OpenAI's API: `messages`,
     /// and where they are wanted `tools`, `documents`, `add_generation_prompt` (true where absent) and
-    /// `chat_template_kwargs`, an object of further variables; `enable_thinking`, `thinking`,
-    /// `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` may also stand beside
-    /// them. They reach the template as they are. `now_unix_s` is what strftime_now() writes, in UTC. With
-    /// `continue_final_message` the prompt ends with the text of the last message, the assistant's, and no
-    /// new turn is begun.
+    /// `chat_template_kwargs`, an object of further variables, none of them of is_own_variable();
+    /// `enable_thinking`, `thinking`, `reasoning_effort`, `continue_final_message`, `bos_token` and
+    /// `eos_token` may also stand beside them. They reach the template as they are. `now_unix_s` is what
+    /// strftime_now() writes, in UTC. With `continue_final_message` the prompt ends with the text of the last
+    /// message, the assistant's, and no new turn is begun.
     ///
     /// The prompt begins with the begin token's text where the template writes it; whoever tokenizes must
     /// not add a second one. Errors: invalid_argument (no request, a last message that cannot be gone on

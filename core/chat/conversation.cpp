@@ -17,18 +17,24 @@ constexpr std::array template_members = {
     "documents", "add_generation_prompt", "chat_template_kwargs",  "enable_thinking",
     "thinking",  "reasoning_effort",      "continue_final_message"};
 
-std::string_view name_of(Role role) {
-    switch (role) {
-    case Role::system:
-        return "system";
-    case Role::user:
-        return "user";
-    case Role::assistant:
-        return "assistant";
-    case Role::tool:
-        break;
+struct NamedRole {
+    std::string_view name;
+    Role role;
+};
+/// The first name of a role is the one that templates know.
+constexpr std::array named_roles = {NamedRole{"system", Role::system},
+                                    NamedRole{"user", Role::user},
+                                    NamedRole{"assistant", Role::assistant},
+                                    NamedRole{"tool", Role::tool},
+                                    NamedRole{"developer", Role::system},
+                                    NamedRole{"function", Role::tool}}; // as OpenAI's API called it before
+
+std::string_view name_of(const Message& message) {
+    for (const NamedRole& named : named_roles) {
+        if (named.role == message.role)
+            return named.name;
     }
-    return "tool";
+    return message.role_name;
 }
 
 Json parsed_or_text(const std::string& text) {
@@ -42,7 +48,7 @@ Json call_json(const ToolCall& call) {
 }
 
 Json message_json(const Message& message) {
-    Json json = {{"role", name_of(message.role)}, {"content", message.content}};
+    Json json = {{"role", name_of(message)}, {"content", message.content}};
     if (!message.reasoning.empty())
         json["reasoning_content"] = message.reasoning;
     for (const ToolCall& call : message.tool_calls)
@@ -54,17 +60,12 @@ Json message_json(const Message& message) {
     return json;
 }
 
-Result<Role> role_named(const std::string& name) {
-    for (const Role role : {Role::system, Role::user, Role::assistant, Role::tool}) {
-        if (name == name_of(role))
-            return role;
+Role role_named(std::string_view name) {
+    for (const NamedRole& named : named_roles) {
+        if (named.name == name)
+            return named.role;
     }
-    if (name == "developer")
-        return Role::system;
-    if (name == "function") // as OpenAI's API called it before
-        return Role::tool;
-    return Error{ErrorKind::invalid_argument, fmt::format("`{}` is no role of a message", name),
-                 "roles are system, user, assistant and tool"};
+    return Role::other;
 }
 
 std::string text_at(const Json& object, const char* key) {
@@ -86,7 +87,10 @@ Result<ToolCall> parse_call(const Json& call) {
 
 Result<Message> parse_message(const Json& json) {
     Message message;
-    ETNA_TRY(message.role, role_named(text_at(json, "role")));
+    const std::string role = text_at(json, "role");
+    message.role = role_named(role);
+    if (message.role == Role::other)
+        message.role_name = role;
     ETNA_TRY(message.content, content_text(json));
     for (const char* key : reasoning_keys) {
         if (message.reasoning.empty())
@@ -140,9 +144,6 @@ Result<Conversation> parse_conversation(std::string_view request_json) {
     if (const auto tools = request.find("tools");
         tools != request.end() && tools->is_array() && !tools->empty())
         conversation.tools = text_of(*tools);
-    if (const auto kwargs = request.find("chat_template_kwargs");
-        kwargs != request.end() && !kwargs->is_object() && !kwargs->is_null())
-        return Error{ErrorKind::invalid_argument, "`chat_template_kwargs` is no object"};
     Json arguments = Json::object();
     for (const char* name : template_members) {
         if (const auto member = request.find(name); member != request.end() && !member->is_null())

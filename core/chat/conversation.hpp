@@ -17,6 +17,14 @@ enum class Thinking : uint8_t { as_template_says, on, off };
 /// How many tools an answer may call, where calls are kept to what was offered.
 enum class CallCount : uint8_t { any, one };
 
+/// Whether a template's variable of that name is made of the conversation and the model, so that no
+/// `chat_template_kwargs` may have it: with another value the prompt would be of another conversation.
+bool is_own_variable(std::string_view name);
+
+/// What is wrong with such a member, behind its name.
+inline constexpr std::string_view own_variable_problem =
+    "is what the template gets of the conversation and the model, and cannot be replaced";
+
 /// What a model is asked to go on with.
 struct Conversation {
     std::vector<Message> messages = {};
@@ -35,7 +43,8 @@ struct Conversation {
 std::string request_json(const Conversation& conversation);
 
 /// The way back, all but `thinking`, `demanded_tool` and `calls`: content parts become text, and reasoning is
-/// read from `reasoning` and `thinking` too. Errors: invalid_argument, naming the member.
+/// read from `reasoning` and `thinking` too. Roles that have no name here are the template's matter. Errors:
+/// invalid_argument, naming the member.
 Result<Conversation> parse_conversation(std::string_view request_json);
 
 } // namespace etna::chat

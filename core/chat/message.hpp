@@ -6,7 +6,13 @@
 
 namespace etna::chat {
 
-enum class Role : uint8_t { system, user, assistant, tool };
+enum class Role : uint8_t {
+    system,
+    user,
+    assistant,
+    tool,
+    other, ///< one of the template's own: Message::role_name
+};
 
 /// A function that the model wants called.
 struct ToolCall {
@@ -23,6 +29,7 @@ struct Message {
     std::vector<ToolCall> tool_calls = {}; ///< of an assistant
     std::string tool_call_id = {};         ///< of a tool: the call that this is the result of
     std::string tool_name = {};            ///< of a tool: its function's name
+    std::string role_name = {};            ///< of Role::other: what the template calls it
 };
 
 } // namespace etna::chat

@@ -1,5 +1,8 @@
+#include "core/chat/conversation.hpp"
 #include "core/chat/request_private.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -39,6 +42,19 @@ Status check_tools(const Json& request) {
                  R"(it looks like [{"type": "function", "function": {"name": "now"}}])");
 }
 
+Status check_kwargs(const Json& request) {
+    const auto kwargs = request.find("chat_template_kwargs");
+    if (kwargs == request.end() || kwargs->is_null())
+        return {};
+    if (!kwargs->is_object())
+        return wrong("`chat_template_kwargs` is no object");
+    for (const auto& [name, value] : kwargs->items()) {
+        if (is_own_variable(name))
+            return wrong(fmt::format("`chat_template_kwargs.{}` {}", name, own_variable_problem));
+    }
+    return {};
+}
+
 /// Whether brackets are nested too deep, wherever no string holds them. Asked before the parser: by its own
 /// callback, the library would look through a list again after each of its objects.
 bool is_too_deep(std::string_view json) {
@@ -71,6 +87,12 @@ const std::string* text_in(const Json& part) {
 
 } // namespace
 
+bool is_own_variable(std::string_view name) {
+    constexpr std::array<std::string_view, 6> own = {
+        "messages", "tools", "add_generation_prompt", "continue_final_message", "bos_token", "eos_token"};
+    return std::find(own.begin(), own.end(), name) != own.end();
+}
+
 Result<Json> parse_request(std::string_view json) {
     if (is_too_deep(json))
         return wrong(fmt::format("the request is nested more than {} levels deep", request_nesting_max));
@@ -81,6 +103,7 @@ Result<Json> parse_request(std::string_view json) {
         return wrong("the request is no JSON object", std::string(example));
     ETNA_CHECK(check_messages(request));
     ETNA_CHECK(check_tools(request));
+    ETNA_CHECK(check_kwargs(request));
     return request;
 }
 

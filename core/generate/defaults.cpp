@@ -113,4 +113,15 @@ uint32_t random_seed() {
     return static_cast<uint32_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
+int64_t seed_after(int64_t first, std::size_t places) {
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + places);
+}
+
+uint32_t sampler_seed(int64_t seed) {
+    constexpr uint32_t half_bits = 32;
+    constexpr uint32_t golden = 0x9E3779B1; // the golden ratio's share of 2^32, odd: every upper half counts
+    const auto bits = static_cast<uint64_t>(seed);
+    return static_cast<uint32_t>(bits) + static_cast<uint32_t>(bits >> half_bits) * golden;
+}
+
 } // namespace etna::generate

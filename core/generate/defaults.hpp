@@ -48,4 +48,12 @@ sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWi
 /// A seed from the operating system's random source.
 uint32_t random_seed();
 
+/// The seed of the answer that stands so many places behind the one with `first`; begins again from the
+/// lowest.
+int64_t seed_after(int64_t first, std::size_t places);
+
+/// What the sampler takes for a seed: itself up to 32 bits, so that no two of these are the same; of any
+/// other a mixture of its halves.
+uint32_t sampler_seed(int64_t seed);
+
 } // namespace etna::generate

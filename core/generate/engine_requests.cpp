@@ -124,7 +124,7 @@ Status check_bans(const Model& model, const Request& request) {
 }
 
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, uint32_t seed,
+                                                     const Prompt& prompt, int64_t seed,
                                                      const StopRequested* stop_requested) {
     ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
     engine::Request one = {
@@ -152,7 +152,7 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
     std::vector<engine::Request> all;
     if (request.beams) {
         all.push_back(beam_request(model, request, prompt, std::move(one), grammar));
-        all.front().sampling.seed = seed;
+        all.front().sampling.seed = sampler_seed(seed);
         return all;
     }
     all.assign(request.best_of.value_or(request.choices), one);
@@ -160,7 +160,7 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
     const bool forces = !request.logprobs && !request.best_of;
     const auto constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
-        all[choice].sampling.seed = seed + static_cast<uint32_t>(choice);
+        all[choice].sampling.seed = sampler_seed(seed_after(seed, choice));
         if (constraint != nullptr)
             all[choice].constraint = constraint->fork(); // copies share what the grammar may cost
     }

@@ -20,7 +20,7 @@ Status check_bans(const Model& model, const Request& request);
 /// those of make_grammar() and encode_dry_breakers(), and cancelled.
 /// `stop_requested`: borrowed; see text::EncodeOptions.
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, uint32_t seed,
+                                                     const Prompt& prompt, int64_t seed,
                                                      const StopRequested* stop_requested = nullptr);
 
 } // namespace etna::generate

@@ -60,7 +60,7 @@ struct Request {
     std::vector<TokenId> stop_tokens;                      ///< end an answer too, and are not part of it
     std::optional<sampling::Parameters> sampling_defaults; ///< instead of the model's
     SamplingWishes sampling;
-    std::optional<uint32_t> seed;  ///< empty: a random one, reported in Finished
+    std::optional<int64_t> seed;   ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
     MatchedStop matched_stop = MatchedStop::left_out;
     /// Whether control tokens show their names in the text, where the prompt was no conversation or the
@@ -143,8 +143,11 @@ struct Timings {
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
     std::vector<TokenId> tokens; ///< generated; the end token is not among them
-    uint32_t untold_tokens = 0;  ///< of what was sampled and is not among the best; in the first choice's
-    std::string matched;         ///< the stop string, or the name of the stop token, that ended the answer
+    /// By the engine, the one that ended it among them: more than `tokens` where an answer was cancelled,
+    /// whose last ones nobody was told. All of them came within Timings::generation_ms.
+    uint32_t made_tokens = 0;
+    uint32_t untold_tokens = 0; ///< of what was sampled and is not among the best; in the first choice's
+    std::string matched;        ///< the stop string, or the name of the stop token, that ended the answer
     std::optional<TokenDelta> end_token; ///< with Request::logprobs
     uint32_t prompt_tokens = 0;          ///< completion tokens are `tokens.size()`
     uint32_t cached_tokens = 0;          ///< of the prompt, that were in the cache
@@ -152,7 +155,7 @@ struct Finished {
         0; ///< of `tokens`, that the model thought with; about so many: marks belong to neither
     uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so
     uint32_t rejected_drafts = 0; ///< that were drafted and did not
-    uint32_t seed = 0;            ///< the one that was used
+    int64_t seed = 0;             ///< the one that was used
     chat::output::Output output;  ///< the whole answer to a conversation; every call has an id
     Timings timings;
 };

@@ -40,10 +40,10 @@ uint32_t accepted_before(const std::vector<uint32_t>& places, std::size_t tokens
 }
 
 /// Ids for calls that the model gave none: nine letters and digits, as the strictest templates want them.
-void give_ids(chat::output::Output& output, uint32_t seed) {
+void give_ids(chat::output::Output& output, int64_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::size_t length = 9;
-    uint64_t state = seed;
+    auto state = static_cast<uint64_t>(seed);
     for (chat::output::Call& call : output.calls) {
         if (!call.id.empty())
             continue;
@@ -59,7 +59,7 @@ struct Choice {
     Answer answer;
     engine::Stream* stream; ///< borrowed
     std::size_t request = 0;
-    uint32_t seed = 0;
+    int64_t seed = 0;
     KeptAnswer* kept = nullptr; ///< borrowed; null where events go out as they come
     bool is_empty = false;      ///< no token is wanted
     bool has_beams = false;     ///< the engine tells what is best when it is over
@@ -122,7 +122,7 @@ struct Generation::State {
     struct Part {
         Request request;
         Prompt prompt;
-        uint32_t seed = 0;            ///< of its first choice
+        int64_t seed = 0;             ///< of its first choice
         uint32_t first = 0;           ///< the number of its first choice
         std::vector<KeptAnswer> kept; ///< of all that are sampled, where the best are told
         std::size_t unreported = 0;   ///< of those
@@ -173,7 +173,7 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
     return Choice{.answer = std::move(answer),
                   .stream = nullptr,
                   .request = part,
-                  .seed = of.seed + place,
+                  .seed = seed_after(of.seed, place),
                   .kept = kept,
                   .is_empty = of.request.max_tokens == 0U,
                   .has_beams = of.request.beams.has_value()};
@@ -207,6 +207,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
+    finished.made_tokens = last.completion_tokens + (last.end_token ? 1 : 0);
     finished.matched = choice.answer.matched(end_token);
     if (end_event && parts[choice.request].request.logprobs)
         finished.end_token = choice.answer.token_delta(*end_event);
@@ -229,7 +230,7 @@ void Generation::State::record(const std::deque<Choice>& choices) const {
     for (const Choice& choice : choices) {
         const Part& part = parts[choice.request];
         const std::size_t told = part.kept.empty() ? 0 : rank(part.kept, 1).front();
-        if (part.request.transcript != nullptr && choice.seed == part.seed + told) {
+        if (part.request.transcript != nullptr && choice.seed == seed_after(part.seed, told)) {
             part.request.transcript->record(model->tokenizer(), part.prompt.text, part.prompt.content,
                                             choice.answer.tokens());
         }
@@ -290,7 +291,7 @@ std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
     return state_->parts[request].prompt.content.tokens;
 }
 
-uint32_t Generation::seed() const {
+int64_t Generation::seed() const {
     return state_->parts.front().seed;
 }
 

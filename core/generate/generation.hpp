@@ -46,7 +46,7 @@ public:
     [[nodiscard]] std::span<const TokenId> prompt_tokens(std::size_t request = 0) const;
 
     /// That of the first choice.
-    [[nodiscard]] uint32_t seed() const;
+    [[nodiscard]] int64_t seed() const;
 
     /// Whether the model works on it, and it waits for a place no more. Thread-safe.
     [[nodiscard]] bool has_begun() const;

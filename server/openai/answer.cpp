@@ -1,6 +1,7 @@
 #include "server/openai/answer.hpp"
 
 #include "server/event_stream.hpp"
+#include "server/model_names.hpp"
 #include "server/openai/annotations.hpp"
 #include "server/openai/answering.hpp"
 #include "server/openai/stored_chats.hpp"
@@ -9,6 +10,7 @@
 
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,10 +29,12 @@ void send_failure(EventStream& stream, const ApiError& error) {
 Json chunk_of(const Answering& answering, const Json& piece) {
     Json chunk = to_json(answering.head);
     chunk["choices"].push_back(piece);
-    if (answering.call.delivery.includes_usage)
+    if (answering.call.delivery.counts_each_chunk)
+        chunk["usage"] = answering.usage_so_far(piece["index"].get<uint32_t>());
+    else if (answering.call.delivery.includes_usage)
         chunk["usage"] = nullptr;
-    if (answering.call.rearrange != nullptr)
-        answering.call.rearrange(chunk);
+    for (const auto change : answering.call.rearrange)
+        change(chunk);
     return chunk;
 }
 
@@ -142,27 +146,47 @@ HttpReply answer_with(const std::shared_ptr<Answering>& answering, const HttpReq
 
 } // namespace
 
+namespace {
+
+ApiError no_model(std::string message) {
+    return {.status = 404, .message = std::move(message), .param = "model", .code = "model_not_found"};
+}
+
+ApiError unknown_model(std::string_view wanted, const std::vector<std::string>& names) {
+    if (names.empty())
+        return no_model("no model is served: the folder of models holds none yet");
+    constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
+    return no_model(fmt::format("there is no model `{}`, but there is `{}`; GET /v1/models lists all",
+                                wanted.substr(0, shown_max),
+                                fmt::join(nearest_names(wanted, names), "`, `")));
+}
+
+} // namespace
+
 std::variant<std::string, ApiError> model_of(Service& service, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
     if (fields.problem())
         return *fields.problem();
-    const std::string wanted = name.value_or(service.models.default_name());
-    if (service.models.find(wanted))
-        return wanted;
-    if (service.models.default_name().empty()) {
-        return ApiError{.status = 404,
-                        .message = "no model is served: the folder of models holds none yet",
-                        .param = "model",
-                        .code = "model_not_found"};
+    if (!name) {
+        std::string usual = service.models.default_name();
+        return usual.empty() ? no_model("no model is served: the folder of models holds none yet")
+                             : std::variant<std::string, ApiError>(std::move(usual));
     }
-    constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
-    return ApiError{.status = 404,
-                    .message =
-                        fmt::format("there is no model `{}`; GET /v1/models lists those that there are",
-                                    wanted.substr(0, shown_max)),
-                    .param = "model",
-                    .code = "model_not_found"};
+    if (const auto found = service.models.find(*name))
+        return found->name;
+    std::vector<std::string> usable;
+    for (const ModelListing& model : service.models.list()) {
+        if (!model.problem)
+            usable.push_back(model.name);
+    }
+    if (usable.size() == 1 && !service.options.has_strict_names)
+        return usable.front();
+    return unknown_model(*name, usable);
+}
+
+void tell_model(const std::string& name, HttpReply& reply) {
+    reply.headers["etna-model"] = header_value(name);
 }
 
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
@@ -176,6 +200,7 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
     const auto answering = make_answering(service, request, call, kind, std::get<std::string>(name),
                                           std::get<Json>(std::move(body)));
     HttpReply reply = answer_with(answering, request, is_streamed);
+    tell_model(answering->model_name, reply);
     reply.is_counted = true;
     return reply;
 }

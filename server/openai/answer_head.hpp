@@ -37,7 +37,7 @@ struct AnswerHead {
     std::string object;
     int64_t created_unix_s = 0;
     std::string model;
-    uint32_t seed = 0; ///< of the first choice; each of the next has one more
+    int64_t seed = 0; ///< of the first choice; each of the next has one more
 };
 
 /// {"id", "object", "created", "model", "system_fingerprint", "seed", "choices": []}.

@@ -163,6 +163,7 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
     std::vector<std::unique_ptr<ChoiceWriter>> writers;
     const auto choices_per_prompt = generation->choices() / static_cast<uint32_t>(prompts);
     writers.reserve(generation->choices());
+    tokens_so_far_.assign(generation->choices(), 0);
     for (uint32_t choice = 0; choice < generation->choices(); ++choice)
         writers.push_back(call.writer(choice, generation->prompt_tokens(choice / choices_per_prompt)));
     for (const auto& writer : writers) {
@@ -185,6 +186,8 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
 generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
                                const std::function<bool(const Json&)>& deliver) {
     const auto* finished = std::get_if<generate::Finished>(&event);
+    if (std::holds_alternative<generate::TokenDelta>(event))
+        ++tokens_so_far_[choice];
     const bool is_cut = finished != nullptr && finished->finish_reason == generate::FinishReason::cancelled &&
                         !writer.has_enough();
     if (finished != nullptr) {
@@ -203,10 +206,10 @@ void Answering::count(uint32_t choice, const generate::Finished& finished) {
     const double queue_s = finished.timings.queue_ms / ms_per_second;
     const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
+    const uint32_t made = finished.made_tokens; // what was made of an answer took its time, told or not
     Metrics::Answer answer = {.model = model_name,
                               .queue_s = queue_s,
-                              .between_tokens_s =
-                                  tokens > 1 ? generation_s / static_cast<double>(tokens - 1) : 0};
+                              .between_tokens_s = made > 1 ? generation_s / (made - 1) : 0};
     // An answer that the model ended had a token, if only the one that ends it.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||
@@ -217,6 +220,14 @@ void Answering::count(uint32_t choice, const generate::Finished& finished) {
     if (choice == 0)
         first_token_s_ = answer.first_token_s;
     service->metrics.add(answer);
+}
+
+Json Answering::usage_so_far(uint32_t choice) const {
+    const std::size_t choices_per_prompt = generation->choices() / prompts;
+    const std::size_t prompt = generation->prompt_tokens(choice / choices_per_prompt).size();
+    const std::size_t completion = tokens_so_far_[choice];
+    return {
+        {"prompt_tokens", prompt}, {"completion_tokens", completion}, {"total_tokens", prompt + completion}};
 }
 
 Json Answering::timing() const {

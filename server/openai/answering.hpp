@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::server::openai {
 
@@ -61,6 +62,10 @@ struct Answering {
     /// lost is dropped, so that the next request gets a new one.
     ApiError failed(const Error& error);
 
+    /// The counts of one choice, and of its prompt, at this point of the answer; of a request whose tokens
+    /// come one by one.
+    [[nodiscard]] Json usage_so_far(uint32_t choice) const;
+
     /// {"total_ms": ...}, and whatever else is known of its time.
     [[nodiscard]] Json timing() const;
 
@@ -73,8 +78,9 @@ private:
                         const std::function<bool(const Json&)>& deliver);
     void count(uint32_t choice, const generate::Finished& finished);
 
-    double queued_s_ = 0;                 ///< from the request's arrival to the engine's queue
-    std::optional<double> first_token_s_; ///< from the arrival to the first choice's first token
+    std::vector<std::size_t> tokens_so_far_; ///< of each choice
+    double queued_s_ = 0;                    ///< from the request's arrival to the engine's queue
+    std::optional<double> first_token_s_;    ///< from the arrival to the first choice's first token
 };
 
 /// A request that has arrived, and is to be answered by the model of that name. `kind` is borrowed.

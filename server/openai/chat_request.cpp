@@ -6,6 +6,7 @@
 #include "server/openai/format_fields.hpp"
 #include "server/openai/message_fields.hpp"
 #include "server/openai/prompt_logprobs.hpp"
+#include "server/openai/token_telling.hpp"
 #include "server/openai/tool_fields.hpp"
 
 #include <algorithm>
@@ -35,8 +36,13 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     if (const Json* documents = fields.list("documents"))
         arguments["documents"] = *documents;
     Json kwargs = Json::object();
-    if (const Json* given = fields.object("chat_template_kwargs"))
+    if (const Json* given = fields.object("chat_template_kwargs")) {
         kwargs = *given;
+        for (const auto& [name, value] : kwargs.items()) {
+            if (chat::is_own_variable(name))
+                fields.refuse("chat_template_kwargs." + name, std::string(chat::own_variable_problem));
+        }
+    }
     if (const auto effort =
             fields.choice("reasoning_effort", {"none", "minimal", "low", "medium", "high", "xhigh", "max"})) {
         constexpr std::array<std::string_view, 7> names = {"none", "minimal", "low", "medium",
@@ -184,6 +190,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
         fields, body, has_parallel_calls ? chat::CallCount::any : chat::CallCount::one, request);
     call.tools = std::move(tools.offered);
     read_prediction(fields, request);
+    const TokenWishes tokens = read_token_wishes(fields);
     call.kept = read_keeping(fields, body, context.can_keep);
     note_without_effect(fields, call.kept.has_value());
     fields.accept({"model"});
@@ -191,9 +198,12 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
         return *fields.problem();
     read_ignored(fields, call.delivery);
     const ChatForm form = {.tells_logprobs = request.logprobs.has_value(),
+                           .token_names = tokens.ids_as_names ? TokenNames::ids : TokenNames::text,
                            .has_parallel_calls = has_parallel_calls,
                            .told_stops = told_stops(request, *context.tokenizer),
                            .custom_tools = std::move(tools.custom)};
+    if (needs_tokens(tokens, call.delivery) && !request.logprobs)
+        request.logprobs = 0; // tokens are told one by one then
     const bool goes_on = fields.flag("continue_final_message").value_or(false) ||
                          !std::holds_alternative<chat::Conversation>(request.prompt);
     const UntoldTokens untold(request, *context.tokenizer,
@@ -204,7 +214,11 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     call.whole = [] { return std::make_unique<ChatMessage>(); };
     if (request.prompt_logprobs) {
         tell_prompt_logprobs(call, *request.prompt_logprobs);
-        call.rearrange = lift_prompt_logprobs;
+        call.rearrange.push_back(lift_prompt_logprobs);
+    }
+    if (tokens.ids) {
+        tell_token_ids(call);
+        call.rearrange.push_back(lift_prompt_token_ids);
     }
     call.requests.push_back(std::move(request));
     return call;

@@ -9,11 +9,13 @@ namespace etna::server::openai {
 namespace {
 
 /// `token` gets U+FFFD where its bytes are no whole UTF-8; `bytes` has them as they are.
-Json token_json(const generate::TokenLogprob& token) {
+Json token_json(const generate::TokenLogprob& token, TokenNames names) {
     Json bytes = Json::array();
     for (const char byte : token.bytes)
         bytes.push_back(static_cast<unsigned char>(byte));
-    return {{"token", token.bytes}, {"logprob", token.logprob}, {"bytes", std::move(bytes)}};
+    return {{"token", names == TokenNames::ids ? name_by_id(token.token) : token.bytes},
+            {"logprob", token.logprob},
+            {"bytes", std::move(bytes)}};
 }
 
 Json list_of(Json item) {
@@ -29,13 +31,13 @@ Json input_piece(std::size_t call, const std::string& text) {
 
 } // namespace
 
-Json logprobs_json(const std::vector<ToldToken>& tokens) {
+Json logprobs_json(const std::vector<ToldToken>& tokens, TokenNames names) {
     Json content = Json::array();
     for (const auto& [token, characters] : tokens) {
-        Json one = token_json(token.chosen);
+        Json one = token_json(token.chosen, names);
         one["top_logprobs"] = Json::array();
         for (const generate::TokenLogprob& top : token.top)
-            one["top_logprobs"].push_back(token_json(top));
+            one["top_logprobs"].push_back(token_json(top, names));
         content.push_back(std::move(one));
     }
     return {{"content", std::move(content)}, {"refusal", nullptr}};
@@ -148,7 +150,7 @@ Json ChatChoice::choice(Json delta) {
 Json ChatChoice::choice(Json delta, const std::vector<ToldToken>& tokens) const {
     Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (form_.tells_logprobs)
-        whole["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens);
+        whole["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, form_.token_names);
     return whole;
 }
 

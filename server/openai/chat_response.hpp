@@ -14,11 +14,12 @@
 namespace etna::server::openai {
 
 /// The log-probabilities of tokens as chat completions have them: {"content": [...], "refusal": null}.
-Json logprobs_json(const std::vector<ToldToken>& tokens);
+Json logprobs_json(const std::vector<ToldToken>& tokens, TokenNames names = TokenNames::text);
 
 /// How a chat's answers are told.
 struct ChatForm {
     bool tells_logprobs = false;
+    TokenNames token_names = TokenNames::text;
     bool has_parallel_calls = true;           ///< false: an answer ends after its first call
     std::vector<std::string> told_stops = {}; ///< see told_stops()
     std::set<std::string> custom_tools = {};  ///< names of tools that take text instead of arguments

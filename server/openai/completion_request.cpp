@@ -4,6 +4,7 @@
 #include "server/openai/completion_response.hpp"
 #include "server/openai/format_fields.hpp"
 #include "server/openai/prompt_logprobs.hpp"
+#include "server/openai/token_telling.hpp"
 
 #include <algorithm>
 #include <span>
@@ -16,7 +17,6 @@ namespace etna::server::openai {
 namespace {
 
 constexpr uint32_t openai_max_tokens = 16; ///< where nothing is asked for; OVMS goes on to the end
-constexpr int64_t logprobs_max = 5;
 
 using Prompt = decltype(generate::Request::prompt);
 
@@ -74,7 +74,7 @@ std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) 
 
 /// How many `prompt_logprobs` tells of each place; empty where it is not asked for.
 std::optional<uint32_t> read_logprobs(Fields& fields, bool echoes, generate::Request& request) {
-    if (const auto count = fields.integer("logprobs", 0, logprobs_max))
+    if (const auto count = fields.integer("logprobs", 0, generate::logprobs_max))
         request.logprobs = static_cast<uint32_t>(*count);
     const auto of_prompt = read_prompt_logprobs(fields);
     request.prompt_logprobs = of_prompt;
@@ -126,11 +126,13 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     request.suffix = fields.text("suffix");
     if (request.suffix && !context.can_fill_gaps)
         fields.refuse("suffix", "needs a model that was trained for filling gaps, and this one was not");
+    const TokenWishes tokens = read_token_wishes(fields);
     const CompletionForm form = {.logprobs = request.logprobs,
+                                 .token_names = tokens.ids_as_names ? TokenNames::ids : TokenNames::text,
                                  .tells_text = fields.flag("detokenize").value_or(true),
                                  .echoes = echoes,
                                  .told_stops = told_stops(request, *context.tokenizer)};
-    if (!form.tells_text && !request.logprobs)
+    if ((!form.tells_text || needs_tokens(tokens, call.delivery)) && !request.logprobs)
         request.logprobs = 0; // tokens are told one by one then
     std::vector<Prompt> prompts = read_prompts(fields, context);
     if (std::any_of(prompts.begin(), prompts.end(),
@@ -163,6 +165,8 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     call.whole = [] { return std::make_unique<WholeCompletion>(); };
     if (of_prompt)
         tell_prompt_logprobs(call, *of_prompt);
+    if (tokens.ids)
+        tell_token_ids(call);
     return call;
 }
 

@@ -22,12 +22,17 @@ std::string token_text(const std::string& bytes) {
     return text;
 }
 
-/// The `count` likeliest tokens by their text, and the one that was chosen.
-Json top_of(const generate::TokenDelta& token, std::size_t count) {
+/// What a token is called: by its text, or by its id.
+std::string name_of(TokenId token, const std::string& bytes, TokenNames names) {
+    return names == TokenNames::ids ? name_by_id(token) : token_text(bytes);
+}
+
+/// The `count` likeliest tokens by their names, and the one that was chosen.
+Json top_of(const generate::TokenDelta& token, std::size_t count, TokenNames names) {
     Json top = Json::object();
     for (const generate::TokenLogprob& one : std::span(token.top).first(std::min(count, token.top.size())))
-        top[token_text(one.bytes)] = one.logprob;
-    top[token_text(token.chosen.bytes)] = token.chosen.logprob;
+        top[name_of(one.token, one.bytes, names)] = one.logprob;
+    top[name_of(token.chosen.token, token.chosen.bytes, names)] = token.chosen.logprob;
     return top;
 }
 
@@ -57,7 +62,8 @@ std::optional<Json> CompletionChoice::begin() {
 std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
         if (form_.echoes && form_.logprobs)
-            add(token->bytes, token->likelihood ? &*token->likelihood : nullptr, characters_of(*token));
+            add(name_of(token->token, token->bytes, form_.token_names),
+                token->likelihood ? &*token->likelihood : nullptr, characters_of(*token));
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
@@ -114,20 +120,21 @@ Json CompletionChoice::piece(std::string_view text) {
 
 void CompletionChoice::add(const std::vector<ToldToken>& tokens) {
     for (const auto& [token, characters] : tokens)
-        add(token.chosen.bytes, &token, characters);
+        add(name_of(token.chosen.token, token.chosen.bytes, form_.token_names), &token, characters);
 }
 
 /// `likelihood` is null for the first token of a prompt: nothing stands before it that could make it likely.
 /// Offsets count characters from the text's beginning.
-void CompletionChoice::add(const std::string& bytes, const generate::TokenDelta* likelihood,
+void CompletionChoice::add(const std::string& name, const generate::TokenDelta* likelihood,
                            std::size_t characters) {
     const bool is_known = likelihood != nullptr;
     has_logprobs_ = true;
-    logprobs_["tokens"].push_back(token_text(bytes));
+    logprobs_["tokens"].push_back(name);
     logprobs_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
     logprobs_["text_offset"].push_back(characters_);
     if (*form_.logprobs > 0) // the published schema has no null for it
-        logprobs_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs) : Json(nullptr));
+        logprobs_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs, form_.token_names)
+                                                     : Json(nullptr));
     characters_ += characters;
 }
 

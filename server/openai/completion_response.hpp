@@ -10,7 +10,8 @@ namespace etna::server::openai {
 
 /// How completions are told.
 struct CompletionForm {
-    std::optional<uint32_t> logprobs = {};    ///< how many of the likeliest tokens; empty: nothing of them
+    std::optional<uint32_t> logprobs = {}; ///< how many of the likeliest tokens; empty: nothing of them
+    TokenNames token_names = TokenNames::text;
     bool tells_text = true;                   ///< false: the tokens' ids instead
     bool echoes = false;                      ///< the text begins with the prompt
     std::vector<std::string> told_stops = {}; ///< see told_stops()
@@ -31,7 +32,7 @@ private:
     std::optional<Json> take_token(const generate::TokenDelta& token);
     Json end(const generate::Finished& finished);
     void add(const std::vector<ToldToken>& tokens);
-    void add(const std::string& bytes, const generate::TokenDelta* likelihood, std::size_t characters);
+    void add(const std::string& name, const generate::TokenDelta* likelihood, std::size_t characters);
     std::optional<Json> prompt_piece();
     Json piece(std::string_view text);
 

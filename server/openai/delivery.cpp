@@ -31,6 +31,8 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
         return;
     Fields options(*object, "stream_options");
     delivery.includes_usage = options.flag("include_usage").value_or(false);
+    const bool counts_each = options.flag("continuous_usage_stats").value_or(false); // vLLM's
+    delivery.counts_each_chunk = delivery.includes_usage && counts_each;
     options.accept({"include_obfuscation"});
     constexpr const char* problem = "is for `stream`: true only";
     if (!delivery.is_streamed && options.any("include_usage") != nullptr)
@@ -97,6 +99,19 @@ std::string told_stop(const std::vector<std::string>& told, const generate::Fini
     const bool is_told = finished.finish_reason == generate::FinishReason::stop &&
                          std::find(told.begin(), told.end(), finished.matched) != told.end();
     return is_told ? repaired_utf8(finished.matched) : std::string();
+}
+
+void lift(Json& answer, const char* member) {
+    std::optional<Json> lifted; // put there at last: a member more may move the choices elsewhere
+    for (Json& choice : answer["choices"]) {
+        const auto found = choice.find(member);
+        if (found == choice.end())
+            continue;
+        lifted = std::move(*found);
+        choice.erase(found);
+    }
+    if (lifted)
+        answer[member] = std::move(*lifted);
 }
 
 void read_delivery(Fields& fields, Delivery& delivery) {

@@ -11,6 +11,7 @@ HttpReply completions(Service& service, const HttpRequest& request, const Call& 
 HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call);
 HttpReply detokenize(Service& service, const HttpRequest& request, const Call& call);
 HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call);
+HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call);
 HttpReply list_models(Service& service, const HttpRequest& request, const Call& call);
 HttpReply show_model(Service& service, const HttpRequest& request, const Call& call);
 HttpReply list_models_dynamo(Service& service, const HttpRequest& request, const Call& call);

@@ -21,6 +21,7 @@ namespace etna::server::openai {
 struct Delivery {
     bool is_streamed = false;
     bool includes_usage = false;      ///< in a stream: a last chunk with the counts
+    bool counts_each_chunk = false;   ///< and in each chunk those so far
     bool tells_prompt = false;        ///< the annotation `formatted_prompt`
     bool tells_tokens = false;        ///< `token_ids`
     bool tells_timing = false;        ///< `timing`
@@ -88,9 +89,9 @@ struct GenerationCall {
     /// `prompt`: the tokens that the model was given for this choice.
     std::function<std::unique_ptr<ChoiceWriter>(uint32_t choice, std::span<const TokenId> prompt)> writer;
     std::function<std::unique_ptr<WholeChoice>()> whole;
-    void (*rearrange)(Json& answer) = nullptr; ///< changes a finished answer, or a chunk; null: as it is
-    std::optional<ChatToKeep> kept = {};       ///< empty: nothing is kept of it
-    std::vector<OfferedTool> tools = {};       ///< as the model has them
+    std::vector<void (*)(Json& answer)> rearrange = {}; ///< each changes a finished answer, or a chunk
+    std::optional<ChatToKeep> kept = {};                ///< empty: nothing is kept of it
+    std::vector<OfferedTool> tools = {};                ///< as the model has them
 };
 
 /// What an endpoint knows before it reads a body.
@@ -122,6 +123,10 @@ std::vector<std::string> told_stops(const generate::Request& request, const text
 
 /// The text of the one of `told` that has ended an answer; empty where none has.
 std::string told_stop(const std::vector<std::string>& told, const generate::Finished& finished);
+
+/// Moves a member of the choices to the root of a finished answer, or of a chunk; where several have it, that
+/// of the last stays.
+void lift(Json& answer, const char* member);
 
 /// `stream`, `stream_options` and `nvext.annotations`, which all endpoints that generate share.
 void read_delivery(Fields& fields, Delivery& delivery);

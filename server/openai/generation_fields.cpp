@@ -15,7 +15,7 @@ namespace etna::server::openai {
 namespace {
 
 constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
-constexpr std::size_t stops_max = 4;
+constexpr std::size_t stops_max = 32;
 constexpr double penalty_max = 2;
 constexpr double repetition_max = 100;
 constexpr double nvext_repetition_max = 2;
@@ -29,14 +29,16 @@ std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
 }
 
-/// As how many tokens to keep; 0: all.
+/// As how many tokens to keep; 0: all, as what is no less than the vocabulary does.
 std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, KeepsAll keeps_all) {
-    const auto value = fields.integer("top_k", -1, vocabulary);
+    const auto value = fields.integer("top_k", -1, tokens_max);
     if (value == 0 && keeps_all == KeepsAll::minus_one) {
-        fields.refuse("top_k", fmt::format("must be -1 or from 1 to {}", vocabulary),
+        fields.refuse("top_k", fmt::format("must be -1 or from 1 to {}", tokens_max),
                       "integer_below_min_value");
     }
-    return value ? std::optional(static_cast<uint32_t>(std::max<int64_t>(*value, 0))) : std::nullopt;
+    if (!value || *value < 0 || *value >= vocabulary)
+        return value ? std::optional(0U) : std::nullopt;
+    return static_cast<uint32_t>(*value);
 }
 
 std::optional<float> read_repetition(Fields& fields, double most) {
@@ -55,6 +57,13 @@ void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary, generat
     wishes.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
     wishes.repetition_penalty = read_repetition(fields, repetition_max);
     wishes.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
+}
+
+/// -1 is a random one, as in llama.cpp.
+std::optional<int64_t> read_seed(Fields& fields) {
+    using Limits = std::numeric_limits<int64_t>;
+    const auto seed = fields.integer("seed", Limits::min(), Limits::max());
+    return seed == -1 ? std::nullopt : seed;
 }
 
 /// Members of `nvext`, for what the root leaves open.
@@ -152,7 +161,6 @@ sampling::Parameters sampling_defaults(Dialect dialect) {
 
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request) {
-    constexpr int64_t seed_max = std::numeric_limits<uint32_t>::max();
     const Dialect dialect = context.dialect;
     const RequestLimits& limits = context.limits;
     const uint32_t vocabulary = context.tokenizer->size();
@@ -163,8 +171,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
     read_structure(fields, request);
-    if (const auto seed = fields.integer("seed", 0, seed_max))
-        request.seed = static_cast<uint32_t>(*seed);
+    request.seed = read_seed(fields);
     request.choices = static_cast<uint32_t>(
         fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));
     read_beams(fields, context, request);

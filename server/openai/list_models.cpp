@@ -8,8 +8,23 @@
 namespace etna::server::openai {
 namespace {
 
-Json model_json(const ModelListing& model) {
-    return {{"id", model.name}, {"object", "model"}, {"created", model.created_unix_s}, {"owned_by", "etna"}};
+std::string_view load_state(const ModelListing& model) {
+    if (model.is_loaded)
+        return "loaded";
+    return model.is_loading ? "loading" : "unloaded";
+}
+
+/// OpenAI's members; vLLM's `max_model_len`, the context in tokens; and llama.cpp's `status`: whether it is
+/// in memory. `name` is the model's, or one of its aliases.
+Json model_json(const ModelListing& model, const std::string& name) {
+    const uint32_t context = model.facts.context_tokens;
+    return {{"id", name},
+            {"object", "model"},
+            {"created", model.created_unix_s},
+            {"owned_by", "etna"},
+            {"root", model.name},
+            {"max_model_len", context == 0 ? Json(nullptr) : Json(context)},
+            {"status", {{"value", load_state(model)}}}};
 }
 
 Json extended_json(const ModelListing& model, const ServiceOptions& options) {
@@ -34,14 +49,18 @@ HttpReply json_reply(const Json& json) {
 
 HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     Json data = Json::array();
-    for (const ModelListing& model : service.models.list_inspected())
-        data.push_back(model_json(model));
+    for (const ModelListing& model : service.models.list_inspected()) {
+        data.push_back(model_json(model, model.name));
+        for (const std::string& alias : model.aliases)
+            data.push_back(model_json(model, alias));
+    }
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 
 HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
+    service.models.inspect();
     if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
-        return json_reply(model_json(*model));
+        return json_reply(model_json(*model, model->name));
     return reply_of({.status = 404,
                      .message = fmt::format("there is no model `{}`", call.path_values.front()),
                      .param = "model",

@@ -15,7 +15,7 @@ namespace {
 std::string_view text_member(const Json& part, bool is_assistants) {
     if (!part.is_object())
         return {};
-    const Json type = part.value("type", Json("text"));
+    const Json type = part.value("type", Json());
     if (type == "text" || type == "input_text" || type == "output_text")
         return "text";
     return type == "refusal" && is_assistants ? "refusal" : std::string_view();
@@ -24,6 +24,8 @@ std::string_view text_member(const Json& part, bool is_assistants) {
 void check_part(Fields& message, std::size_t index, const Json& part, bool is_assistants) {
     const std::string name = fmt::format("content[{}]", index);
     const std::string_view member = text_member(part, is_assistants);
+    if (part.is_object() && !part.contains("type"))
+        return message.refuse(name + ".type", "is required", "missing_required_parameter");
     if (member.empty()) {
         const std::string type = part.is_object() ? text_of(part["type"]) : "none";
         return message.refuse(
@@ -80,8 +82,8 @@ void check_messages(Fields& fields, const Json& messages) {
             return fields.refuse(path, "must be an object", "invalid_type");
         Fields message(messages[i], path);
         message.require("role");
-        // `function` is what OpenAI's API called `tool` before.
-        message.choice("role", {"system", "developer", "user", "assistant", "tool", "function"});
+        if (message.text("role") == "") // any other may be one of the template's
+            message.refuse("role", "is empty", "invalid_value");
         check_content(message, messages[i].value("role", Json()) == "assistant");
         check_calls(message);
         if (message.problem())

@@ -93,16 +93,7 @@ void tell_prompt_logprobs(GenerationCall& call, uint32_t top) {
 }
 
 void lift_prompt_logprobs(Json& answer) {
-    std::optional<Json> lifted; // put there at last: a member more may move the choices elsewhere
-    for (Json& choice : answer["choices"]) {
-        const auto found = choice.find(member);
-        if (found == choice.end())
-            continue;
-        lifted = std::move(*found);
-        choice.erase(found);
-    }
-    if (lifted)
-        answer[member] = std::move(*lifted);
+    lift(answer, member);
 }
 
 } // namespace etna::server::openai

@@ -1,5 +1,6 @@
-// POST /tokenize, /detokenize and /apply-template: what a model is given, without an answer. The members are
-// those of llama.cpp's server and of vLLM, which differ; both are read, and both are answered.
+// POST /tokenize, /detokenize, /apply-template and /chat/completions/input_tokens: what a model is given,
+// without an answer. The members are those of llama.cpp's server and of vLLM, which differ; both are read,
+// and both are answered.
 
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct Asked {
     Json body;
     bool is_strict = false;
+    std::string model_name;
     Models::Handle model;
     std::function<bool()> is_unwanted; ///< nobody waits for the answer any more
 };
@@ -42,13 +44,15 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
         return told(service, model.error());
     return Asked{.body = std::get<Json>(std::move(body)),
                  .is_strict = is_strict(request),
+                 .model_name = std::get<std::string>(std::move(name)),
                  .model = std::move(*model),
                  .is_unwanted = std::move(is_unwanted)};
 }
 
-HttpReply json_reply(const Json& json, const Delivery& delivery) {
+HttpReply json_reply(const Json& json, const Asked& asked, const Delivery& delivery) {
     HttpReply reply = {.body = text_of(json) + "\n"};
     tell_ignored(delivery, reply);
+    tell_model(asked.model_name, reply);
     return reply;
 }
 
@@ -151,7 +155,7 @@ HttpReply tokenize(Service& service, const HttpRequest& request, const Call& cal
     return json_reply({{"tokens", std::move(tokens)},
                        {"count", ids.size()},
                        {"max_model_len", asked.model->context_tokens()}},
-                      encoded.delivery);
+                      asked, encoded.delivery);
 }
 
 HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
@@ -175,18 +179,32 @@ HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /
     if (const auto* error = std::get_if<ApiError>(&end))
         return reply_of(*error);
     const std::string text = text::decode(tokenizer, ids, {.control = text::ControlTokens::shown});
-    return json_reply({{"content", text}, {"prompt", text}}, std::get<Delivery>(end));
+    return json_reply({{"content", text}, {"prompt", text}}, asked, std::get<Delivery>(end));
 }
 
 HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call) {
     const auto taken = take(service, request);
     if (const auto* error = std::get_if<ApiError>(&taken))
         return reply_of(*error);
-    const auto rendered = render(service, std::get<Asked>(taken), call);
+    const auto& asked = std::get<Asked>(taken);
+    const auto rendered = render(service, asked, call);
     if (const auto* error = std::get_if<ApiError>(&rendered))
         return reply_of(*error);
     const auto& encoded = std::get<Encoded>(rendered);
-    return json_reply({{"prompt", encoded.prompt.text}}, encoded.delivery);
+    return json_reply({{"prompt", encoded.prompt.text}}, asked, encoded.delivery);
+}
+
+HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call) {
+    const auto taken = take(service, request);
+    if (const auto* error = std::get_if<ApiError>(&taken))
+        return reply_of(*error);
+    const auto& asked = std::get<Asked>(taken);
+    const auto rendered = render(service, asked, call);
+    if (const auto* error = std::get_if<ApiError>(&rendered))
+        return reply_of(*error);
+    const auto& encoded = std::get<Encoded>(rendered);
+    return json_reply({{"object", "response.input_tokens"}, {"input_tokens", encoded.prompt.tokens.size()}},
+                      asked, encoded.delivery);
 }
 
 } // namespace etna::server::openai

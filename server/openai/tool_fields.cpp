@@ -102,8 +102,13 @@ ReadTool read_tool(Fields& fields, const Json& given, std::size_t place, StepsOf
         fields.adopt_unknown(tool.unknown());
         return {.function = std::move(function), .offered = {.place = place, .is_custom = true}};
     }
-    if (is_named_function(given))
+    if (is_named_function(given)) {
+        Fields function(given["function"], path + ".function");
+        function.object("parameters");
+        if (function.problem())
+            fields.adopt(*function.problem());
         return {.function = given, .offered = {.place = place}};
+    }
     fields.refuse(path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}} )"
                         R"(or {"type": "custom", "custom": {"name": ..., "format": ...}})");
     return {};

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace etna::server::openai {
 namespace {
 
@@ -16,6 +18,10 @@ std::vector<std::string> taking_stops(const generate::Request& request) {
 }
 
 } // namespace
+
+std::string name_by_id(TokenId token) {
+    return fmt::format("token_id:{}", token);
+}
 
 UntoldTokens::UntoldTokens(const generate::Request& request, const text::Tokenizer& tokenizer,
                            text::TextPosition position)

@@ -11,6 +11,15 @@
 
 namespace etna::server::openai {
 
+/// What a token is called beside its log-probability.
+enum class TokenNames : uint8_t {
+    text,
+    ids, ///< "token_id:5", as vLLM has it
+};
+
+/// "token_id:5".
+std::string name_by_id(TokenId token);
+
 /// A token that is told.
 struct ToldToken {
     generate::TokenDelta token;

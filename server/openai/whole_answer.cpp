@@ -21,8 +21,8 @@ Json WholeAnswer::json() const {
     json["object"] = answering_->kind->object;
     for (const auto& choice : choices_)
         json["choices"].push_back(choice->result());
-    if (answering_->call.rearrange != nullptr)
-        answering_->call.rearrange(json);
+    for (const auto change : answering_->call.rearrange)
+        change(json);
     json["usage"] = answering_->usage->json();
     if (Json annotations = annotations_of(*answering_); !annotations.is_null())
         json["nvext"] = std::move(annotations);

@@ -2,6 +2,7 @@
 // model's own summary and the user's last turn stand.
 #include "server/ids.hpp"
 #include "server/keeping.hpp"
+#include "server/openai/answer.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
 
@@ -121,7 +122,7 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
 }
 
 std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call,
-                                       openai::Delivery& delivery) {
+                                       openai::Delivery& delivery, std::string& model) {
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
@@ -134,6 +135,7 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return *error;
     Making& making = *std::get<std::shared_ptr<Making>>(prepared);
+    model = making.answering().model_name;
     if (const auto error = making.leave_room(request.is_client_gone))
         return *error;
     if (const auto error = making.begin(request.is_client_gone))
@@ -152,11 +154,14 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
 
 HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
     openai::Delivery delivery;
-    const auto made = compacted(service, request, call, delivery);
+    std::string model; // none before it is known
+    const auto made = compacted(service, request, call, delivery, model);
     const auto* const error = std::get_if<ApiError>(&made);
     HttpReply reply =
         error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(made)) + "\n"};
     openai::tell_ignored(delivery, reply);
+    if (!model.empty())
+        openai::tell_model(model, reply);
     reply.is_counted = true;
     return reply;
 }

@@ -1,5 +1,6 @@
 // POST /v1/responses and /v1/responses/input_tokens.
 #include "server/event_stream.hpp"
+#include "server/openai/answer.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
 #include "server/sse.hpp"
@@ -110,7 +111,9 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
     auto prepared = prepare(service, request, call, Purpose::answer);
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return reply_of(*error);
-    HttpReply reply = made_reply(std::get<std::shared_ptr<Making>>(prepared), service, request);
+    const auto& making = std::get<std::shared_ptr<Making>>(prepared);
+    HttpReply reply = made_reply(making, service, request);
+    openai::tell_model(making->answering().model_name, reply);
     reply.is_counted = true;
     return reply;
 }
@@ -129,6 +132,7 @@ HttpReply count_input(Service& service, const HttpRequest& request, const Call& 
         return reply_of(*refusal);
     HttpReply reply = {.body = text_of(told) + "\n"};
     tell_ignored(delivery, reply);
+    openai::tell_model(making.answering().model_name, reply);
     reply.is_counted = true;
     return reply;
 }

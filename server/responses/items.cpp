@@ -23,7 +23,7 @@ void require_text(Fields& item, std::string_view name) {
     item.text(name);
 }
 
-/// Text parts as the API has them, from a text or from parts of text; `type` where a part has none.
+/// Text parts as the API has them, from a text, which becomes one of `type`, or from parts of text.
 Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
     const Json* const given = fields.any(name);
     Json parts = Json::array();
@@ -38,7 +38,11 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
     for (std::size_t i = 0; i < given->size(); ++i) {
         const Json& part = (*given)[i];
         const std::string place = fmt::format("{}[{}]", name, i);
-        const Json kind = part.is_object() ? part.value("type", Json(type)) : Json();
+        if (part.is_object() && !part.contains("type")) {
+            fields.refuse(place + ".type", "is required", "missing_required_parameter");
+            return parts;
+        }
+        const Json kind = part.is_object() ? part["type"] : Json();
         const bool is_refusal = kind == "refusal";
         if (kind != "input_text" && kind != "output_text" && kind != "text" && !is_refusal) {
             fields.refuse(place,

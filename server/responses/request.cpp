@@ -230,6 +230,14 @@ struct Renamed {
     std::string_view own;
 };
 
+/// Members of chats that stand in a chat's choices, which a response has not.
+constexpr std::array<std::string_view, 4> of_chats_alone = {"messages", "prompt_logprobs", "return_token_ids",
+                                                            "return_tokens_as_token_ids"};
+
+bool is_of_chats_alone(std::string_view name) {
+    return std::find(of_chats_alone.begin(), of_chats_alone.end(), name) != of_chats_alone.end();
+}
+
 /// The first that fits counts.
 constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "text.format"},
                                              {"response_format", "text.format"},
@@ -269,7 +277,7 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     if (fields.problem())
         return *fields.problem();
     for (const std::string& name : fields.unknown()) {
-        if (body.contains(name) && name != "messages" && !request.chat.contains(name))
+        if (body.contains(name) && !is_of_chats_alone(name) && !request.chat.contains(name))
             request.chat[name] = body[name];
         else
             request.ignored.push_back(name);

@@ -107,6 +107,8 @@ void read_tool_choice(Fields& fields, Tools& tools) {
         return refuse_hosted(fields, type.get_ref<const std::string&>());
     if (const auto named = named_tool(*given)) {
         tools.chat["tool_choice"] = chat_choice(fields, "tool_choice", *named, tools.names);
+        if (!given->contains("name")) // in a chat completion's words, which no client of this API reads
+            tools.told_choice = {{"type", type}, {"name", named->name}};
         return;
     }
     fields.refuse("tool_choice",

@@ -223,9 +223,33 @@ TEST_CASE("variables of the request reach the template, later ones first") {
     CHECK(chat_template.render(R"({"messages": []})", 86400).value() == "<s>|</s>|True||1970-01-02|False");
     CHECK(chat_template
               .render(R"({"messages": [], "tools": null, "add_generation_prompt": false,
-                          "chat_template_kwargs": {"more": "kept", "eos_token": "E"}})",
+                          "eos_token": "E", "chat_template_kwargs": {"more": "kept"}})",
                       0)
               .value() == "<s>|E|False|kept|1970-01-01|True");
+    for (const char* own : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"}) {
+        const auto replaced = chat_template.render(
+            R"({"messages": [], "chat_template_kwargs": {")" + std::string(own) + R"(": []}})", 0);
+        REQUIRE(!replaced);
+        CHECK(replaced.error().kind == ErrorKind::invalid_argument);
+        CHECK(replaced.error().message.find("`chat_template_kwargs." + std::string(own) + "`") == 0);
+    }
+}
+
+TEST_CASE("a role of the template's own is written by it, and refused where the template leaves it out") {
+    const std::string asked =
+        R"({"messages": [{"role": "user", "content": "a"}, {"role": "critic", "content": "b"}]})";
+    const auto conversation = parse_conversation(asked);
+    REQUIRE(conversation);
+    CHECK(conversation->messages[1].role == Role::other);
+    const std::string again = request_json(*conversation);
+    const ChatTemplate any = made("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}");
+    CHECK(render_adapted(any, again, 0).value().text == "<user>a<critic>b");
+    const ChatTemplate users =
+        made("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
+    const auto left_out = render_adapted(users, again, 0);
+    REQUIRE(!left_out);
+    CHECK(left_out.error().kind == ErrorKind::invalid_argument);
+    CHECK(left_out.error().message == "the chat template writes no messages of the role `critic`");
 }
 
 TEST_CASE("numbers of a request keep all their digits") {

@@ -197,7 +197,7 @@ TEST_CASE("values with which llama.cpp says that an option is absent say so here
     etna.error_is_terminal = true;
     const std::string seed = "--seed 5 repeats this";
     CHECK(!contains(etna.run({"run", "stories", "x", "--temp", "1", "--seed", "-1"}).error, seed));
-    CHECK(contains(etna.run({"run", "stories", "x", "--seed", "-2"}).error, "`-2` is out of range"));
+    CHECK(contains(etna.run({"run", "stories", "x", "--top-k", "-2"}).error, "`-2` is out of range"));
 }
 
 TEST_CASE("a bias and a grammar may be written as llama.cpp has them") {

@@ -38,8 +38,13 @@ TEST_CASE("ranges are kept at both ends") {
     REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is out of range: more than 0, up to 1");
     REQUIRE(validated({"--min-p", "0"})->generation.sampling.wishes.min_p == 0.0F);
     REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
-    REQUIRE(validated({"--seed", "4294967295"})->generation.sampling.seed == 4294967295U);
-    REQUIRE(error_of({"--seed", "4294967296"}) == "--seed: `4294967296` is out of range: 0 to 4294967295");
+    REQUIRE(validated({"--seed", "9223372036854775807"})->generation.sampling.seed == 9223372036854775807);
+    REQUIRE(validated({"--seed", "-9223372036854775808"})->generation.sampling.seed ==
+            std::numeric_limits<int64_t>::min());
+    REQUIRE(validated({"--seed", "-2"})->generation.sampling.seed == -2);
+    REQUIRE(!validated({"--seed", "-1"})->generation.sampling.seed); // a random one
+    REQUIRE(error_of({"--seed", "9223372036854775808"}) ==
+            "--seed: `9223372036854775808` is out of range: 64 bits with a sign");
     REQUIRE(error_of({"-n", "0"}) == "--max-tokens 0 asks for no answer"); // but with --prompt-logprobs
     REQUIRE(error_of({"-n", "-2"}) == "--max-tokens: `-2` is out of range: 0 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->generation.max_tokens == 2147483647U);
@@ -58,7 +63,7 @@ TEST_CASE("the value that stands for absence says the same as no option") {
 TEST_CASE("what is not a number is refused as it was typed") {
     for (const char* text : {"", "-", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "nan"}) {
         CHECK(error_of({"--seed", text}) ==
-              fmt::format("--seed: `{}` is not a whole number (0 to 4294967295)", text));
+              fmt::format("--seed: `{}` is not a whole number (64 bits with a sign)", text));
     }
     for (const char* text : {"", "x", "1x", " 1", "nan", "inf", "-inf"})
         CHECK(error_of({"--temp", text}) == fmt::format("--temp: `{}` is not a number (0 to 100)", text));
@@ -68,9 +73,9 @@ TEST_CASE("what is a number, but not an allowed one, is told with both bounds") 
     for (const char* text : {"-2", "99999999999", "99999999999999999999999"}) {
         CHECK(error_of({"--top-k", text}) ==
               fmt::format("--top-k: `{}` is out of range: 0 to 2147483647", text));
-        CHECK(error_of({"--seed", text}) ==
-              fmt::format("--seed: `{}` is out of range: 0 to 4294967295", text));
     }
+    REQUIRE(error_of({"--seed", "99999999999999999999999"}) ==
+            "--seed: `99999999999999999999999` is out of range: 64 bits with a sign");
     for (const char* text : {"-1", "67108865", "1000000000", "4294967296"})
         CHECK(error_of({"-c", text}) == fmt::format("--ctx-size: `{}` is out of range: 1 to 67108864", text));
     REQUIRE(validated({"-c", "67108864"})->model.executor.context_tokens == 67108864U);
@@ -91,11 +96,12 @@ TEST_CASE("the longest context of the table is the longest that a model may have
 }
 
 TEST_CASE("a long value is cut where it is quoted, between characters") {
-    REQUIRE(error_of({"--seed", std::string(200, 'x')}) ==
-            fmt::format("--seed: `{}...` is not a whole number (0 to 4294967295)", std::string(100, 'x')));
+    REQUIRE(
+        error_of({"--seed", std::string(200, 'x')}) ==
+        fmt::format("--seed: `{}...` is not a whole number (64 bits with a sign)", std::string(100, 'x')));
     const std::string odd = std::string(99, 'x') + "\xc3\xa4" + "yyy"; // the 100th byte begins a character
     REQUIRE(error_of({"--seed", odd}) ==
-            fmt::format("--seed: `{}...` is not a whole number (0 to 4294967295)", std::string(99, 'x')));
+            fmt::format("--seed: `{}...` is not a whole number (64 bits with a sign)", std::string(99, 'x')));
 }
 
 TEST_CASE("sizes are bytes or powers of 1024") {

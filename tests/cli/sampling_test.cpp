@@ -110,7 +110,8 @@ TEST_CASE("each sampling option goes where it belongs") {
 TEST_CASE("whatever the options allow, the sampler allows") {
     const cli::Command& run = *cli::find_command("run");
     for (const cli::Option& option : run.options) {
-        if (option.category != cli::Category::sampling || option.kind == cli::Kind::text)
+        const bool has_other_bounds = option.name == "seed"; // of 64 bits, which no double has
+        if (option.category != cli::Category::sampling || option.kind == cli::Kind::text || has_other_bounds)
             continue;
         const double least = option.range.lower == cli::LowerBound::exclusive ? 1e-6 : option.range.min;
         for (const double value : {least, option.range.max}) {

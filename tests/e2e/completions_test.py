@@ -170,7 +170,7 @@ class Completions(Serve):
                 ({"prompt": "a", "length_penalty": 2.0}, 400, "beam search", "length_penalty"),
                 ({"prompt": "a", "num_assistant_tokens": 33}, 400, "from 0 to 32", "num_assistant_tokens"),
                 ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
-                ({"prompt": "a", "logprobs": 6}, 400, "", "logprobs"),
+                ({"prompt": "a", "logprobs": 21}, 400, "", "logprobs"),
                 ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
                 ({"prompt": "dog " * 3000}, 400, "the context holds 2048", "prompt")):
             error = self.refused(status, part, **body)
@@ -203,9 +203,9 @@ class Prompts(Serve):
     def test_what_is_refused(self):
         for path, body in (("/tokenize", {}), ("/tokenize", {"content": 1}), ("/detokenize", {}),
                            ("/detokenize", {"tokens": [2048]}), ("/detokenize", {"tokens": ["a"]}),
-                           ("/apply-template", {}), ("/tokenize", {"model": "none", "content": "a"})):
+                           ("/apply-template", {})):
             status, answer = complete(self.server, path, **body)
-            self.assertEqual(status, 404 if body.get("model") else 400, answer)
+            self.assertEqual(status, 400, answer)
             self.assertIn("message", answer["error"])
 
 
@@ -393,7 +393,7 @@ class Logs(unittest.TestCase):
 
     def test_lines_may_be_json_and_hold_prompts(self):
         told = [json.loads(line) for line in self.lines("--log-json", "--log-prompts").splitlines() if line.startswith("{")]
-        prompt, request = told
+        prompt, request = (line for line in told if "request_id" in line)
         self.assertEqual((prompt["prompt"], prompt["request_id"]), ("a secret thing", "my-own-id"))
         self.assertEqual((request["path"], request["status"], request["request_id"]), ("/v1/completions", 200, "my-own-id"))
 

@@ -67,7 +67,7 @@ class Completing(Installation):
         if shutil.which(name) is None:
             self.skipTest(f"{name} is not installed")
         terminal = Terminal(["sh", "-c", f"cd {self.root}/work && exec {' '.join(command)}"], self.variables)
-        self.addCleanup(terminal.__exit__)
+        terminal.wait_for(lambda screen: screen.strip())  # a prompt: what is typed before it may be lost
         script = self.prefix / place
         terminal.type({"bash": f"PS1='ready '; source {script}",
                        "zsh": f"PS1='ready '; fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
@@ -79,13 +79,13 @@ class Completing(Installation):
 
     def offered(self, shell, line, *wanted, unwanted=()):
         """What stands on the screen after Tab, twice, as bash wants it."""
-        terminal = self.shell(shell)
-        terminal.type(line)
-        terminal.wait_for(line.rstrip())
-        terminal.keys("Tab", "Tab")
-        screen = terminal.wait_for(lambda text: all(word in text for word in wanted))
-        for word in unwanted:
-            self.assertNotIn(word, screen)
+        with self.shell(shell) as terminal:
+            terminal.type(line)
+            terminal.wait_for(line.rstrip())
+            terminal.keys("Tab", "Tab")
+            screen = terminal.wait_for(lambda text: all(word in text for word in wanted))
+            for word in unwanted:
+                self.assertNotIn(word, screen)
 
     def test_commands(self):
         for shell in SHELLS:

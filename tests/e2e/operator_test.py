@@ -40,7 +40,7 @@ class Access(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             keys = pathlib.Path(folder) / "keys.txt"
             keys.write_text("# of the team\r\none\r\n\n  two \t# Ann's\n#three\n")
-            server = Server("--allowed-host", "Box.LAN", "--cors", "https://App.Example/", "--api-key-file", str(keys))
+            server = Server("--cors", "https://App.Example/", "--api-key-file", str(keys))
 
             def status(key="one", **headers):
                 return server.request("GET", "/v1/models", Authorization=f"Bearer {key}", **headers)
@@ -49,7 +49,7 @@ class Access(unittest.TestCase):
                 self.assertEqual([status(key)[0] for key in ("one", "two", "three", "")], [200, 200, 401, 401])
                 for comment in ("#three", "# of the team", "two # Ann's", "two \t# Ann's", "#"):
                     self.assertEqual(status(comment)[0], 401, comment)
-                self.assertEqual([status(Host=host)[0] for host in ("box.lan", "BOX.LAN:81", "other.lan")], [200, 200, 403])
+                self.assertEqual([status(Host=host)[0] for host in ("box.lan", "host.docker.internal:81")], [200, 200])
                 code, headers, _ = status(Origin="https://app.example")
                 self.assertEqual((code, headers["access-control-allow-origin"]), (200, "https://app.example"))
                 self.assertEqual(status(Origin="https://other.example")[0], 403)
@@ -58,6 +58,45 @@ class Access(unittest.TestCase):
                 self.assertEqual((code, headers["access-control-allow-headers"]), (204, "x-one"))
             finally:
                 server.stop()
+
+    def test_names_of_the_machine(self):
+        def statuses(*options, hosts=("box.lan", "BOX.LAN:81", "host.docker.internal:8080")):
+            server = Server(*options)
+            try:
+                return [server.request("GET", "/v1/models", Host=host)[0] for host in hosts], server.told()
+            finally:
+                server.stop()
+
+        found, told = statuses("--allowed-host", "Box.LAN")
+        self.assertEqual(found, [200, 200, 403])
+        self.assertRegex(told, r" GET /v1/models 403 error .*: this server does not go by `host\.docker\.internal`.*--allowed-host")
+        for options in (("--allowed-host", "*"), ("--api-key", "any"), ("--host", "0.0.0.0")):
+            found, told = statuses(*options)
+            self.assertEqual(found, [401 if "--api-key" in options else 200] * 3, told)
+
+    def test_names_of_models(self):
+        def answered(server, name):
+            status, headers, text = server.request("POST", "/v1/completions", {"model": name, "prompt": "a", "max_tokens": 1})
+            return status, json.loads(text).get("model"), headers.get("etna-model")
+
+        server = Server("demo", "--alias", "small,tiny")
+        try:
+            listed = json.loads(server.request("GET", "/v1/models")[2])["data"]
+            self.assertEqual([model["id"] for model in listed], ["small", "tiny"])
+            self.assertEqual([model["max_model_len"] for model in listed], [2048, 2048])
+            for name in ("small", "tiny", "TINY.gguf", "small:latest", "gpt-4o"):
+                self.assertEqual(answered(server, name), (200, "small", "small"), name)
+            self.assertEqual([json.loads(server.request("GET", path)[2])["status"]["value"]
+                              for path in ("/v1/models/small", "/v1/models/tiny")], ["loaded", "loaded"])
+        finally:
+            server.stop()
+        server = Server("demo", "--strict-models")
+        try:
+            self.assertEqual([answered(server, name)[0] for name in ("demo", "DEMO", "gpt-4o")], [200, 200, 404])
+        finally:
+            server.stop()
+        self.assertIn("--alias: `a,,b` has an empty name", refused("demo", "--alias", "a,,b"))
+        self.assertIn("two models are named `a`", refused("demo", "--alias", "a,a"))
 
     def test_what_could_never_hold_is_refused_at_the_start(self):
         self.assertIn("--allowed-host: `box.lan:80`", refused("--allowed-host", "box.lan:80"))

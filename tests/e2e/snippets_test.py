@@ -102,7 +102,7 @@ class Snippets(unittest.TestCase):
         self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Serving")))))
 
     def test_examples_of_the_help(self):
-        told = subprocess.run([serve_test.ETNA, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+        told = subprocess.run([serve_test.ETNA, "serve", "--help-all"], capture_output=True, text=True, check=True).stdout
         self.run_all(list(curl_commands(told.split("\n"))))
 
     def test_openvino_curl(self):

@@ -61,7 +61,7 @@ std::variant<Json, ApiError> as_chat(const Json& body) {
         return std::move(*error);
     auto& request = std::get<responses::Request>(read);
     require(request.told.is_object() && request.input.is_array());
-    request.chat["messages"] = responses::messages_of(request.input);
+    request.chat["messages"] = responses::messages_of(request.input, request.tool_names);
     return std::move(request.chat);
 }
 

@@ -2,6 +2,9 @@
 #include "server/ids.hpp"
 #include "tests/support/catch.hpp"
 
+#include <string>
+#include <vector>
+
 using namespace etna::server;
 
 namespace {
@@ -24,11 +27,26 @@ TEST_CASE("the Host must be one that the server goes by") {
         REQUIRE(refused.has_value());
         CHECK(refused->status == 403);
     }
-    CHECK(!check_origin({.host = "192.168.1.5"}, request({{"host", "192.168.1.5:8080"}})));
     CHECK(!check_origin({.allowed_hosts = {"box.lan"}}, request({{"host", "box.lan:8080"}})));
-    const AccessRules all = {.host = "0.0.0.0"};
-    CHECK(!check_origin(all, request({{"host", "192.168.1.5:8080"}})));
-    CHECK(check_origin(all, request({{"host", "evil.example:8080"}})));
+    CHECK(check_origin({.host = "::1"}, request({{"host", "evil.example"}})));
+    const auto told = check_origin(local, request({{"host", "Evil.example:8080"}}));
+    CHECK(told->message.find("`evil.example`") != std::string::npos);
+}
+
+TEST_CASE("any Host will do where a name that was made to point here gains nothing") {
+    const std::vector<AccessRules> open = {{.api_keys = {"key"}},
+                                           {.host = "0.0.0.0"},
+                                           {.host = "::"},
+                                           {.host = "192.168.1.5"},
+                                           {.allowed_hosts = {"box.lan", "*"}}};
+    for (const AccessRules& rules : open) {
+        for (const char* host : {"host.docker.internal:8080", "etna", "box.lan", "172.17.0.1:8080",
+                                 "[fd00::1]", "localhost", ""}) {
+            CAPTURE(rules.host, host);
+            CHECK(!check_origin(rules, request({{"host", host}})));
+        }
+        CHECK(check_origin(rules, request({{"host", "etna"}, {"origin", "https://evil.example"}})));
+    }
 }
 
 TEST_CASE("pages of other sites get nothing unless they are allowed") {
@@ -49,6 +67,7 @@ TEST_CASE("rules are read as browsers write what they are compared with") {
     CHECK(host_rule("Box.LAN") == "box.lan");
     CHECK(host_rule("[FD00::1]") == "fd00::1");
     CHECK(host_rule("fd00::1") == "fd00::1");
+    CHECK(host_rule("*") == "*");
     for (const char* wrong : {"", "box.lan:8080", "http://box.lan", "box.lan/", "[fd00::1]:80", "a b"}) {
         CAPTURE(wrong);
         CHECK(!host_rule(wrong));

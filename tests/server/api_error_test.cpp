@@ -36,3 +36,11 @@ TEST_CASE("where a request has a member for an option, the hint names that") {
     CHECK(api_error({ErrorKind::unsupported, "`x` cannot be enforced", "leave it out (--lenient-schema)"})
               .message == "`x` cannot be enforced; leave it out (`etna.schema`: \"lenient\")");
 }
+
+TEST_CASE("what failed is told without the folders of this machine") {
+    CHECK(server::without_folders("/opt/models/x.gguf: it is cut off") == "x.gguf: it is cut off");
+    CHECK(server::without_folders("cannot read `/opt/more/y.jinja` (/opt/more)") ==
+          "cannot read `y.jinja` (more)");
+    CHECK(server::without_folders("a/b, 3 /s, and/or and / too") == "a/b, 3 /s, and/or and / too");
+    CHECK(api_error({ErrorKind::io, "/opt/models/x.gguf: gone"}).message == "x.gguf: gone");
+}

@@ -135,7 +135,6 @@ TEST_CASE("mistakes in compactions are named") {
     CHECK(param(R"({"model": "stories", "input": 3})") == "input");
     CHECK(param(R"({"model": "stories", "input": [{"role": "nobody", "content": "a"}]})") == "input[0].role");
     CHECK(param(R"({"model": "stories", "previous_response_id": "resp_none"})") == "previous_response_id");
-    CHECK(service.post(compact, R"({"input": "a", "model": "none"})").status == 404);
 }
 
 TEST_CASE("an item that is kept may be named instead of sent") {

@@ -28,6 +28,14 @@ struct Row {
 
 constexpr std::string_view beams = R"("use_beam_search": true, "best_of": 4)";
 
+/// A list of so many texts.
+std::string texts(int count) {
+    Json list = Json::array();
+    for (int i = 0; i < count; ++i)
+        list.push_back(std::to_string(i));
+    return list.dump();
+}
+
 const std::vector<Row>& rows() {
     static const std::vector<Row> all = {
         // Lengths and ends.
@@ -37,7 +45,7 @@ const std::vector<Row>& rows() {
         {"max_completion_tokens", {"1", "2147483647"}, {"0", "-1", "2147483648", "true"}},
         {"min_tokens", {"0", "2", "3"}, {"-1", "4", "1.5", "\"1\""}, Paths::all, R"("max_tokens": 3)"},
         {"stop_token_ids", {"[]", "[0]", "[511]"}, {"[512]", "[-1]", "[\"a\"]", "5", "[1.5]"}},
-        {"stop", {"\"a\"", R"(["a", "b", "c", "d"])"}, {R"(["a", "b", "c", "d", "e"])", "\"\"", "5"}},
+        {"stop", {"\"a\"", R"(["a", "b", "c", "d", "e"])", texts(32)}, {texts(33), "\"\"", "5"}},
         {"ignore_eos", {"true", "false"}, {"1", "\"true\""}},
         {"truncate_prompt_tokens", {"-1", "1"}, {"0", "-2", "0.5"}},
         // Sampling.
@@ -45,14 +53,16 @@ const std::vector<Row>& rows() {
         {"top_p", {"0.000001", "0.5", "1"}, {"-0.01", "1.01", "\"1\""}},
         {"top_p", {"0"}, {}, Paths::openai},
         {"top_p", {}, {"0"}, Paths::ovms},
-        {"top_k", {"-1", "0", "1", "40", "512"}, {"-2", "513", "1.5", "\"4\""}},
+        {"top_k", {"-1", "0", "1", "40", "513", "2147483647"}, {"-2", "2147483648", "1.5", "\"4\""}},
         {"min_p", {"0", "0.05", "0.999"}, {"-0.01", "1.01", "\"0\""}},
         {"min_p", {"1"}, {}, Paths::openai},
         {"min_p", {}, {"1"}, Paths::ovms},
         {"repetition_penalty", {"0.01", "1", "2", "100"}, {"0", "-1", "100.1", "\"1\""}},
         {"frequency_penalty", {"-2", "0", "2"}, {"-2.01", "2.01", "\"0\""}},
         {"presence_penalty", {"-2", "0", "2"}, {"-2.01", "2.01", "[0]"}},
-        {"seed", {"0", "4294967295"}, {"-1", "4294967296", "0.5", "\"1\""}},
+        {"seed",
+         {"0", "-1", "4294967296", "9223372036854775807", "-9223372036854775808"},
+         {"9223372036854775808", "-9223372036854775809", "0.5", "\"1\""}},
         // Several answers and beams.
         {"n", {"1", "4"}, {"0", "-1", "129", "1.5", "\"2\""}},
         {"best_of", {"2", "20"}, {"0", "1", "-1", "21", "2.5", "\"4\""}, Paths::all, R"("n": 2)"},
@@ -69,7 +79,7 @@ const std::vector<Row>& rows() {
         {"assistant_confidence_threshold", {}, {"0.5"}, Paths::all, R"("num_assistant_tokens": 3)"},
         {"max_ngram_size", {"0", "1", "3", "16"}, {"-1", "17", "1.5", "\"3\""}},
         // Log-probabilities.
-        {"logprobs", {"0", "1", "5"}, {"-1", "6", "true", "1.5", "\"1\""}, Paths::completions},
+        {"logprobs", {"0", "1", "6", "20"}, {"-1", "21", "true", "1.5", "\"1\""}, Paths::completions},
         {"logprobs", {"true", "false"}, {"1", "\"true\""}, Paths::chats},
         {"top_logprobs", {"0", "20"}, {"-1", "21", "1.5", "true"}, Paths::chats, R"("logprobs": true)"},
         {"prompt_logprobs", {"0", "1", "20"}, {"-1", "21", "true", "1.5"}},

@@ -228,7 +228,9 @@ TEST_CASE("messages of every kind are read, and their mistakes told with their p
     const auto wrong = [&](const std::string& message) {
         return refused(service.post(chats, talk(user("a") + ", " + message)));
     };
-    CHECK(wrong(R"({"role": "boss", "content": "a"})")["param"] == "messages[1].role");
+    CHECK(wrong(R"({"role": "", "content": "a"})")["param"] == "messages[1].role");
+    CHECK(wrong(R"({"role": 5, "content": "a"})")["param"] == "messages[1].role");
+    CHECK(wrong(R"({"content": "a"})")["param"] == "messages[1].role");
     CHECK(wrong(R"({"role": "assistant", "tool_calls": 5})")["param"] == "messages[1].tool_calls");
     CHECK(wrong(R"({"role": "assistant", "tool_calls": [5]})")["param"] == "messages[1].tool_calls[0]");
     CHECK(wrong(R"({"role": "assistant", "function_call": "f"})")["param"] == "messages[1].function_call");

@@ -181,6 +181,22 @@ TEST_CASE(
     CHECK(log.count("a model cannot be loaded: " + what + "; give the cache more memory") == 1);
 }
 
+TEST_CASE("a client is told the model's name, and not where its file lies or what it is called there") {
+    const TemporaryFolder folder("models-told");
+    const std::filesystem::path file = folder.path / "hidden file.gguf";
+    std::filesystem::copy_file(stories, file);
+    const Log log;
+    const std::string what = file.string() + ": it ends early; and /opt/drafts/small.gguf is gone";
+    Models models(
+        {.named = {{.name = "talker", .source = store::resolve(file.string(), "").value()}}, .folder = {}},
+        [&](const store::ModelSource&) -> Result<Models::Handle> { return Error{ErrorKind::corrupt, what}; });
+    const std::string told = "talker: it ends early; and small.gguf is gone";
+    CHECK(models.acquire("talker").error().message == told);
+    CHECK(models.list().empty());
+    CHECK(models.find("talker")->problem == told);
+    CHECK(log.count(what) == 1); // whole for who runs the server
+}
+
 TEST_CASE("what a file tells is listed before its model is loaded") {
     const auto never = [](const store::ModelSource&) -> Result<Models::Handle> {
         return Error{ErrorKind::io, "never"};

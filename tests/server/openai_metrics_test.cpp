@@ -1,7 +1,10 @@
 // What requests leave in the figures and the log.
+#include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <vector>
 
@@ -59,6 +62,35 @@ TEST_CASE("a client that left before the first token leaves no time to it") {
     CHECK(of_stories(service, "etna_prompt_seconds_count") == 1);
 }
 
+TEST_CASE("an answer whose client left has a time between its tokens, whatever it was told of them") {
+    std::atomic<int> steps{0};
+    FakeService service({.prepare = [&](test::FakeOptions& fake, int) {
+        fake.step_delay = std::chrono::milliseconds(2);
+        fake.on_submit = [&](const engine::Batch&) { ++steps; };
+    }});
+    const std::string name = "etna_inter_token_seconds_count";
+    REQUIRE(service.post(path, body("")).status == 200);
+    CHECK(of_stories(service, name) == 1);
+    const std::string endless =
+        R"({"prompt": "Once", "max_tokens": 400, "temperature": 0, "ignore_eos": true)";
+    constexpr std::size_t some_chunks = 2000;
+    service.post(path, endless + R"(, "stream": true})", some_chunks);
+    CHECK(of_stories(service, "etna_client_disconnects_total") == 1);
+    CHECK(of_stories(service, name) == 2);
+    server::HttpRequest request = {
+        .method = "POST", .path = path, .headers = {{"host", "127.0.0.1"}}, .body = endless + "}"};
+    // It leaves before it has read anything, and after some steps.
+    const int before = steps;
+    int questions = 0;
+    request.is_client_gone = [&] {
+        constexpr int some_steps = 6;
+        return ++questions > 1 && test::eventually([&] { return steps > before + some_steps; });
+    };
+    service.ask(request);
+    CHECK(of_stories(service, "etna_client_disconnects_total") == 2);
+    CHECK(of_stories(service, name) == 3);
+}
+
 TEST_CASE("prompts are counted once, however many answers they have") {
     FakeService service({});
     const Json usage = Json::parse(service.post(path, body(R"(, "n": 3)")).body)["usage"];
@@ -94,6 +126,7 @@ TEST_CASE("drafts are counted as they came") {
 TEST_CASE("requests that are refused before their model is known are counted, without what clients wrote") {
     server::ServiceOptions options;
     options.access.api_keys = {"key"};
+    options.has_strict_names = true;
     FakeService service({.service = options});
     const auto ask = [&](const std::string& where, const std::string& text, const std::string& key) {
         return service

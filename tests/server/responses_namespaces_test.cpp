@@ -22,19 +22,19 @@ constexpr const char* grouped = R"([
         {"type": "function", "name": "go"}]}])";
 
 struct Read {
-    responses::Tools tools;
+    server::responses::Tools tools;
     std::optional<ApiError> problem;
 };
 
 Read read(const std::string& members) {
     const Json body = Json::parse("{" + members + "}");
     Fields fields(body);
-    responses::Tools tools = responses::read_tools(fields);
+    server::responses::Tools tools = server::responses::read_tools(fields);
     return {std::move(tools), fields.problem()};
 }
 
 /// What the model is offered.
-std::vector<std::string> offered(const responses::Tools& tools) {
+std::vector<std::string> offered(const server::responses::Tools& tools) {
     std::vector<std::string> names;
     for (const Json& tool : tools.chat.value("tools", Json::array()))
         names.push_back(tool["function"]["name"]);
@@ -84,7 +84,8 @@ TEST_CASE("what is wrong in a namespace is told with its place") {
         R"([{"type": "namespace", "name": "a", "tools": [)" + look + ", " + look + "]}]";
     CHECK(wrong(twice) == "tools[0].tools[1].name");
     FakeService service({.chat_template = turns});
-    const Json schema = refused(service.post(responses, asked("Go", R"(, "tools": [{"type": "web_search"},
+    const Json schema =
+        refused(service.post(test::responses, asked("Go", R"(, "tools": [{"type": "web_search"},
         {"type": "namespace", "name": "a", "tools": [{"type": "function", "name": "f", "strict": true,
         "parameters": {"type": "dict"}}]}])")));
     CHECK(schema["param"] == "tools[1].tools[0].parameters");
@@ -93,11 +94,14 @@ TEST_CASE("what is wrong in a namespace is told with its place") {
 
 TEST_CASE("a call of a namespace's member says which, and its result goes on") {
     FakeService service(
-        {.chat_template = turns,
+        {.prepare = [](FakeOptions& fake, int) { fake.limits.context_tokens = 2048; },
+         .chat_template = turns,
          .says = "<tool_call>\n{\"name\": \"b__look\", \"arguments\": {\"at\": \"it\"}}\n</tool_call>"});
     const std::string tools = std::string(R"(, "tools": )") + grouped;
-    const auto events =
-        events_of(service.post(responses, asked("Look!", tools + R"(, "stream": true)")).body);
+    const FakeAnswer streamed = service.post(
+        test::responses, R"({"input": "Look!", "max_output_tokens": 200, "stream": true)" + tools + "}");
+    REQUIRE(streamed.status == 200);
+    const auto events = events_of(streamed.body);
     for (const Json& event : events) {
         if (event["type"] == "response.output_item.added" || event["type"] == "response.output_item.done")
             CHECK((event["item"]["namespace"] == "b" && event["item"]["name"] == "look"));
@@ -109,20 +113,20 @@ TEST_CASE("a call of a namespace's member says which, and its result goes on") {
     const Json result = {
         {"type", "function_call_output"}, {"call_id", call["call_id"]}, {"output", "nothing"}};
     const Json input = Json::array({Json{{"role", "user"}, {"content", "Look!"}}, call, result});
-    const Json body = {{"input", input}, {"max_output_tokens", 60}, {"tools", Json::parse(grouped)}};
+    const Json body = {{"input", input}, {"max_output_tokens", 200}, {"tools", Json::parse(grouped)}};
     CHECK(made(service, body.dump())["status"] == "completed");
 
     // The model reads its calls by the names that it has for the tools.
     const Read all = read(std::string(R"("tools": )") + grouped);
     Json items = input;
     items[0]["type"] = "message";
-    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
           "b__look");
     items[1]["namespace"] = "a";
-    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
           "a__look_2");
     items[1]["namespace"] = "gone"; // not offered any more
-    CHECK(responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
+    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
           "gone__look");
 }
 
@@ -147,14 +151,14 @@ TEST_CASE("hosted tools are left out and named, unless a choice demands one") {
     const std::string tools = R"(, "tools": [{"type": "function", "name": "look"},
         {"type": "web_search", "external_web_access": false}, {"type": "image_generation"},
         {"type": "mcp", "server_label": "x", "server_url": "https://example.com"}])";
-    const FakeAnswer answer = service.post(responses, asked("Go", tools));
+    const FakeAnswer answer = service.post(test::responses, asked("Go", tools));
     CHECK(answer.status == 200);
     CHECK(answer.headers.at("etna-ignored") == "tools.web_search, tools.image_generation, tools.mcp");
     const Json told = Json::parse(answer.body)["tools"];
     CHECK((told.size() == 1 && told[0]["name"] == "look"));
     const auto choice = [&](const std::string& given) {
         const FakeAnswer chosen =
-            service.post(responses, asked("Go", tools + R"(, "tool_choice": )" + given));
+            service.post(test::responses, asked("Go", tools + R"(, "tool_choice": )" + given));
         return chosen.status == 200 ? "taken"
                                     : Json::parse(chosen.body)["error"]["message"].get<std::string>();
     };
@@ -166,11 +170,11 @@ TEST_CASE("hosted tools are left out and named, unless a choice demands one") {
     CHECK(choice(R"({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "web_search"},
         {"type": "function", "name": "look"}]})") == "taken");
     const FakeAnswer nothing_else = service.post(
-        responses, asked("Go", R"(, "tools": [{"type": "web_search"}], "tool_choice": "required")"));
+        test::responses, asked("Go", R"(, "tools": [{"type": "web_search"}], "tool_choice": "required")"));
     CHECK(
         refused(nothing_else)["message"].get<std::string>().starts_with("`tool_choice` demands one of web"));
     const FakeAnswer strict = service.ask({.method = "POST",
-                                           .path = responses,
+                                           .path = test::responses,
                                            .headers = {{"host", "127.0.0.1"}, {"etna-strict", "1"}},
                                            .body = asked("Go", tools)});
     CHECK(refused(strict)["param"] == "tools.web_search");
@@ -207,7 +211,7 @@ TEST_CASE("a function that does not say whether it is strict is, where its schem
 
 TEST_CASE("closed schemas are those that generators write for strict functions") {
     const auto is_closed = [](const char* schema) {
-        return responses::is_closed_schema(Json::parse(schema));
+        return server::responses::is_closed_schema(Json::parse(schema));
     };
     CHECK(is_closed(R"({"type": "object", "properties": {}, "additionalProperties": false})"));
     CHECK(is_closed(R"({"$schema": "x", "title": "T", "type": "object", "properties": {

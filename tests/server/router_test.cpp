@@ -82,6 +82,25 @@ TEST_CASE("the log says what became of a stream after its head") {
     CHECK(in_text.lines.back().find(" POST /stream 200 error ") != std::string::npos);
 }
 
+TEST_CASE("the log says why a request is forbidden") {
+    Routed routed(LogFormat::json);
+    CHECK(routed.ask("GET", "/both", {{"host", "host.docker.internal:8080"}}).status == 403);
+    const std::string host = Json::parse(routed.lines.back())["problem"];
+    CHECK(host.find("`host.docker.internal`") != std::string::npos);
+    CHECK(host.find("--allowed-host") != std::string::npos);
+    CHECK(routed.ask("GET", "/both", {{"host", "localhost"}, {"origin", "https://app.example"}}).status ==
+          403);
+    const std::string origin = Json::parse(routed.lines.back())["problem"];
+    CHECK(origin.find("`https://app.example`") != std::string::npos);
+    CHECK(origin.find("--cors") != std::string::npos);
+    routed.ask("GET", "/both", {{"host", "localhost"}});
+    CHECK(!Json::parse(routed.lines.back()).contains("problem"));
+    Routed in_text(LogFormat::text);
+    in_text.ask("GET", "/both", {{"host", "evil.example\n"}});
+    CHECK(in_text.lines.back().find(": this server does not go by `evil.example") != std::string::npos);
+    CHECK(in_text.lines.back().find('\n') == std::string::npos);
+}
+
 TEST_CASE("HEAD is taken where GET is, and told where a method is refused") {
     Routed routed(LogFormat::text);
     CHECK(routed.ask("HEAD", "/open").body == "HEAD");

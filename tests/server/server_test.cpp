@@ -131,7 +131,7 @@ TEST_CASE("clients are not told where models lie") {
         client.send(post(R"({"prompt": "a"})"));
         const std::string text = client.read_all();
         CAPTURE(text);
-        CHECK(contains(text, "m.gguf: bad; see config.json"));
+        CHECK(contains(text, "\"m: bad; see config.json\""));
         CHECK(!contains(text, "secret"));
     }
 }

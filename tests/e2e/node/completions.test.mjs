@@ -187,7 +187,7 @@ describe('the best of several completions', () => {
 describe('a refusal of a completion', () => {
   const { client } = openaiOfSuite();
   const wrong = {
-    logprobs: { logprobs: 6 },
+    logprobs: { logprobs: 21 },
     best_of: { n: 3, best_of: 2 },
     suffix: { suffix: ' The end.' },
     prompt: { prompt: [[1, -1]] },

@@ -1,0 +1,146 @@
+// What clients may call a model, and who answers for a name that nobody knows.
+#include "core/store/resolve.hpp"
+#include "server/model_names.hpp"
+#include "server/models.hpp"
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using server::Models;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+FakeAnswer ask(FakeService& service, const std::string& model, const std::string& path = "/v1/completions") {
+    Json body = {{"model", model}};
+    if (path.find("responses") != std::string::npos) {
+        body["input"] = "Once";
+        body["max_output_tokens"] = 1;
+    } else if (path.find("chat") != std::string::npos) {
+        body["messages"] = Json::array({{{"role", "user"}, {"content", "Once"}}});
+        body["max_tokens"] = 1;
+    } else {
+        body["prompt"] = "Once";
+        body["max_tokens"] = 1;
+    }
+    return service.post(path, body.dump());
+}
+
+std::string named(const FakeAnswer& answer) {
+    return Json::parse(answer.body).value("model", "");
+}
+
+std::string header(const FakeAnswer& answer) {
+    const auto found = answer.headers.find("etna-model");
+    return found == answer.headers.end() ? "" : found->second;
+}
+
+std::string message(const FakeAnswer& answer) {
+    return Json::parse(answer.body)["error"]["message"];
+}
+
+constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+
+} // namespace
+
+TEST_CASE("the only model answers for names that nobody knows, under its own") {
+    FakeService service({.names = {"Qwen3"}, .chat_template = plain_template});
+    for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/responses", "/v3/completions"}) {
+        for (const char* model : {"gpt-4o", "", "Qwen3"}) {
+            const FakeAnswer answer = ask(service, model, path);
+            CAPTURE(path, model, answer.body);
+            CHECK(answer.status == 200);
+            CHECK(named(answer) == "Qwen3");
+            CHECK(header(answer) == "Qwen3");
+        }
+    }
+    for (const char* path : {"/tokenize", "/detokenize", "/apply-template", "/v1/responses/input_tokens",
+                             "/v1/responses/compact"}) {
+        const FakeAnswer answer =
+            service.post(path, R"({"model": "gpt-4o", "content": "a", "tokens": [5], "input": "a",
+                                   "messages": [{"role": "user", "content": "a"}]})");
+        CAPTURE(path, answer.body);
+        CHECK(header(answer) == "Qwen3");
+    }
+    CHECK(header(service.post("/v1/completions", R"({"prompt": "a", "stream": true})")) == "Qwen3");
+    CHECK(service.get("/v1/models/gpt-4o").status == 404); // which asks whether there is one
+    CHECK(service.get("/metrics").body.find("gpt-4o") == std::string::npos);
+}
+
+TEST_CASE("names have no case, and neither .gguf nor :latest is a part of them") {
+    server::ServiceOptions strict;
+    strict.has_strict_names = true;
+    FakeService service({.service = strict, .names = {"Qwen3-0.6B", "stories"}});
+    for (const char* model :
+         {"Qwen3-0.6B", "qwen3-0.6b", "QWEN3-0.6B.GGUF", "qwen3-0.6b:latest", "Qwen3-0.6B.gguf:latest"}) {
+        CAPTURE(model);
+        CHECK(named(ask(service, model)) == "Qwen3-0.6B");
+        CHECK(service.get(std::string("/v1/models/") + model).status == 200);
+    }
+    for (const char* model : {"Qwen3", ":latest", ".gguf", "Qwen3-0.6B:Q4"})
+        CHECK(ask(service, model).status == 404);
+    FakeService two({.names = {"Model", "model.gguf"}}); // what is there as it is written comes first
+    CHECK(named(ask(two, "model.gguf")) == "model.gguf");
+    CHECK(named(ask(two, "Model")) == "Model");
+}
+
+TEST_CASE(
+    "an unknown name is refused where there are several models, or the operator wants it, with the nearest") {
+    FakeService several({.names = {"llama-3.2-1b", "llama-3.2-3b", "qwen3-0.6b"}});
+    const FakeAnswer slip = ask(several, "lama-3.2-1b");
+    CHECK(slip.status == 404);
+    CHECK(message(slip) == "there is no model `lama-3.2-1b`, but there is `llama-3.2-1b`, `llama-3.2-3b`; "
+                           "GET /v1/models lists all");
+    CHECK(message(ask(several, "gpt-4o")).find("`llama-3.2-1b`, `llama-3.2-3b`, `qwen3-0.6b`") !=
+          std::string::npos);
+    server::ServiceOptions options;
+    options.has_strict_names = true;
+    FakeService strict({.service = options});
+    const FakeAnswer refused = ask(strict, "gpt-4o");
+    CHECK(refused.status == 404);
+    CHECK(message(refused).find("but there is `stories`") != std::string::npos);
+    CHECK(Json::parse(refused.body)["error"]["code"] == "model_not_found");
+}
+
+TEST_CASE("a model has several names, and is in memory once") {
+    int loads = 0;
+    Models models({.named = {{.name = "a",
+                              .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value(),
+                              .aliases = {"b", "C"}}},
+                   .folder = {}},
+                  [&](const store::ModelSource& source) {
+                      ++loads;
+                      return FakeService::load_plain(source);
+                  });
+    REQUIRE(models.list().size() == 1);
+    CHECK(models.list().front().aliases == std::vector<std::string>{"b", "C"});
+    for (const char* name : {"a", "b", "C", "c:latest"}) {
+        const auto found = models.find(name);
+        REQUIRE(found);
+        CHECK(found->name == "a");
+        CHECK(models.acquire(found->name).has_value());
+    }
+    CHECK(!models.find("d"));
+    CHECK(loads == 1);
+}
+
+TEST_CASE("the list of models tells how long their contexts are, and which are in memory") {
+    FakeService service({.names = {"a", "b"}});
+    CHECK(ask(service, "a").status == 200);
+    for (const char* path : {"/v1/models", "/models", "/v3/models"}) {
+        const Json listed = Json::parse(service.get(path).body)["data"];
+        REQUIRE(listed.size() == 2);
+        CHECK(listed[0]["max_model_len"] == 512);
+        CHECK(listed[0]["status"]["value"] == "loaded");
+        CHECK(listed[1]["status"]["value"] == "unloaded");
+    }
+    const Json one = Json::parse(service.get("/v1/models/a").body);
+    CHECK(one["max_model_len"] == 512);
+    CHECK(one["status"]["value"] == "loaded");
+}

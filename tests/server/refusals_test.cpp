@@ -1,0 +1,169 @@
+// What was taken and should not have been, and what was refused and should not have been.
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+#include <vector>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+constexpr const char* completions = "/v1/completions";
+constexpr const char* chats = "/v1/chat/completions";
+constexpr const char* turns =
+    "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}{{ colour }}";
+
+std::string asked(const std::string& more) {
+    return R"({"messages": [{"role": "user", "content": "Once"}], "max_tokens": 8, "temperature": 1.5)" +
+           more + "}";
+}
+
+Json error_of(const FakeAnswer& answer) {
+    CAPTURE(answer.body);
+    CHECK(answer.status == 400);
+    return Json::parse(answer.body).value("error", Json::object());
+}
+
+} // namespace
+
+TEST_CASE("seeds are any 64 bits with a sign, on every API, and each is one of its own") {
+    FakeService service({.chat_template = turns});
+    const auto text = [&](const std::string& seed) {
+        const FakeAnswer answer = service.post(
+            completions,
+            R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, "ignore_eos": true, "seed": )" +
+                seed + "}");
+        CAPTURE(answer.body);
+        REQUIRE(answer.status == 200);
+        const Json json = Json::parse(answer.body);
+        CHECK((seed == "-1" || json["seed"].dump() == seed));
+        return json["choices"][0]["text"].get<std::string>();
+    };
+    const std::vector<std::string> seeds = {
+        "5",           "-5",         "4294967301",          "8589934597",
+        "-4294967291", "4294967296", "9223372036854775807", "-9223372036854775808"};
+    std::vector<std::string> texts;
+    for (const std::string& seed : seeds) {
+        texts.push_back(text(seed));
+        CHECK(text(seed) == texts.back());
+    }
+    for (std::size_t i = 1; i < texts.size(); ++i) // whose lower halves are often the same
+        CHECK(std::count(texts.begin(), texts.end(), texts[i]) == 1);
+    CHECK((text("-1") != text("-1") || text("-1") != text("-1")));
+    for (const char* wrong :
+         {"9223372036854775808", "-9223372036854775809", "9.3e18", "1e300", "0.5", "\"1\""})
+        CHECK(error_of(service.post(chats, asked(R"(, "seed": )" + std::string(wrong))))["param"] == "seed");
+    for (const char* right : {"-1", "-9223372036854775808", "1e18"}) {
+        CHECK(service.post(chats, asked(R"(, "seed": )" + std::string(right))).status == 200);
+        CHECK(service.post("/v3/chat/completions", asked(R"(, "seed": )" + std::string(right))).status ==
+              200);
+        CHECK(service
+                  .post("/v1/responses",
+                        R"({"input": "a", "max_output_tokens": 1, "seed": )" + std::string(right) + "}")
+                  .status == 200);
+    }
+}
+
+TEST_CASE("answers of one request have seeds one behind the other, at the edges too") {
+    FakeService service({});
+    const auto texts = [&](const std::string& more) {
+        const Json json =
+            Json::parse(service
+                            .post(completions,
+                                  R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, )" + more + "}")
+                            .body);
+        std::vector<std::string> all;
+        for (const Json& choice : json["choices"])
+            all.push_back(choice["text"]);
+        return all;
+    };
+    for (const auto& [first, second] : {std::pair("7", "8"),
+                                        {"4294967295", "4294967296"},
+                                        {"-2", "-1"},
+                                        {"-3", "-2"},
+                                        {"9223372036854775807", "-9223372036854775808"}}) {
+        const auto both = texts(R"("n": 2, "seed": )" + std::string(first));
+        REQUIRE(both.size() == 2);
+        CHECK(both[0] == texts(R"("seed": )" + std::string(first)).front());
+        if (std::string_view(second) != "-1") // which would be a random one
+            CHECK(both[1] == texts(R"("seed": )" + std::string(second)).front());
+    }
+}
+
+TEST_CASE("more tokens than the vocabulary has are all of it") {
+    FakeService service({.chat_template = turns});
+    const auto text = [&](const std::string& top_k) {
+        return Json::parse(
+            service
+                .post(completions, R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, "seed": 3,
+                                                  "top_k": )" +
+                                       top_k + "}")
+                .body)["choices"][0]["text"];
+    };
+    for (const char* all : {"-1", "512", "513", "2049", "128000", "2147483647"})
+        CHECK(text(all) == text("0"));
+    CHECK(text("1") != text("0"));
+}
+
+TEST_CASE("what a template gets of the conversation and the model cannot be replaced") {
+    FakeService service({.chat_template = turns});
+    for (const char* name :
+         {"messages", "tools", "add_generation_prompt", "continue_final_message", "bos_token", "eos_token"}) {
+        const std::string kwargs = R"(, "chat_template_kwargs": {")" + std::string(name) + R"(": []})";
+        for (const char* path :
+             {chats, "/apply-template", "/tokenize", "/v1/chat/completions/input_tokens"}) {
+            CAPTURE(path, name);
+            CHECK(error_of(service.post(path, asked(kwargs)))["param"] ==
+                  "chat_template_kwargs." + std::string(name));
+        }
+        CHECK(service.post("/v1/responses", R"({"input": "a")" + kwargs + "}").status == 400);
+    }
+    CHECK(service.post("/apply-template", asked(R"(, "chat_template_kwargs": {"colour": "red"})"))
+              .body.find("<assistant>red") != std::string::npos);
+}
+
+TEST_CASE("the tokens of a chat are counted") {
+    FakeService service({.chat_template = turns});
+    const Json chat = Json::parse(service.post(chats, asked("")).body);
+    for (const char* path : {"/v1/chat/completions/input_tokens", "/chat/completions/input_tokens",
+                             "/v3/chat/completions/input_tokens"}) {
+        const FakeAnswer counted = service.post(path, asked(R"(, "odd": 1)"));
+        CHECK(counted.status == 200);
+        CHECK(Json::parse(counted.body) ==
+              Json({{"object", "response.input_tokens"}, {"input_tokens", chat["usage"]["prompt_tokens"]}}));
+        CHECK(counted.headers.at("etna-ignored") == "odd");
+    }
+    CHECK(error_of(service.post("/v1/chat/completions/input_tokens", "{}"))["param"] == "messages");
+}
+
+TEST_CASE("parts of contents say their type, and parameters are an object") {
+    FakeService service({.chat_template = turns});
+    const Json part = error_of(service.post(
+        chats, R"({"messages": [{"role": "user", "content": [{"text": "a"}]}], "max_tokens": 1})"));
+    CHECK(part["param"] == "messages[0].content[0].type");
+    CHECK(service
+              .post(chats, R"({"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}],
+                               "max_tokens": 1})")
+              .status == 200);
+    const auto with = [&](const std::string& parameters) {
+        return service.post(chats, asked(R"(, "tools": [{"type": "function", "function": {"name": "f",
+                                             "parameters": )" +
+                                         parameters + "}}]"));
+    };
+    for (const char* wrong : {R"("{\"type\": \"object\"}")", "5", "[]", "true"})
+        CHECK(error_of(with(wrong))["param"] == "tools[0].function.parameters");
+    for (const char* right : {"null", "{}", R"({"type": "object", "properties": {}})"})
+        CHECK(with(right).status == 200);
+    const Json input = error_of(
+        service.post("/v1/responses",
+                     R"({"input": [{"role": "user", "content": [{"text": "a"}]}], "max_output_tokens": 1})"));
+    CHECK(input["param"] == "input[0].content[0].type");
+    CHECK(error_of(service.post("/v1/responses", R"({"input": "a", "tools": [{"type": "function", "name": "f",
+                                                     "parameters": "{}"}]})"))["param"] ==
+          "tools[0].parameters");
+}
