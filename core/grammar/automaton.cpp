@@ -253,39 +253,39 @@ Automaton minimised(const Automaton& raw) {
     return result;
 }
 
-Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size_t* targets) {
-    Automaton product;
+Result<Automaton> product(const Automaton& a, const Automaton& b,
+                          std::vector<std::pair<uint32_t, uint32_t>>& states) {
+    Automaton made;
     std::map<std::pair<uint8_t, uint8_t>, uint8_t> classes;
     std::vector<std::pair<uint8_t, uint8_t>> pairs;
-    for (std::size_t byte = 0; byte < product.class_of.size(); ++byte) {
+    for (std::size_t byte = 0; byte < made.class_of.size(); ++byte) {
         const std::pair pair{a.class_of[byte], b.class_of[byte]};
         const auto [place, is_new] = classes.try_emplace(pair, static_cast<uint8_t>(classes.size()));
         if (is_new)
             pairs.push_back(pair);
-        product.class_of[byte] = place->second;
+        made.class_of[byte] = place->second;
     }
-    product.class_count = static_cast<uint32_t>(pairs.size());
+    made.class_count = static_cast<uint32_t>(pairs.size());
+    states.clear();
     if (a.state_count() == 0 || b.state_count() == 0)
-        return product;
+        return made;
     std::unordered_map<uint64_t, uint32_t> number_of = {{0, 0}};
-    std::vector<std::pair<uint32_t, uint32_t>> states = {{0, 0}};
+    states.emplace_back(0, 0);
     for (std::size_t at = 0; at < states.size(); ++at) {
         const auto [left, right] = states[at];
-        product.accepts.push_back(a.accepts[left] && b.accepts[right]);
-        if (targets != nullptr)
-            *targets += pairs.size();
+        made.accepts.push_back(a.accepts[left] && b.accepts[right]);
         for (const auto& [left_class, right_class] : pairs) {
             const uint32_t to_left = a.targets[left * a.class_count + left_class];
             const uint32_t to_right = b.targets[right * b.class_count + right_class];
             if (to_left == Automaton::dead || to_right == Automaton::dead) {
-                product.targets.push_back(Automaton::dead);
+                made.targets.push_back(Automaton::dead);
                 continue;
             }
             const auto [place, is_new] = number_of.try_emplace((uint64_t{to_left} << 32) | to_right,
                                                                static_cast<uint32_t>(states.size()));
             if (is_new)
                 states.emplace_back(to_left, to_right);
-            product.targets.push_back(place->second);
+            made.targets.push_back(place->second);
         }
         if (states.size() > automaton_states_max) {
             return Error{ErrorKind::unsupported,
@@ -293,7 +293,16 @@ Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size
                          "shorten their bounds or keep one of them"};
         }
     }
-    return minimised(product);
+    return made;
+}
+
+Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size_t* targets) {
+    std::vector<std::pair<uint32_t, uint32_t>> states;
+    auto made = product(a, b, states);
+    if (targets != nullptr)
+        *targets += states.size() * std::max(a.class_count, b.class_count);
+    ETNA_TRY(const Automaton all, std::move(made));
+    return minimised(all);
 }
 
 Result<Automaton> complement(const Automaton& a) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace etna::grammar {
@@ -32,6 +33,11 @@ constexpr uint32_t automaton_states_max = 1U << 14;
 /// The strings that both accept. Errors: unsupported (more than automaton_states_max states on the way).
 /// `targets`, if any, gets how many targets of states were looked at.
 Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size_t* targets = nullptr);
+
+/// The same as made, with a state for each pair of states that a string leads to; `states` are those. For who
+/// has to know them; else see intersection(). Errors: as there.
+Result<Automaton> product(const Automaton& a, const Automaton& b,
+                          std::vector<std::pair<uint32_t, uint32_t>>& states);
 
 /// All strings but those of `a`. Errors: as intersection().
 Result<Automaton> complement(const Automaton& a);

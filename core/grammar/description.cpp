@@ -47,13 +47,10 @@ private:
     Result<Expression> text_of(const Description& description) {
         switch (description.notation) {
         case Notation::json_schema:
-            return schema(description);
         case Notation::gbnf:
-            return looks_like_lark(description.text) ? lark(*language_, description.text)
-                                                     : gbnf(*language_, description.text);
+            return once(description);
         case Notation::regex: {
-            const Alphabet alphabet = [&](const CodePoints& set) { return utf8(*language_, set); };
-            ETNA_TRY(const Expression texts, regex(*language_, description.text, alphabet, Place::whole));
+            ETNA_TRY(const Expression texts, expression(description.text));
             return language_->seal(texts);
         }
         case Notation::choices:
@@ -72,21 +69,28 @@ private:
         return Error{ErrorKind::internal, "an unknown notation"};
     }
 
-    /// A schema that comes several times is compiled once.
-    Result<Expression> schema(const Description& description) {
-        for (const auto& [known, texts] : schemas_) {
+    /// What comes several times, and takes long to compile, is compiled once.
+    Result<Expression> once(const Description& description) {
+        for (const auto& [known, texts] : compiled_) {
             if (*known == description)
                 return texts;
         }
-        ETNA_TRY(const Expression texts,
-                 json_schema(*language_, description.text,
-                             {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
-                              .is_lenient = description.is_lenient,
-                              .root = description.root,
-                              .writing = description.writing,
-                              .mark = [this](std::string_view text) { return marked(text); }}));
-        schemas_.emplace_back(&description, texts);
+        ETNA_TRY(const Expression texts, compiled(description));
+        compiled_.emplace_back(&description, texts);
         return texts;
+    }
+
+    Result<Expression> compiled(const Description& description) {
+        if (description.notation == Notation::gbnf) {
+            return looks_like_lark(description.text) ? lark(*language_, description.text)
+                                                     : gbnf(*language_, description.text);
+        }
+        return json_schema(*language_, description.text,
+                           {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
+                            .is_lenient = description.is_lenient,
+                            .root = description.root,
+                            .writing = description.writing,
+                            .mark = [this](std::string_view text) { return marked(text); }});
     }
 
     Result<Expression> composed(const Description& description) {
@@ -105,20 +109,22 @@ private:
 
     Result<Expression> free_text(const Description& description) {
         ETNA_TRY(Automaton texts, without(description.choices));
-        if (!description.not_first.empty()) {
-            const ByteSet space = bytes_of(blanks);
-            ByteSet others = bytes_of(description.not_first);
-            others |= space;
-            others |= ByteSet::one(control_byte);
-            const Expression begun = language_->sequence(
-                language_->repeat(language_->bytes(space), 0),
-                language_->optional(language_->sequence(
-                    language_->bytes(others.complement()),
-                    language_->repeat(language_->bytes(ByteSet::one(control_byte).complement()), 0))));
-            ETNA_TRY(const Automaton allowed, language_->automaton(begun));
+        if (!description.not_begun.empty()) {
+            ETNA_TRY(const Expression begun, expression(description.not_begun));
+            const Expression anything =
+                language_->repeat(language_->bytes(ByteSet::one(control_byte).complement()), 0);
+            const Expression space = language_->repeat(language_->bytes(bytes_of(blanks)), 0);
+            ETNA_TRY(const Automaton excluded,
+                     language_->automaton(language_->sequence(std::array{space, begun, anything})));
+            ETNA_TRY(const Automaton allowed, complement(excluded));
             ETNA_TRY(texts, intersection(texts, allowed));
         }
         return language_->accepted(texts);
+    }
+
+    Result<Expression> expression(std::string_view text) {
+        const Alphabet alphabet = [&](const CodePoints& set) { return utf8(*language_, set); };
+        return regex(*language_, text, alphabet, Place::whole);
     }
 
     /// A text with the names of control tokens, each as itself or as its token.
@@ -180,7 +186,7 @@ private:
 
     Language* language_;
     const Vocabulary* vocabulary_;
-    std::vector<std::pair<const Description*, Expression>> schemas_; ///< that were written
+    std::vector<std::pair<const Description*, Expression>> compiled_;
 };
 
 } // namespace
@@ -192,11 +198,13 @@ Result<Expression> texts_of(Language& language, const Description& description,
 }
 
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
-                            uint64_t& steps_left) {
-    language.allow_steps(steps_left, true);
+                            uint64_t& steps_left, const Language::Stop* stop) {
+    language.allow_steps(steps_left, true, stop);
     auto all = Writer(language, vocabulary).write(description);
     if (all)
         all = language.seal(*all);
+    if (language.is_stopped()) // whatever came of it
+        all = language.check().error();
     steps_left = language.steps_left();
     language.allow_steps(UINT64_MAX);
     return all;

@@ -38,11 +38,12 @@ struct Description {
     Notation notation = Notation::json_schema;
     std::string text = {};
     std::vector<std::string> choices = {};
-    std::string not_first = {}; ///< of free text: characters that it does not begin with, behind white space
-    bool is_lenient = false;    ///< of a JSON Schema: keywords that cannot be enforced are left out
-    bool is_compact = false;    ///< of a JSON Schema: no white space
-    Root root = Root::any;      ///< of a JSON Schema
-    Writing writing = {};       ///< of a JSON Schema
+    std::string not_begun =
+        {};                  ///< of free text: an expression, what it does not begin with, behind white space
+    bool is_lenient = false; ///< of a JSON Schema: keywords that cannot be enforced are left out
+    bool is_compact = false; ///< of a JSON Schema: no white space
+    Root root = Root::any;   ///< of a JSON Schema
+    Writing writing = {};    ///< of a JSON Schema
     std::vector<Description> parts = {};
     uint32_t least = 0;
     uint32_t most = unbounded;
@@ -57,9 +58,10 @@ struct Description {
 /// most. Errors: those of the notations, with the text's place; unsupported (it would take longer).
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary);
 
-/// The same within `steps_left`, which is then what is left of it; see Language::allow_steps().
+/// The same within `steps_left`, which is then what is left of it, and until `stop`; see
+/// Language::allow_steps(). Errors: cancelled (stopped) too.
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
-                            uint64_t& steps_left);
+                            uint64_t& steps_left, const Language::Stop* stop = nullptr);
 
 /// What making one description may take: about half a second.
 constexpr uint64_t steps_of_making = 60'000'000;

@@ -64,8 +64,9 @@ std::vector<ByteSet> Language::byte_sets(Expression regular) const {
         open.pop_back();
         if (node.kind == Kind::bytes)
             sets.push_back(node.set);
-        if (node.kind == Kind::automaton || node.kind == Kind::within) {
-            const Automaton& automaton = automata_[node.index];
+        const bool is_counted = node.kind == Kind::counted;
+        if (is_counted || node.kind == Kind::automaton || node.kind == Kind::within) {
+            const Automaton& automaton = automata_[is_counted ? counts_[node.index].automaton : node.index];
             sets.resize(sets.size() + automaton.class_count);
             ByteSet* const of_class = &sets[sets.size() - automaton.class_count];
             for (int byte = 0; byte < 256; ++byte)

@@ -27,7 +27,9 @@ enum class Kind : uint8_t {
     repeat,       ///< the child, `least` to `most` times
     unit,         ///< the child, kept together at the head of sequences (see Masks)
     automaton,    ///< what is accepted from `state` of an automaton
+    counted,      ///< what is accepted from `state` of an automaton and has `least` to `most` characters
     within,       ///< what of the child an automaton accepts from `state` on
+    distinct,     ///< what is left of an item in a list of different ones, and the list behind it
     rule,         ///< what the rule is defined as: the way to recursion
 };
 
@@ -35,11 +37,11 @@ enum class Kind : uint8_t {
 struct Node {
     Kind kind = Kind::no_string;
     ByteSet set = {};                      ///< bytes
-    std::vector<Expression> children = {}; ///< sequence, either, repeat, unit, within
-    uint32_t least = 0;                    ///< repeat
-    uint32_t most = 0;                     ///< repeat; `unbounded` for no limit
-    uint32_t index = 0;                    ///< automaton, within, rule
-    uint32_t state = 0;                    ///< automaton, within
+    std::vector<Expression> children = {}; ///< sequence, either, repeat, unit, within, distinct
+    uint32_t least = 0;                    ///< repeat, counted; distinct: what has come of the item
+    uint32_t most = 0;                     ///< repeat, counted; `unbounded` for no limit
+    uint32_t index = 0;                    ///< automaton, counted, within, distinct, rule
+    uint32_t state = 0;                    ///< automaton, counted, within; distinct: the items so far
 
     bool operator==(const Node&) const = default;
 };

@@ -9,21 +9,44 @@
 namespace etna::grammar {
 namespace {
 
-/// A grammar that took more to be made gets a language of its own: making it again beside others holds up who
-/// walks those. It is some milliseconds; nearly all JSON Schemas of practice take less.
+/// A grammar that takes more to be made gets a language of its own: making it again beside others holds up
+/// who walks those. It is some milliseconds; nearly all JSON Schemas of practice take less. It also waits for
+/// its turn: others that take less never wait for it.
 constexpr uint64_t shared_steps_max = 500'000;
+/// How much of a description that was refused is remembered at most.
+constexpr std::size_t refused_bytes_max = std::size_t{1} << 20;
 /// A language that has grown so large takes no more grammars.
 constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
 
+std::size_t bytes_of(const Description& description) {
+    std::size_t bytes = sizeof(Description) + description.text.size();
+    for (const std::string& choice : description.choices)
+        bytes += sizeof(choice) + choice.size();
+    for (const auto* const parts : {&description.parts, &description.ends_reasoning}) {
+        for (const Description& part : *parts)
+            bytes += bytes_of(part);
+    }
+    return bytes;
+}
+
+Error not_wanted() {
+    return {ErrorKind::cancelled, "the grammar is not wanted any more"};
+}
+
 } // namespace
 
-Result<std::shared_ptr<const Grammar>> Grammar::elsewhere() const {
-    const std::scoped_lock lock(mutex_);
+Result<std::shared_ptr<const Grammar>> Grammar::elsewhere(const Language::Stop* stop) const {
+    constexpr std::chrono::milliseconds stop_poll{1};
+    std::unique_lock lock(mutex_, std::defer_lock);
+    while (!lock.try_lock_for(stop_poll)) { // another text is having it made
+        if (stop != nullptr && *stop && (*stop)())
+            return not_wanted();
+    }
     if (auto known = elsewhere_.lock())
         return known;
     auto own = std::make_shared<Shelf>(shelf_->vocabulary);
     uint64_t steps_left = steps_of_making;
-    ETNA_TRY(const Expression root, own->make(*description_, steps_left));
+    ETNA_TRY(const Expression root, own->make(*description_, steps_left, stop));
     auto made = std::make_shared<const Grammar>(std::move(own), root, description_);
     elsewhere_ = made;
     return made;
@@ -35,10 +58,26 @@ Grammars::Grammars(Vocabulary vocabulary)
 
 Grammars::~Grammars() = default;
 
-std::shared_ptr<const Grammar> Grammars::find(const Description& description) {
+/// One that is kept; null where there is none. Errors: what it was refused with, not long ago.
+Result<std::shared_ptr<const Grammar>> Grammars::find(const Description& description) {
     const std::scoped_lock lock(mutex_);
     drop_old(); // they may have grown
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(refused_, [&](const Refused& one) { return one.until < now; });
+    const auto refused = std::find_if(refused_.begin(), refused_.end(),
+                                      [&](const Refused& one) { return one.description == description; });
+    if (refused != refused_.end())
+        return refused->error;
     return kept(description);
+}
+
+void Grammars::refuse(const Description& description, const Error& error) {
+    if (bytes_of(description) > refused_bytes_max)
+        return;
+    const std::scoped_lock lock(mutex_);
+    refused_.push_front({description, error, std::chrono::steady_clock::now() + refused_for});
+    if (refused_.size() > refused_max)
+        refused_.pop_back();
 }
 
 std::shared_ptr<const Grammar> Grammars::kept(const Description& description) {
@@ -50,22 +89,98 @@ std::shared_ptr<const Grammar> Grammars::kept(const Description& description) {
     return kept_.front();
 }
 
-Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& description) {
-    if (auto known = find(description))
-        return known;
-    const Turns::Turn turn(turns_);
-    if (auto known = find(description)) // another has made it
-        return known;
+Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& description,
+                                                      const Language::Stop& stop, uint64_t client) {
+    ETNA_TRY(auto made, find(description));
+    if (made == nullptr) {
+        ETNA_TRY(made, make_quickly(description, stop, client));
+    }
+    if (made != nullptr)
+        return made;
+    const Turns::Turn turn(turns_, client, stop);
+    if (!turn.is_given())
+        return not_wanted();
+    ETNA_TRY(made, find(description));
+    if (made != nullptr) // another has made it
+        return made;
+    auto own = make_slowly(description, stop, client);
+    if (!own && own.error().kind == ErrorKind::unsupported)
+        refuse(description, own.error());
+    return own;
+}
+
+/// What is only kept goes before another is refused. Errors: out_of_memory.
+Status Grammars::check_room(uint64_t client) {
+    std::list<std::shared_ptr<const Grammar>> leaving; // to go with the mutex open: it may take long
+    {
+        const std::scoped_lock lock(mutex_);
+        if (has_room(client))
+            return {};
+        leaving.swap(kept_);
+    }
+    leaving.clear();
+    const std::scoped_lock lock(mutex_);
+    if (has_room(client))
+        return {};
+    return Error{ErrorKind::out_of_memory,
+                 "the grammars of requests that have not ended take too much memory",
+                 "ask again when some of them have, or make the grammar smaller"};
+}
+
+bool Grammars::has_room(uint64_t client) {
+    std::size_t bytes = 0;
+    std::size_t own_bytes = 0;
+    std::erase_if(made_, [&](const Made& one) {
+        const auto shelf = one.shelf.lock();
+        if (shelf == nullptr)
+            return true;
+        bytes += shelf->bytes;
+        own_bytes += one.client == client ? shelf->bytes.load() : 0;
+        return false;
+    });
+    return bytes <= bytes_max && own_bytes <= client_bytes_max;
+}
+
+/// Beside others, where that takes little. Null: it takes more.
+Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description& description,
+                                                              const Language::Stop& stop, uint64_t client) {
+    const Turns::Turn turn(quick_turns_, client, stop);
+    if (!turn.is_given())
+        return not_wanted();
+    ETNA_CHECK(check_room(client));
+    auto own = std::make_shared<Shelf>(vocabulary_);
+    uint64_t steps_left = shared_steps_max;
+    const auto root = own->make(description, steps_left, &stop);
+    if (!root && steps_left == 0)
+        return std::shared_ptr<const Grammar>();
+    if (!root)
+        return root.error();
+    const auto its_description = std::make_shared<const Description>(description);
+    auto made = beside_others(own, its_description);
+    if (made == nullptr)
+        made = std::make_shared<const Grammar>(own, *root, its_description);
+    Walk first(made);
+    if (!first.prepare({.mask = true}, {.stop = &stop, .may_move = false})) {
+        if (stop && stop())
+            return not_wanted();
+        return std::shared_ptr<const Grammar>();
+    }
+    ETNA_CHECK(first.mask());
+    return keep(std::move(made), client);
+}
+
+Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& description,
+                                                             const Language::Stop& stop, uint64_t client) {
+    ETNA_CHECK(check_room(client));
     auto own = std::make_shared<Shelf>(vocabulary_);
     uint64_t steps_left = steps_of_making;
-    ETNA_TRY(const Expression root, own->make(description, steps_left));
-    const auto its_description = std::make_shared<const Description>(description);
-    auto made = std::make_shared<const Grammar>(own, root, its_description);
-    if (steps_of_making - steps_left <= shared_steps_max) {
-        if (auto shared = beside_others(own, its_description))
-            made = std::move(shared);
-    }
-    return keep(std::move(made));
+    ETNA_TRY(const Expression root, own->make(description, steps_left, &stop));
+    auto made = std::make_shared<const Grammar>(own, root, std::make_shared<const Description>(description));
+    Walk first(made);
+    if (!first.prepare({.mask = true}, {.stop = &stop}))
+        return not_wanted();
+    ETNA_CHECK(first.mask());
+    return keep(first.grammar(), client);
 }
 
 /// Made again with others: then what they have in common is there already. Null where there is no room.
@@ -86,14 +201,20 @@ std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
     const std::scoped_lock lock(mutex_);
     if (shared_->is_full || shared_->bytes > shelf_bytes_max)
         shared_ = own;
+    shared_->is_shared = true;
     return shared_;
 }
 
 /// The one that was kept first, where two were made of one description.
-std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> made) {
+std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> made, uint64_t client) {
     const std::scoped_lock lock(mutex_);
     if (auto first = kept(made->description()); first && !first->shelf().is_full)
         return first;
+    const bool is_new = std::none_of(made_.begin(), made_.end(), [&](const Made& one) {
+        return one.shelf.lock().get() == &made->shelf();
+    });
+    if (is_new)
+        made_.push_back({.shelf = made->shelf().weak_from_this(), .client = client});
     kept_.push_front(made);
     drop_old();
     return made;

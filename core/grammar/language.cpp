@@ -33,6 +33,9 @@ constexpr uint64_t steps_of_part = 10;
 constexpr uint64_t steps_of_walked_look = 2;
 constexpr uint64_t steps_of_walked_node = 70; ///< memory is touched that was not in use
 
+/// How often the language is asked to stop; see allow_steps().
+constexpr uint64_t steps_between_looks = 5'000;
+
 } // namespace
 
 Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
@@ -41,6 +44,8 @@ Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
 }
 
 Status Language::check() const {
+    if (is_stopped_)
+        return Error{ErrorKind::cancelled, "the grammar is not wanted any more"};
     if (is_full_) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the grammar needs more than {} MiB", bytes_max_ >> 20),
@@ -53,21 +58,48 @@ Status Language::check() const {
     return {};
 }
 
+void Language::allow_steps(uint64_t steps, bool is_building, const Stop* stop) {
+    is_building_ = is_building;
+    stop_ = stop != nullptr && *stop ? stop : nullptr;
+    is_stopped_ = false;
+    steps_until_look_ = stop_ == nullptr ? steps : std::min(steps, steps_between_looks);
+    steps_behind_look_ = steps - steps_until_look_;
+}
+
+void Language::give_up() {
+    is_full_ = true;
+    depth_ = 0;
+    allow_steps(UINT64_MAX);
+}
+
+/// Takes steps when those until the look at `stop_` are done.
+void Language::look_at_stop(uint64_t count) {
+    if (is_stopped_)
+        return;
+    const bool is_time = steps_until_look_ > 0;
+    count -= steps_until_look_;
+    steps_behind_look_ -= std::min(count, steps_behind_look_);
+    is_stopped_ = is_time && stop_ != nullptr && (*stop_)();
+    steps_until_look_ = is_stopped_ ? 0 : std::min(steps_behind_look_, steps_between_looks);
+    steps_behind_look_ -= steps_until_look_;
+}
+
 Expression Language::add(Node node) {
     take_steps(is_building_ ? steps_of_look : steps_of_walked_look);
     const std::size_t hash = hash_of(node);
     std::size_t looks = 0;
-    const auto same = by_hash_.find(hash, [&](Expression number) { return nodes_[number] == node; }, looks);
+    NumbersByHash& numbers = by_hash_[hash / (SIZE_MAX / by_hash_.size() + 1)];
+    const auto same = numbers.find(hash, [&](Expression number) { return nodes_[number] == node; }, looks);
     take_steps(looks / looks_of_step);
     if (same)
         return *same;
-    if (is_building_ && is_tired())
+    if (is_tired()) // nothing that is made from now on is kept
         return nothing;
     take_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_walked_node);
     // And its place in by_hash_, and what the allocator keeps beside its children.
     constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64;
     const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
-    if (bytes_ + bytes > bytes_max_ && nodes_.size() > empty) {
+    if ((is_full_ || bytes_ + bytes > bytes_max_) && nodes_.size() > empty) {
         is_full_ = true;
         return nothing;
     }
@@ -75,8 +107,8 @@ Expression Language::add(Node node) {
     const auto number = static_cast<Expression>(nodes_.size());
     nullable_.push_back(nullable_of(node));
     nodes_.push_back(std::move(node));
-    transitions_.emplace_back();
-    by_hash_.add(hash, number);
+    transitions_.push_back({});
+    numbers.add(hash, number);
     return number;
 }
 
@@ -173,6 +205,8 @@ Expression Language::either(std::span<const Expression> alternatives) {
     if (alternatives.size() == 1)
         return alternatives.front();
     take_steps(1 + alternatives.size());
+    if (is_tired())
+        return nothing;
     std::vector<Expression> all;
     ByteSet set;
     const auto take = [&](Expression one) {
@@ -285,10 +319,16 @@ Language::Nullable Language::nullable_of(const Node& node) const {
         return node.least == 0 ? Nullable::yes : nullable_[node.children[0]];
     case Kind::unit:
         return nullable_[node.children[0]];
+    case Kind::counted:
+        if (node.least > 0)
+            return Nullable::no;
+        return automata_[counts_[node.index].automaton].accepts[node.state] ? Nullable::yes : Nullable::no;
     case Kind::automaton:
         return automata_[node.index].accepts[node.state] ? Nullable::yes : Nullable::no;
     case Kind::within:
         return automata_[node.index].accepts[node.state] ? nullable_[node.children[0]] : Nullable::no;
+    case Kind::distinct:
+        return nullable_of_distinct(node);
     case Kind::rule:
         if (const auto& definition = rules_[node.index].definition)
             return nullable_[*definition];

@@ -3,11 +3,15 @@
 #include "core/base/result.hpp"
 #include "core/grammar/automaton.hpp"
 #include "core/grammar/expression.hpp"
+#include "core/grammar/lengths.hpp"
+#include "core/grammar/memory.hpp"
 #include "core/grammar/numbers_by_hash.hpp"
 #include "core/grammar/paths.hpp"
+#include "core/grammar/segments.hpp"
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,9 +60,19 @@ public:
     Expression unit(Expression content);
     /// What an automaton accepts, from its first state on.
     Expression accepted(const Automaton& automaton);
+    /// What an automaton accepts in `least` to `most` characters. `characters` accepts any number of them,
+    /// and each string that `automaton` accepts; none of them begins with another. Errors: unsupported (too
+    /// large; too many lengths), and as check().
+    Result<Expression> counted(const Automaton& automaton, const Automaton& characters, uint32_t least,
+                               uint32_t most);
+    /// `least` to `most` items with commas between them, no two of which are the same string; distinct_max at
+    /// most. Precondition: `item` has no rules in it, no item begins with white space, and none is another
+    /// one and more that may begin with a comma. Errors: unsupported (`least` is more than distinct_max).
+    Result<Expression> distinct(Expression item, Expression comma, uint32_t least, uint32_t most);
+    static constexpr uint32_t distinct_max = 64;
     /// The strings of `content`, which may have rules in it, that the automaton accepts as well. To be
-    /// sealed. Precondition: no accepted() and no within() is a part of `content`. Errors: unsupported (the
-    /// automaton has more than Paths::states_max states).
+    /// sealed. Precondition: no accepted(), counted() or within() is a part of `content`. Errors: unsupported
+    /// (the automaton has more than Paths::states_max states).
     Result<Expression> within(Expression content, const Automaton& automaton);
 
     /// A rule, to be defined before seal(): no text fits one that is not. `name` is for errors.
@@ -92,28 +106,53 @@ public:
         return *rules_[nodes_[rule].index].definition;
     }
 
+    /// Another expression that is the same to texts of up to so many bytes: with smaller counts, where
+    /// `expression` is counted.
+    Expression with_small_counts(Expression expression, uint32_t bytes);
+
+    /// Of what is left within a distinct(): the same and more, as items may come twice.
+    Expression without_memory(Expression distinct);
+    /// Then it matters for texts that begin with one of these, or these with them; for those that may come to
+    /// the next item's end, or to where few strings may follow; and for all where there are few items.
+    [[nodiscard]] std::vector<std::string> used_behind(Expression distinct) const;
+    bool may_have_next_item(Expression distinct, std::string_view bytes);
+    bool has_few_items(Expression distinct);
+
     [[nodiscard]] const Node& node(Expression expression) const { return nodes_[expression]; }
     [[nodiscard]] std::size_t size() const { return nodes_.size(); }
     /// About how much memory it takes.
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     [[nodiscard]] bool is_full() const { return is_full_; }
+    /// Makes it full, after an exception came out of it: what it knows may not be right any more.
+    void give_up();
 
-    /// Whether there is room and time for more. Errors: unsupported (the language is full, or tired).
+    /// Whether there is room and time for more. Errors: unsupported (the language is full, or tired),
+    /// cancelled (its `stop` said so; see allow_steps()).
     [[nodiscard]] Status check() const;
 
+    /// Asked now and then, several times in a millisecond: whether to stop.
+    using Stop = std::function<bool()>;
+
     /// Lets next() and who walks by it take so many steps more, of about 10 ns; then is_tired() is true and
-    /// what next() does not know yet is `nothing`, until it may go on. Unlimited at first. `is_building`: new
-    /// expressions count as well, and are `nothing` when it is tired; seal() and automaton() refuse then.
-    void allow_steps(uint64_t steps, bool is_building = false) {
-        steps_left_ = steps;
-        is_building_ = is_building;
-    }
-    [[nodiscard]] uint64_t steps_left() const { return steps_left_; }
-    [[nodiscard]] bool is_tired() const { return steps_left_ == 0; }
+    /// what next() does not know yet is `nothing`, as is each new expression, until it may go on. Unlimited
+    /// at first. `is_building`: new expressions count as much as they take until they are sealed; seal() and
+    /// automaton() refuse when it is tired.
+    /// `stop`: tires it before; borrowed until the next call, and may be null or empty.
+    void allow_steps(uint64_t steps, bool is_building = false, const Stop* stop = nullptr);
+    [[nodiscard]] uint64_t steps_left() const { return steps_until_look_ + steps_behind_look_; }
+    [[nodiscard]] bool is_tired() const { return steps_until_look_ == 0; }
+    /// Whether it was `stop` that tired it.
+    [[nodiscard]] bool is_stopped() const { return is_stopped_; }
     /// Whether next() may give `nothing` for want of room or time alone.
     [[nodiscard]] bool is_spent() const { return is_full_ || is_tired(); }
     /// For work of others on the language, such as a look at what next() knows already.
-    void take_steps(std::size_t count) { steps_left_ -= std::min<uint64_t>(count, steps_left_); }
+    void take_steps(std::size_t count) {
+        if (count < steps_until_look_) {
+            steps_until_look_ -= count;
+        } else {
+            look_at_stop(count);
+        }
+    }
 
 private:
     /// What next() has found for one expression. Most are asked about few bytes only.
@@ -133,6 +172,7 @@ private:
     /// Whether the empty string is in an expression; unknown while rules in it are not sealed.
     enum class Nullable : uint8_t { no, yes, unknown };
 
+    void look_at_stop(uint64_t count);
     Expression add(Node node);
     [[nodiscard]] Nullable nullable_of(const Node& node) const;
     struct Rule {
@@ -140,6 +180,7 @@ private:
         std::optional<Expression> definition = {};
     };
 
+    Expression find_next(Expression from, uint8_t byte);
     Expression derive(Expression from, uint8_t byte);
     Expression derive_sequence(Expression from, uint8_t byte);
     Expression derive_either(Expression from, uint8_t byte);
@@ -157,6 +198,33 @@ private:
     [[nodiscard]] const Rule* left_recursive() const;
     Expression without_unproductive(Expression root, const std::vector<bool>& productive);
 
+    // counted.cpp
+    /// An automaton of which is known where characters begin, and how many there may be.
+    struct Counts {
+        std::pair<uint32_t, uint32_t> made_of; ///< numbers of automata
+        uint32_t automaton = 0;                ///< its number
+        std::vector<bool> begins = {};         ///< [state]
+        std::optional<Lengths> lengths = {};
+    };
+
+    Expression add_counted(uint32_t number, uint32_t state, uint32_t least, uint32_t most);
+    Expression derive_counted(const Node& node, uint8_t byte);
+
+    // distinct.cpp
+    struct List {
+        Expression item = 0;
+        Expression comma = 0;
+        uint32_t least = 0;
+        uint32_t most = 0;
+    };
+
+    Expression behind_items(uint32_t number, uint32_t items);
+    Expression add_distinct(uint32_t number, uint32_t items, uint32_t text, Expression left);
+    Expression derive_distinct(const Node& node, uint8_t byte);
+    [[nodiscard]] Nullable nullable_of_distinct(const Node& node) const;
+    /// All strings of an expression without rules, if there are distinct_max at most; else null.
+    const std::vector<std::string>* few_strings(Expression regular);
+
     // within.cpp
     /// Where expressions lead in an automaton.
     struct PathsOf {
@@ -173,18 +241,26 @@ private:
 
     std::size_t bytes_max_;
     std::size_t bytes_ = 0; ///< about what the members below take
-    std::vector<Node> nodes_;
+    Segments<Node> nodes_;
     std::vector<Nullable> nullable_;
-    std::vector<Transitions> transitions_;
+    Segments<Transitions> transitions_;
     std::unordered_map<Expression, ByteSet> first_of_ways_;
-    NumbersByHash by_hash_;
+    std::array<NumbersByHash, 64> by_hash_; ///< by the first bits of a hash: they grow one by one
     std::vector<Automaton> automata_;
+    std::vector<Counts> counts_; ///< by Node::index
+    std::vector<List> lists_;    ///< by Node::index
+    Memory memory_;              ///< of items
+    std::unordered_map<Expression, std::optional<std::vector<std::string>>> few_strings_;
     std::map<uint32_t, PathsOf> paths_; ///< by the number of an automaton
     std::vector<Rule> rules_;           ///< by Node::index
     std::size_t sealed_rules_ = 0;
-    Expression sealed_nodes_ = 0; ///< all before it are known to be nullable or not, and to be productive
-    uint32_t depth_ = 0;          ///< of derive() in itself
-    uint64_t steps_left_ = UINT64_MAX;
+    Expression sealed_nodes_ = 0;   ///< all before it are known to be nullable or not, and to be productive
+    uint32_t depth_ = 0;            ///< of derive() in itself
+    Expression too_deep_ = nothing; ///< what derive() has not come to, for its depth; see next()
+    uint64_t steps_until_look_ = UINT64_MAX; ///< that may be taken before `stop_` is asked; 0: tired
+    uint64_t steps_behind_look_ = 0;         ///< and after that
+    const Stop* stop_ = nullptr;             ///< null: none
+    bool is_stopped_ = false;
     bool is_building_ = false; ///< see allow_steps()
     bool is_full_ = false;
 };

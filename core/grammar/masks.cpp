@@ -46,6 +46,12 @@ Vocabulary::Vocabulary(std::vector<std::string> bytes,
         (bytes_[token].size() <= short_bytes ? few : many).emplace_back(bytes_[token], token);
     short_ = TokenTree(std::move(few));
     long_ = TokenTree(std::move(many));
+    for (TokenId token = 0; token < bytes_.size(); ++token) {
+        const std::size_t comma = bytes_[token].find(',');
+        if (comma != std::string::npos &&
+            bytes_[token].find_first_not_of(" \t\n", comma + 1) != std::string::npos)
+            behind_comma_.push_back(token);
+    }
 }
 
 std::optional<TokenId> Vocabulary::control_token(std::string_view name) const {
@@ -63,15 +69,78 @@ TokenMask Masks::mask(Expression state) {
         return known->second;
     }
     const uint64_t steps_before = language_->steps_left();
-    TokenMask mask(vocabulary_->size());
-    seen_.clear();
-    ways_.clear();
-    add(state, mask);
-    walk_ways(mask);
-    walk(state, vocabulary_->long_tokens(), mask);
+    TokenMask mask = mask_of(state);
     if (steps_before - language_->steps_left() > steps_of_kept_mask)
         keep(state, mask);
     return mask;
+}
+
+TokenMask Masks::mask_of(Expression state) {
+    TokenMask mask(vocabulary_->size());
+    seen_.clear();
+    ways_.clear();
+    plain_ways_.clear();
+    remembering_.clear();
+    add(state, mask);
+    walk_ways(mask);
+    const std::vector<Expression> remembering = std::move(remembering_);
+    walk(remembering.empty() ? state : language_->either(plain_ways_), vocabulary_->long_tokens(), mask);
+    for (const Expression way : remembering)
+        mask |= remembering_mask(way);
+    return mask;
+}
+
+/// Of a way that begins within a Kind::distinct.
+TokenMask Masks::remembering_mask(Expression way) {
+    const Node node = language_->node(way);
+    const bool is_sequence = node.kind == Kind::sequence;
+    const Expression distinct = is_sequence ? node.children[0] : way;
+    const Expression rest = is_sequence ? node.children[1] : empty;
+    TokenMask mask = mask_of(language_->sequence(language_->without_memory(distinct), rest));
+    if (language_->has_few_items(distinct)) {
+        check(way, vocabulary_->short_tokens().tokens(0, vocabulary_->short_tokens().size()), mask);
+        check(way, vocabulary_->long_tokens().tokens(0, vocabulary_->long_tokens().size()), mask);
+        return mask;
+    }
+    keep_to_memory(way, distinct, vocabulary_->short_tokens(), mask);
+    keep_to_memory(way, distinct, vocabulary_->long_tokens(), mask);
+    for (const TokenId token : vocabulary_->tokens_behind_comma()) {
+        language_->take_steps(1);
+        if (mask.allows(token) && language_->may_have_next_item(distinct, vocabulary_->bytes(token)))
+            check(way, {&token, 1}, mask);
+    }
+    return mask;
+}
+
+/// Looks at tokens that a used item begins with behind what has come of it, or that begin with that.
+void Masks::keep_to_memory(Expression way, Expression distinct, const TokenTree& tree, TokenMask& mask) {
+    for (const std::string& used : language_->used_behind(distinct)) {
+        uint32_t node = 0;
+        uint32_t end = tree.size();
+        std::size_t depth = 0;
+        for (; depth < used.size(); ++depth) {
+            while (node < end && tree.byte(node) != static_cast<uint8_t>(used[depth])) {
+                language_->take_steps(1);
+                node = tree.end(node);
+            }
+            if (node >= end)
+                break;
+            check(way, tree.tokens(node), mask);
+            end = tree.end(node);
+            ++node;
+        }
+        if (depth == used.size())
+            check(way, tree.tokens(node, end), mask);
+    }
+}
+
+/// Forbids those that do not fit.
+void Masks::check(Expression way, std::span<const TokenId> tokens, TokenMask& mask) {
+    language_->take_steps(tokens.size() / tokens_of_step);
+    for (const TokenId token : tokens) {
+        if (mask.allows(token) && language_->next(way, vocabulary_->bytes(token)) == nothing)
+            mask.forbid(token);
+    }
 }
 
 void Masks::keep(Expression state, const TokenMask& mask) {
@@ -95,8 +164,16 @@ void Masks::walk_ways(TokenMask& mask) {
 
 /// Short tokens, way by way: each is walked by its head, or left to walk_ways().
 void Masks::add(Expression state, TokenMask& mask) {
-    if (!seen_.insert(state).second || language_->is_spent())
-        return;
+    open_ = {state};
+    while (!open_.empty() && !language_->is_spent()) {
+        const Expression way = open_.back();
+        open_.pop_back();
+        if (seen_.insert(way).second)
+            add_way(way, mask);
+    }
+}
+
+void Masks::add_way(Expression state, TokenMask& mask) {
     const Node node = language_->node(state);
     language_->take_steps(steps_of_way + node.children.size());
     const bool is_sequence = node.kind == Kind::sequence;
@@ -106,24 +183,30 @@ void Masks::add(Expression state, TokenMask& mask) {
     switch (head_node.kind) {
     case Kind::either:
         for (const Expression one : head_node.children)
-            add(language_->sequence(one, rest), mask);
+            open_.push_back(language_->sequence(one, rest));
         break;
     case Kind::rule:
-        add(language_->sequence(language_->definition(first), rest), mask);
+        open_.push_back(language_->sequence(language_->definition(first), rest));
         break;
     case Kind::unit:
     case Kind::within:
+    case Kind::counted:
     case Kind::automaton: {
+        plain_ways_.push_back(state);
         const Head& known = head(first);
         mask |= known.inside;
         language_->take_steps(known.inside.words().size() / words_of_step);
         if (rest != empty)
             add_beyond(known, rest, mask);
         if (language_->is_nullable(first))
-            add(rest, mask);
+            open_.push_back(rest);
         break;
     }
+    case Kind::distinct:
+        remembering_.push_back(state);
+        break;
     default:
+        plain_ways_.push_back(state);
         ways_.push_back(state);
     }
 }
@@ -338,7 +421,7 @@ void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const 
 
 /// The same for all short tokens: no count is larger than they can tell.
 Expression Masks::shortened(Expression expression, int depth) {
-    if (depth == shortened_depth_max)
+    if (depth == shortened_depth_max || language_->is_spent())
         return expression;
     if (const auto known = shortened_.find(expression); known != shortened_.end())
         return known->second;
@@ -363,9 +446,14 @@ Expression Masks::shortened(Expression expression, int depth) {
         result = language_->repeat(children[0], std::min(node.least, enough),
                                    node.most > enough ? unbounded : node.most);
         break;
+    case Kind::counted:
+        result = language_->with_small_counts(expression, enough);
+        break;
     default:
         break;
     }
+    if (language_->is_spent())
+        return expression;
     shortened_.emplace(expression, result);
     return result;
 }

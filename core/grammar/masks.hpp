@@ -47,6 +47,8 @@ public:
     /// Tokens of up to short_bytes bytes, and those of more.
     [[nodiscard]] const TokenTree& short_tokens() const { return short_; }
     [[nodiscard]] const TokenTree& long_tokens() const { return long_; }
+    /// Tokens with more behind a comma than white space.
+    [[nodiscard]] const std::vector<TokenId>& tokens_behind_comma() const { return behind_comma_; }
 
     static constexpr uint32_t short_bytes = 32;
 
@@ -55,6 +57,7 @@ private:
     std::map<std::string, TokenId, std::less<>> control_tokens_;
     TokenTree short_;
     TokenTree long_;
+    std::vector<TokenId> behind_comma_;
 };
 
 /// Which tokens fit what is left of a language. A token fits where all its bytes do and some text may follow.
@@ -66,6 +69,10 @@ private:
 /// whole subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the
 /// same to all of them, so that the rest of a string of at most 1000 characters is no new head with each
 /// character. Masks that took long all the same are kept by their states, a few of them.
+///
+/// Lists of different items are walked as if items might come twice, and then the few tokens that may have
+/// made one come twice are looked at one by one: a walk over all would keep a state for each text that may be
+/// next.
 ///
 /// Whatever it looks at takes steps of the language, which may tire: then a mask is not right, and nothing
 /// that is not right is kept.
@@ -96,8 +103,13 @@ private:
         }
     };
 
+    TokenMask mask_of(Expression state);
+    TokenMask remembering_mask(Expression way);
+    void keep_to_memory(Expression way, Expression distinct, const TokenTree& tree, TokenMask& mask);
+    void check(Expression way, std::span<const TokenId> tokens, TokenMask& mask);
     void keep(Expression state, const TokenMask& mask);
     void add(Expression state, TokenMask& mask);
+    void add_way(Expression state, TokenMask& mask);
     void walk_ways(TokenMask& mask);
     void add_beyond(const Head& head, Expression rest, TokenMask& mask);
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
@@ -120,7 +132,10 @@ private:
     const Vocabulary* vocabulary_;
     std::vector<Expression> path_;        ///< of a walk: states by depth
     std::unordered_set<Expression> seen_; ///< by add(), for one mask
+    std::vector<Expression> open_;        ///< that add() has to look at
     std::vector<Expression> ways_;        ///< that add() has left to walk_ways()
+    std::vector<Expression> plain_ways_;  ///< that add() has found; `ways_` among them
+    std::vector<Expression> remembering_; ///< others, which begin within a Kind::distinct
     std::unordered_map<Expression, TokenMask> kept_;
     std::unordered_map<Expression, Head> heads_;
     std::size_t heads_bytes_ = 0;

@@ -1,13 +1,14 @@
 #include "core/grammar/language.hpp"
 
 #include <cassert>
+#include <utility>
 
 namespace etna::grammar {
 namespace {
 
-/// How deep rules and optional parts may stand in each other at the beginning of what is left: derive() calls
-/// itself that often.
-constexpr uint32_t derivation_depth_max = 4000;
+/// How often derive() calls itself, as rules and optional parts stand in each other at the beginning of what
+/// is left. What is deeper is found first, and by itself.
+constexpr uint32_t derivation_depth_max = 500;
 
 /// Ways whose next() is known are looked up in one step; those whose is not count themselves.
 constexpr std::size_t known_ways_of_step = 4;
@@ -64,20 +65,39 @@ std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
     return add(byte, target) + sizeof(*all);
 }
 
+/// Whatever the depth, it takes little of the stack: where derive() would go too deep it comes back without a
+/// result, and is called again when what it has not come to is known. Nothing begins with itself, so that
+/// this comes to an end.
 Expression Language::next(Expression from, uint8_t byte) {
+    Expression result = find_next(from, byte);
+    if (too_deep_ == nothing || depth_ > 0)
+        return result;
+    std::vector<Expression> open = {from};
+    while (!open.empty() && !is_spent()) {
+        if (too_deep_ != nothing)
+            open.push_back(std::exchange(too_deep_, nothing));
+        result = find_next(open.back(), byte);
+        if (too_deep_ == nothing)
+            open.pop_back();
+    }
+    too_deep_ = nothing;
+    return open.empty() ? result : nothing;
+}
+
+Expression Language::find_next(Expression from, uint8_t byte) {
     if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
         return known;
-    if (is_spent()) // nothing that is found from now on can be kept
+    if (is_spent() || too_deep_ != nothing) // nothing that is found from now on can be kept
         return nothing;
     if (depth_ == derivation_depth_max) {
-        is_full_ = true;
+        too_deep_ = from;
         return nothing;
     }
     ++depth_;
     take_steps(steps_of_derivation);
     const Expression result = derive(from, byte);
     --depth_;
-    if (!is_spent()) { // else it may be refused for want of room or time alone
+    if (!is_spent() && too_deep_ == nothing) { // else it may be refused for want of room, time or depth alone
         const std::size_t bytes = transitions_[from].add(byte, result);
         take_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
         bytes_ += bytes;
@@ -115,6 +135,14 @@ Expression Language::derive(Expression from, uint8_t byte) {
         if (target == Automaton::dead)
             return nothing;
         return add({.kind = Kind::automaton, .index = index, .state = target});
+    }
+    case Kind::counted: {
+        const Node node = nodes_[from];
+        return derive_counted(node, byte);
+    }
+    case Kind::distinct: {
+        const Node node = nodes_[from];
+        return derive_distinct(node, byte);
     }
     case Kind::within: {
         const Node node = nodes_[from];
@@ -196,6 +224,8 @@ ByteSet Language::first_of(Expression expression, int& looks) const {
     case Kind::rule:
         return first_of(*rules_[node.index].definition, looks);
     case Kind::automaton:
+    case Kind::counted:
+    case Kind::distinct:
         break;
     }
     return any_byte;

@@ -96,6 +96,8 @@ std::vector<bool> Language::productive(const Users& users) const {
         case Kind::empty_string:
         case Kind::bytes:
         case Kind::automaton:
+        case Kind::counted:
+        case Kind::distinct:
             break;
         }
         return true;

@@ -14,14 +14,15 @@
 namespace etna::grammar {
 
 /// A language that grammars share, and its masks.
-struct Shelf {
+struct Shelf : std::enable_shared_from_this<Shelf> {
     explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
-    /// Within `steps_left`, which is then what is left of it. Precondition: as long as others may walk it,
-    /// `mutex` is held.
-    Result<Expression> make(const Description& description, uint64_t& steps_left) {
-        auto root = texts_of(language, description, *vocabulary, steps_left);
+    /// Within `steps_left`, which is then what is left of it, and until `stop`. Precondition: as long as
+    /// others may walk it, `mutex` is held.
+    Result<Expression> make(const Description& description, uint64_t& steps_left,
+                            const Language::Stop* stop = nullptr) {
+        auto root = texts_of(language, description, *vocabulary, steps_left, stop);
         note_bytes();
         return root;
     }
@@ -31,9 +32,10 @@ struct Shelf {
     }
 
     std::shared_ptr<const Vocabulary> vocabulary;
-    std::atomic<std::size_t> bytes = 0; ///< about what it takes; to be read without the mutex
-    std::atomic<bool> is_full = false;  ///< for the language; as `bytes`
-    std::mutex mutex;                   ///< of all below
+    std::atomic<std::size_t> bytes = 0;  ///< about what it takes; to be read without the mutex
+    std::atomic<bool> is_full = false;   ///< for the language; as `bytes`
+    std::atomic<bool> is_shared = false; ///< grammars of several descriptions may stand on it
+    std::mutex mutex;                    ///< of all below
     Language language;
     Masks masks;
 };
@@ -48,14 +50,14 @@ public:
     [[nodiscard]] Expression root() const { return root_; }
     [[nodiscard]] const Description& description() const { return *description_; }
     /// The same on a shelf of its own, which is made once as long as somebody holds it. Blocking, as
-    /// Grammars::make().
-    Result<std::shared_ptr<const Grammar>> elsewhere() const;
+    /// Grammars::make(). Errors: as that.
+    Result<std::shared_ptr<const Grammar>> elsewhere(const Language::Stop* stop = nullptr) const;
 
 private:
     std::shared_ptr<Shelf> shelf_;
     Expression root_;
     std::shared_ptr<const Description> description_;
-    mutable std::mutex mutex_;                       ///< of elsewhere_
+    mutable std::timed_mutex mutex_;                 ///< of elsewhere_
     mutable std::weak_ptr<const Grammar> elsewhere_; ///< it belongs to who walks there
 };
 

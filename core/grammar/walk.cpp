@@ -4,18 +4,24 @@
 #include "core/grammar/until.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace etna::grammar {
 namespace {
 
-/// What a text and its copies may take of the engine's time: a third of a second at once, and again what
-/// each token gives back. That is more than a walk over a vocabulary of 150'000 tokens takes; JSON Schemas of
-/// practice need a hundredth of it.
+/// What a text and its copies may take: a third of a second of a processor at once, and again what each token
+/// gives back. That is more than a walk over a vocabulary of 150'000 tokens takes; JSON Schemas of practice
+/// need a hundredth of it.
 constexpr int64_t steps_of_walk = 33'000'000;
 constexpr int64_t steps_of_token = 150'000;
 /// What one text may add to languages; whose texts need less goes on elsewhere when others have filled one.
 constexpr std::size_t bytes_of_walk = std::size_t{64} << 20;
+/// What one place may take on a shelf that others share, and hold them up; then the text goes on elsewhere.
+constexpr uint64_t shared_steps_of_place = 1'000'000;
+/// How long one waits for others on a shelf before it looks again whether to stop.
+constexpr std::chrono::microseconds wait_for_others{500};
 
 /// The one byte that may come; empty where there are several, or none.
 std::optional<uint8_t> only_byte(Language& language, Expression at) {
@@ -30,53 +36,142 @@ std::optional<uint8_t> only_byte(Language& language, Expression at) {
     return only;
 }
 
+bool should_stop(const Walk::Piece& piece) {
+    return piece.stop != nullptr && *piece.stop && (*piece.stop)();
+}
+
 } // namespace
 
 Walk::Walk(std::shared_ptr<const Grammar> grammar)
     : grammar_(std::move(grammar)), state_(grammar_->root()),
       steps_left_(std::make_shared<std::atomic<int64_t>>(steps_of_walk)) {}
 
-/// Does what it can of `work` with the shelf, within the steps and bytes that are left.
-template <class Work>
-void Walk::on_shelf(const Work& work) {
+bool Walk::prepare(const Wanted& wanted, const Piece& piece) {
+    while (!is_known(wanted)) {
+        switch (find_on_shelf(wanted, piece)) {
+        case Outcome::done:
+            break;
+        case Outcome::stopped:
+            return false;
+        case Outcome::lost:
+            is_lost_ = true;
+            break;
+        case Outcome::is_full:
+            if (!go_elsewhere(piece))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool Walk::is_known(const Wanted& wanted) const {
+    const bool needs_mask = wanted.mask || may_end_.value_or(false); // an end may be the only way on
+    return is_lost_ || (may_end_ && (!needs_mask || mask_) &&
+                        (wanted.forced_bytes == 0 || (forced_ && forced_max_ == wanted.forced_bytes)));
+}
+
+/// Does what it can with the shelf, within the steps that are left.
+Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     Shelf& shelf = grammar_->shelf();
-    const std::scoped_lock lock(shelf.mutex);
+    std::unique_lock lock(shelf.mutex, std::try_to_lock);
+    while (!lock) {
+        if (!piece.may_wait || should_stop(piece))
+            return Outcome::stopped;
+        std::this_thread::sleep_for(wait_for_others);
+        lock.try_lock();
+    }
+    const bool is_shared = shelf.is_shared;
+    const auto steps_left = static_cast<uint64_t>(std::max<int64_t>(*steps_left_, 0));
+    const uint64_t steps_before =
+        is_shared ? std::min(steps_left, shared_steps_of_place - steps_here_) : steps_left;
     const std::size_t bytes_before = shelf.language.bytes();
-    const auto steps_before = static_cast<uint64_t>(std::max<int64_t>(*steps_left_, 0));
-    shelf.language.allow_steps(steps_before);
-    work(shelf);
-    is_lost_ |= shelf.language.is_tired();
-    *steps_left_ -= static_cast<int64_t>(steps_before - shelf.language.steps_left());
+    shelf.language.allow_steps(steps_before, false, piece.stop);
+    try {
+        find(shelf, wanted);
+    } catch (...) { // of memory: others go on elsewhere
+        shelf.language.give_up();
+        shelf.note_bytes();
+        throw;
+    }
+    const uint64_t steps = steps_before - shelf.language.steps_left();
+    const bool is_stopped = shelf.language.is_stopped();
+    const bool is_tired = shelf.language.is_tired();
     shelf.language.allow_steps(UINT64_MAX);
     bytes_taken_ += shelf.language.bytes() - bytes_before;
     shelf.note_bytes();
-    is_shelf_full_ = shelf.language.is_full();
+    *steps_left_ -= static_cast<int64_t>(steps);
+    steps_here_ += is_shared ? steps : 0;
+    if (shelf.language.is_full())
+        return bytes_taken_ > bytes_of_walk ? Outcome::lost : Outcome::is_full;
+    if (is_stopped)
+        return Outcome::stopped;
+    if (!is_tired)
+        return Outcome::done;
+    return steps_before < steps_left ? Outcome::is_full : Outcome::lost;
 }
 
-/// on_shelf(), again elsewhere where the language is full. Afterwards what was done is right, or the walk is
-/// lost.
-template <class Work>
-void Walk::follow(const Work& work) {
-    on_shelf(work);
-    while (is_shelf_full_ && !is_lost_) {
-        is_lost_ = bytes_taken_ > bytes_of_walk;
-        if (is_lost_)
+/// Keeps what it finds as long as that is right, so that the next call goes on from there.
+void Walk::find(Shelf& shelf, const Wanted& wanted) {
+    Language& language = shelf.language;
+    while (followed_ < text_.size()) {
+        const Expression after = language.next(state_, static_cast<uint8_t>(text_[followed_]));
+        if (language.is_spent())
             return;
-        auto elsewhere = grammar_->elsewhere();
-        is_lost_ = !elsewhere;
-        if (is_lost_)
-            return;
-        grammar_ = std::move(elsewhere).value();
-        on_shelf([&](Shelf& shelf) {
-            state_ = shelf.language.next(grammar_->root(), text_);
-            work(shelf);
-        });
+        state_ = after;
+        ++followed_;
     }
+    may_end_ = language.is_nullable(state_);
+    if (!mask_ && (wanted.mask || *may_end_)) {
+        TokenMask mask = shelf.masks.mask(state_);
+        if (language.is_spent())
+            return;
+        mask_ = std::move(mask);
+    }
+    if (wanted.forced_bytes > 0)
+        find_forced(language, wanted.forced_bytes);
+}
+
+void Walk::find_forced(Language& language, std::size_t bytes_max) {
+    std::string text;
+    for (Expression at = state_; text.size() < bytes_max && !language.is_nullable(at);) {
+        const auto only = only_byte(language, at);
+        if (language.is_spent())
+            return;
+        if (!only || *only == control_byte)
+            break;
+        text.push_back(static_cast<char>(*only));
+        at = language.next(at, *only);
+    }
+    text.resize(valid_utf8_prefix(text));
+    forced_ = std::move(text);
+    forced_max_ = bytes_max;
+}
+
+/// Whether it has a shelf of its own now, or is lost.
+bool Walk::go_elsewhere(const Piece& piece) {
+    if (!piece.may_move)
+        return false;
+    auto elsewhere = grammar_->elsewhere(piece.stop);
+    if (!elsewhere && elsewhere.error().kind == ErrorKind::cancelled)
+        return false;
+    is_lost_ = !elsewhere;
+    if (is_lost_)
+        return true;
+    grammar_ = std::move(elsewhere).value();
+    forget_place();
+    followed_ = 0;
+    state_ = grammar_->root();
+    return true;
+}
+
+void Walk::forget_place() {
+    may_end_.reset();
+    mask_.reset();
+    forced_.reset();
 }
 
 Result<const TokenMask*> Walk::mask() {
-    if (!mask_ && !is_lost_)
-        follow([&](Shelf& shelf) { mask_ = shelf.masks.mask(state_); });
+    prepare({.mask = true}, {});
     if (is_lost_) {
         return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
                      "make it smaller, or less ambiguous"};
@@ -85,40 +180,26 @@ Result<const TokenMask*> Walk::mask() {
 }
 
 bool Walk::may_end() {
-    bool may = false;
-    follow([&](Shelf& shelf) { may = shelf.language.is_nullable(state_); });
-    return may && !is_lost_;
+    prepare({}, {});
+    return !is_lost_ && *may_end_;
 }
 
 Result<bool> Walk::is_over() {
-    if (!is_lost_ && !may_end())
+    if (!may_end() && !is_lost_)
         return false;
     ETNA_TRY(const TokenMask* const all, mask());
     return all->is_empty();
 }
 
 std::string Walk::forced(std::size_t bytes_max) {
-    std::string text;
-    follow([&](Shelf& shelf) {
-        Language& language = shelf.language;
-        text.clear();
-        for (Expression at = state_; text.size() < bytes_max && !language.is_nullable(at);) {
-            const auto only = only_byte(language, at);
-            if (!only || *only == control_byte || language.is_full() || language.is_tired())
-                break;
-            text.push_back(static_cast<char>(*only));
-            at = language.next(at, *only);
-        }
-    });
-    text.resize(is_lost_ ? 0 : valid_utf8_prefix(text));
-    return text;
+    prepare({.forced_bytes = bytes_max}, {});
+    return is_lost_ ? "" : *forced_;
 }
 
 void Walk::accept(TokenId token) {
-    mask_.reset();
-    const std::string_view bytes = grammar_->shelf().vocabulary->bytes(token);
-    follow([&](Shelf& shelf) { state_ = shelf.language.next(state_, bytes); });
-    text_ += bytes;
+    forget_place();
+    steps_here_ = 0;
+    text_ += grammar_->shelf().vocabulary->bytes(token);
     if (*steps_left_ < steps_of_walk)
         *steps_left_ += steps_of_token;
 }

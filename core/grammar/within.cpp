@@ -67,6 +67,8 @@ Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const 
     case Kind::rule:
         return known.at(*rules_[node.index].definition);
     case Kind::automaton:
+    case Kind::counted:
+    case Kind::distinct:
     case Kind::within:
         assert(false); // see within()
         break;

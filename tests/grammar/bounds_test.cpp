@@ -4,6 +4,7 @@
 #include "core/grammar/grammars.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/schema/json_schema.hpp"
+#include "tests/grammar/cost.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cstdint>
@@ -14,61 +15,11 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <malloc.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace etna;
 using namespace etna::grammar;
 
 namespace {
-
-constexpr double seconds_max = 1;
-constexpr int64_t kib_max = 200'000'000 / 1024;
-
-/// Sanitizers keep what is freed and shadow what is not, and take several times as long.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_measured = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool is_measured = false;
-#else
-constexpr bool is_measured = true;
-#endif
-#else
-constexpr bool is_measured = true;
-#endif
-
-struct Cost {
-    int exit_status = -1; ///< what the work returned; -1: a signal ended it
-    double seconds = 0;   ///< of processor time
-    int64_t kib = 0;      ///< resident at most, beyond what there was before
-};
-
-int64_t resident_kib() {
-    rusage usage = {};
-    ::getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_maxrss;
-}
-
-/// Does the work in a process of its own, so that its memory is its alone.
-Cost cost_of(const std::function<int()>& work) {
-    ::malloc_trim(0);
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const int64_t before = resident_kib(); // of this process, which has touched little yet
-        const int status = work();
-        ::_exit(resident_kib() - before > kib_max && is_measured ? 100 : status);
-    }
-    int status = 0;
-    rusage usage = {};
-    ::wait4(child, &status, 0, &usage);
-    return {.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-                       static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6,
-            .kib = usage.ru_maxrss};
-}
 
 using Reader = Result<Expression> (*)(Language& language, std::string_view text);
 
@@ -428,23 +379,6 @@ TEST_CASE("grammars in strings keep within the same bounds") {
 }
 
 namespace {
-
-/// All bytes, and words of letters, blanks and digits.
-Vocabulary some_words() {
-    std::vector<std::string> bytes;
-    for (int byte = 0; byte < 256; ++byte)
-        bytes.emplace_back(1, static_cast<char>(byte));
-    std::mt19937 random(3);
-    for (int word = 0; word < 5000; ++word) {
-        std::string text;
-        for (uint32_t length = 2 + random() % 12; length > 0; --length)
-            text += static_cast<char>(random() % 8 == 0 ? ' ' : 'a' + random() % 26);
-        bytes.push_back(text);
-    }
-    for (std::size_t blanks = 2; blanks <= 128; ++blanks)
-        bytes.emplace_back(blanks, ' ');
-    return Vocabulary(std::move(bytes));
-}
 
 /// Walks at random, up to so many tokens; how many there were.
 int walked(const std::string& grammar, int tokens_max, int* lost = nullptr) {

@@ -2,7 +2,6 @@
 
 #include "core/grammar/grammars.hpp"
 #include "core/grammar/shelf.hpp"
-#include "core/grammar/turns.hpp"
 #include "core/grammar/until.hpp"
 #include "tests/support/catch.hpp"
 
@@ -11,8 +10,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,6 +50,14 @@ bool goes_on(Walk& walk, std::string_view text) {
         walk.accept(token);
     }
     return true;
+}
+
+/// So many that may come, and `b`: any of them may be the next.
+std::string optional_a(int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+        text += " \"a\"?";
+    return text + " \"b\"";
 }
 
 bool fits(Grammars& grammars, const Description& description, std::string_view text) {
@@ -96,7 +106,7 @@ TEST_CASE("descriptions of parts make up larger ones") {
     CHECK(walk.mask().value()->allows(think)); // a mark's token may stand for it
     walk.accept(think);
     CHECK(goes_on(walk, ": 1;2"));
-    const Description free = {.notation = Notation::free_text, .choices = {"<a>", "bb"}, .not_first = "{"};
+    const Description free = {.notation = Notation::free_text, .choices = {"<a>", "bb"}, .not_begun = "\\{"};
     CHECK(fits(grammars, free, "  x{ <a b"));
     CHECK(fits(grammars, free, " "));
     CHECK_FALSE(fits(grammars, free, " {"));
@@ -199,6 +209,109 @@ TEST_CASE("many threads make and walk grammars at a time") {
     for (std::thread& thread : threads)
         thread.join();
     CHECK(right == 160);
+}
+
+TEST_CASE("what is found in pieces is what is found at once") {
+    std::string chain = "root ::= \"<\" r0\n";
+    for (int i = 0; i < 3000; ++i)
+        chain += fmt::format("r{} ::= r{} {}\n", i, i + 1, i % 50 == 0 ? "\"a\"?" : "");
+    chain += "r3000 ::= [a-c]{2,9}";
+    const Description schema = {
+        .text =
+            R"({"properties": {"a": {"type": "string", "maxLength": 40}, "b": {"enum": ["<abc", "abd"]}}})"};
+    const std::vector<std::pair<Description, std::string>> cases = {
+        {{.notation = Notation::gbnf, .text = chain}, "<abcabc"},
+        {{.notation = Notation::gbnf, .text = "root ::= \"<\"" + optional_a(400)}, "<aaaaaaaab"},
+        {schema, R"({"a": "<abc", "b": "<abc"})"}};
+    for (const auto& [description, text] : cases) {
+        CAPTURE(text);
+        Grammars whole_grammars(vocabulary());
+        Grammars pieces_grammars(vocabulary());
+        Walk whole(whole_grammars.make(description).value());
+        Walk pieces(pieces_grammars.make(description).value());
+        int stopped = 0;
+        for (const char byte : text) {
+            int looks = 0;
+            int most = 1;
+            const Language::Stop stop = [&] { return ++looks >= most; };
+            const Walk::Wanted wanted = {.mask = true, .forced_bytes = 9};
+            while (!pieces.prepare(wanted, {.stop = &stop, .may_wait = false, .may_move = false})) {
+                ++stopped;
+                looks = 0;
+                most *= 2;
+                REQUIRE(most < 1'000'000);
+            }
+            REQUIRE(*pieces.mask().value() == *whole.mask().value());
+            REQUIRE(pieces.may_end() == whole.may_end());
+            REQUIRE(pieces.is_over().value() == whole.is_over().value());
+            REQUIRE(pieces.forced(9) == whole.forced(9));
+            whole.accept(static_cast<TokenId>(static_cast<unsigned char>(byte)));
+            pieces.accept(static_cast<TokenId>(static_cast<unsigned char>(byte)));
+        }
+        CHECK(stopped > (text == cases.back().second ? -1 : 0));
+    }
+}
+
+TEST_CASE("who may not wait does not, while others are at work on a grammar") {
+    Grammars grammars(vocabulary());
+    const auto grammar = grammars.make({.notation = Notation::regex, .text = "[0-9]{3}"}).value();
+    Walk walk(grammar);
+    {
+        const std::scoped_lock others(grammar->shelf().mutex);
+        CHECK_FALSE(walk.prepare({.mask = true}, {.may_wait = false}));
+        int looks = 0;
+        const Language::Stop stop = [&] { return ++looks > 3; };
+        CHECK_FALSE(walk.prepare({.mask = true}, {.stop = &stop}));
+        CHECK(looks > 3);
+    }
+    CHECK(walk.prepare({.mask = true}, {.may_wait = false}));
+    CHECK(goes_on(walk, "123"));
+}
+
+TEST_CASE("a text that takes long leaves the language that others share") {
+    Grammars grammars(vocabulary());
+    const Description number = {.notation = Notation::regex, .text = "[0-9]{3}"};
+    const auto plain = grammars.make(number).value();
+    const Description wide = {.notation = Notation::gbnf, .text = "root ::= \"<\"" + optional_a(1200)};
+    const auto grammar = grammars.make(wide).value();
+    REQUIRE(&grammar->shelf() == &plain->shelf()); // its beginning is short
+    Walk walk(grammar);
+    REQUIRE(goes_on(walk, "<"));
+    for (int i = 0; i < 40; ++i) // each leads to all that may be left out
+        walk.accept('a');
+    CHECK_FALSE(walk.prepare({.mask = true}, {.may_move = false}));
+    CHECK(walk.mask().value()->allows('a'));
+    CHECK(&walk.grammar()->shelf() != &plain->shelf());
+    CHECK(goes_on(walk, "aab"));
+    CHECK(fits(grammars, number, "123"));
+}
+
+TEST_CASE("what is not wanted any more is not made") {
+    std::string rules = "root ::= r0\n";
+    for (int i = 0; i < 20'000; ++i)
+        rules += fmt::format("r{} ::= \"{}\" r{}\n", i, i, i + 1);
+    rules += "r20000 ::= \"b\"";
+    const Description large = {.notation = Notation::gbnf, .text = rules};
+    Grammars grammars(vocabulary());
+    int looks = 0;
+    const auto stopped = grammars.make(large, [&] { return ++looks > 3; });
+    REQUIRE_FALSE(stopped);
+    CHECK(stopped.error().kind == ErrorKind::cancelled);
+    CHECK(grammars.make(large)); // it was not refused for good
+}
+
+TEST_CASE("what took long to be refused is refused at once when it comes again") {
+    const Description large = {.notation = Notation::gbnf,
+                               .text = "root ::= \"" + std::string(900'000, 'a') + "\""};
+    Grammars grammars(vocabulary());
+    const auto refused = grammars.make(large);
+    REQUIRE_FALSE(refused);
+    int looks = 0;
+    const auto again =
+        grammars.make(large, [&] { return ++looks > 0; }); // it would be stopped if it were made
+    REQUIRE_FALSE(again);
+    CHECK(again.error().message == refused.error().message);
+    CHECK(looks == 0);
 }
 
 TEST_CASE("a grammar that outgrows its room costs other texts nothing") {
@@ -321,13 +434,7 @@ TEST_CASE("a shared language that is full makes room for another") {
     const auto first = number(1);
     Shelf& shelf = first->shelf();
     REQUIRE(&number(2)->shelf() == &shelf);
-    Expression deep = empty;
-    for (int i = 0; i < 5000; ++i)
-        deep = shelf.language.sequence(shelf.language.optional(shelf.language.literal("a")), deep);
-    static_cast<void>(shelf.language.next(deep, 'a'));
-    REQUIRE(shelf.language.is_full()); // of depth, while there is room
-    REQUIRE(shelf.language.bytes() < (std::size_t{64} << 20));
-    shelf.note_bytes();
+    shelf.is_full = true;
     const auto third = number(3);
     CHECK(&third->shelf() != &shelf);
     CHECK(&number(4)->shelf() == &third->shelf());
@@ -361,52 +468,31 @@ TEST_CASE("what several ask for at a time is made once") {
         CHECK(one == made[0]);
 }
 
-TEST_CASE("so many at a time have a turn, and no more") {
-    Turns turns(3);
-    std::atomic<int> now = 0;
-    std::atomic<int> most = 0;
-    std::atomic<int> all = 0;
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < 8; ++thread) {
-        threads.emplace_back([&] {
-            for (int round = 0; round < 200; ++round) {
-                const Turns::Turn turn(turns);
-                const int count = ++now;
-                for (int seen = most; seen < count && !most.compare_exchange_weak(seen, count);) {
-                }
-                std::this_thread::yield();
-                ++all;
-                --now;
-            }
-        });
+TEST_CASE("grammars that are held leave other clients room") {
+    Grammars grammars(vocabulary());
+    const auto large = [](std::size_t number) {
+        std::string text = fmt::format("root ::= \"{}\"", number);
+        for (int i = 0; i < 40'000; ++i)
+            text += fmt::format(" | \"x{}y{}\"", i, number);
+        return Description{.notation = Notation::gbnf, .text = std::move(text)};
+    };
+    std::vector<std::shared_ptr<const Grammar>> held;
+    std::optional<Error> refusal;
+    while (!refusal && held.size() < 1000) {
+        auto made = grammars.make(large(held.size()), {}, 1);
+        if (made)
+            held.push_back(*made);
+        else
+            refusal = made.error();
     }
-    for (std::thread& thread : threads)
-        thread.join();
-    CHECK(most <= 3);
-    CHECK(all == 8 * 200);
-}
-
-TEST_CASE("turns are had at the same time") {
-    constexpr int at_a_time = 3;
-    constexpr std::chrono::seconds patience(20); // of them all, so that a failure comes to an end
-    const auto end = std::chrono::steady_clock::now() + patience;
-    Turns turns(at_a_time);
-    std::atomic<int> holding = 0;
-    std::atomic<int> met = 0;
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < at_a_time; ++thread) {
-        threads.emplace_back([&] {
-            const Turns::Turn turn(turns);
-            ++holding;
-            while (holding < at_a_time && std::chrono::steady_clock::now() < end)
-                std::this_thread::yield();
-            met += holding == at_a_time ? 1 : 0;
-            while (met < at_a_time && std::chrono::steady_clock::now() < end)
-                std::this_thread::yield(); // nobody leaves before all have seen it
-            --holding;
-        });
-    }
-    for (std::thread& thread : threads)
-        thread.join();
-    CHECK(met == at_a_time);
+    REQUIRE(refusal);
+    CHECK(refusal->kind == ErrorKind::out_of_memory);
+    std::size_t bytes = 0;
+    std::set<const Shelf*> shelves;
+    for (const auto& one : held)
+        bytes += shelves.insert(&one->shelf()).second ? one->shelf().bytes.load() : 0;
+    CHECK(bytes < Grammars::client_bytes_max + (std::size_t{256} << 20)); // what was made last may be large
+    CHECK(grammars.make(large(2000), {}, 2));
+    held.clear();
+    CHECK(grammars.make(large(3000), {}, 1));
 }

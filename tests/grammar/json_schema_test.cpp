@@ -126,6 +126,64 @@ TEST_CASE("strings keep to patterns, lengths and formats at once") {
     CHECK_FALSE(date.begins(R"("19)"));
 }
 
+TEST_CASE("a length is counted beside a format or a pattern") {
+    const auto text = [](std::string_view content) { return fmt::format("\"{}\"", content); };
+    const std::string letters(200, 'a');
+    Schema email(R"({"type": "string", "format": "email", "maxLength": 64})");
+    CHECK(email.fits(text(letters.substr(0, 58) + "@bc.de")));
+    CHECK_FALSE(email.fits(text(letters.substr(0, 59) + "@bc.de")));
+    CHECK(email.begins("\"" + letters.substr(0, 62) + "@"));
+    CHECK_FALSE(email.begins("\"" + letters.substr(0, 63) + "@")); // nothing could follow
+    CHECK_FALSE(email.begins("\"" + letters.substr(0, 63)));
+    Schema time(R"({"type": "string", "format": "date-time", "maxLength": 30})");
+    CHECK(time.fits(text("2024-02-29T23:59:60.123456789Z")));
+    CHECK(time.begins("\"2024-02-29T23:59:60.123456789"));
+    CHECK_FALSE(time.begins("\"2024-02-29T23:59:60.1234567890"));
+    CHECK(time.fits(text("2024-02-29T12:00:00.1234+02:00")));
+    CHECK_FALSE(time.begins("\"2024-02-29T12:00:00.12345+"));
+    Schema uri(R"({"type": "string", "format": "uri", "maxLength": 200})");
+    CHECK(uri.fits(text("http://" + letters.substr(7))));
+    CHECK_FALSE(uri.begins("\"http://" + letters.substr(6)));
+    Schema host(R"({"type": "string", "format": "hostname", "maxLength": 64})");
+    CHECK(host.fits(text(letters.substr(0, 60) + ".abc")));
+    CHECK_FALSE(host.begins("\"" + letters.substr(0, 60) + ".abcd"));
+    Schema uuid(R"({"type": "string", "format": "uuid", "maxLength": 2048})");
+    CHECK(uuid.fits(text("12345678-1234-1234-1234-123456789abc")));
+    CHECK(error_of(R"({"type": "string", "format": "uuid", "maxLength": 35})").message ==
+          "no text fits the grammar");
+    Schema code(
+        R"({"type": "string", "pattern": "^[a-zA-Z0-9_./ \\-]+$", "minLength": 3, "maxLength": 1000})");
+    CHECK(code.fits(text("a/b")));
+    CHECK_FALSE(code.fits(text("ab")));
+    CHECK(code.begins("\"" + std::string(1000, 'x')));
+    CHECK_FALSE(code.begins("\"" + std::string(1001, 'x')));
+}
+
+TEST_CASE("characters are counted, whatever they are written with") {
+    Schema schema(R"({"type": "string", "pattern": "^[^a]*$", "minLength": 4, "maxLength": 4})");
+    CHECK(schema.fits("\"\xF0\x9F\x98\x80\xC3\xA9\\n\\u0007\""));
+    CHECK_FALSE(schema.fits("\"\xF0\x9F\x98\x80\xC3\xA9\\n\""));
+    CHECK_FALSE(schema.begins("\"\xF0\x9F\x98\x80\xC3\xA9\\n\\u0007\\"));
+    CHECK(schema.fits(R"("\\\"n.")"));
+    CHECK_FALSE(schema.fits(R"("\\\".")"));
+}
+
+TEST_CASE("a pattern that is too large beside a length is told by its pointer") {
+    const Error error = error_of(
+        R"({"items": {"type": "string", "pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50}, "type": "array"})");
+    CHECK(error.kind == ErrorKind::unsupported);
+    CHECK(error.message.find("#/items/pattern: ") == 0);
+}
+
+TEST_CASE("formats that JSON Schema does not define say nothing") {
+    for (const std::string_view format : {"path", "topic", "password", "url", "colour", "double"}) {
+        CHECK(Schema(fmt::format(R"({{"type": "string", "format": "{}", "maxLength": 3}})", format))
+                  .fits(R"("? !")"));
+        CHECK(error_of(fmt::format(R"({{"not": {{"format": "{}"}}}})", format)).message ==
+              "no text fits the grammar");
+    }
+}
+
 TEST_CASE("names follow patterns and are told apart by them") {
     Schema schema(
         R"({"type": "object", "patternProperties": {"^n_": {"type": "number"}, "_s$": {"type": "string"}},
@@ -143,7 +201,7 @@ TEST_CASE("a keyword that cannot be enforced is an error with its place") {
     CHECK(unique.message.find("#/properties/a~1b/uniqueItems") == 0);
     CHECK(unique.hint.find("lenient") != std::string::npos);
     CHECK(error_of(R"({"items": {"pattern": "(?=a)b"}})").message.find("#/items/pattern") == 0);
-    CHECK(error_of(R"({"type": "string", "format": "colour"})").message.find("#/format") == 0);
+    CHECK(error_of(R"({"type": "string", "format": "regex"})").message.find("#/format") == 0);
     CHECK(error_of(R"({"allOf": [{"multipleOf": 0.000000123457}]})")
               .message.find("#/allOf/0/multipleOf: the divisor") == 0);
     CHECK(error_of(R"({"$ref": "http://example.com/other.json"})").kind == ErrorKind::unsupported);
@@ -225,17 +283,112 @@ TEST_CASE("formats of integers bound numbers, and nothing else") {
     CHECK(error_of(R"({"format": 32})").message.find("#/format") == 0);
 }
 
+TEST_CASE("items of unique lists differ from each other") {
+    Schema strings(
+        R"({"type": "array", "items": {"type": "string", "maxLength": 9}, "uniqueItems": true, "minItems": 2})");
+    CHECK(strings.fits(R"(["a", "b", "ab", ""])"));
+    CHECK_FALSE(strings.begins(R"(["a", "b", "a")"));
+    CHECK(strings.begins(R"(["a", "b", "a)"));
+    CHECK_FALSE(strings.fits(R"(["a"])"));
+    CHECK_FALSE(strings.begins(R"(["a\n",")"
+                               "a\\n\""));
+    Schema kinds(
+        R"({"type": "array", "items": {"enum": ["a", "ab", 1, 1.5, true, null]}, "uniqueItems": true})");
+    CHECK(kinds.fits(R"([1.5,1,"ab","a",null,true])"));
+    CHECK(kinds.fits("[]"));
+    CHECK_FALSE(kinds.begins(R"(["ab",1,true,1])"));
+    CHECK_FALSE(kinds.begins(R"(["ab",1,true,null,"a",1.5,)")); // nothing is left
+    CHECK(error_of(R"({"type": "array", "items": {"type": "boolean"}, "uniqueItems": true, "minItems": 3})")
+              .message == "no text fits the grammar");
+    Schema numbers(R"({"type": "array", "items": {"type": "number"}, "uniqueItems": true})");
+    CHECK(numbers.fits("[1,10,1.5,-1,0]"));
+    CHECK_FALSE(numbers.begins("[1,1,"));
+    CHECK_FALSE(numbers.fits("[1,1.0]"));
+    CHECK_FALSE(numbers.fits("[10,1e1]"));
+    std::string many = "[0";
+    for (int i = 1; i < 64; ++i)
+        many += fmt::format(",{}", i);
+    CHECK(numbers.fits(many + "]"));
+    CHECK_FALSE(numbers.begins(many + ","));
+    CHECK(error_of(
+              R"({"properties": {"a": {"type": "array", "items": {"type": "object"}, "uniqueItems": true}}})")
+              .message.find("#/properties/a/uniqueItems: ") == 0);
+    CHECK(error_of(R"({"type": "array", "items": {"type": "string"}, "uniqueItems": true, "minItems": 65})")
+              .message.find("#/uniqueItems: ") == 0);
+}
+
 TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else") {
     const JsonSchemaOptions lenient = {.is_lenient = true};
     Schema schema(R"({"type": "array", "uniqueItems": true, "items": {"type": "string", "format": "colour",
                       "pattern": "(?=a).", "maxLength": 2}})",
                   lenient);
-    CHECK(schema.fits(R"(["b","b"])"));
+    CHECK(schema.fits(R"(["b","c"])"));
+    CHECK_FALSE(schema.fits(R"(["b","b"])"));
     CHECK_FALSE(schema.fits(R"(["abc"])"));
+    Schema lists(R"({"type": "array", "uniqueItems": true, "maxItems": 2, "items": {"type": "array"}})",
+                 lenient);
+    CHECK(lists.fits("[[1],[1]]"));
+    CHECK_FALSE(lists.fits("[[1],[1],[1]]"));
     CHECK_FALSE(schema.fits("[1]"));
     CHECK(error_of(R"({"type": "dict"})", lenient).kind == ErrorKind::invalid_argument);
     Schema two_lists(R"({"type": "array", "items": [{"const": 1}], "prefixItems": [{"const": 2}]})", lenient);
     CHECK(two_lists.fits("[3]"));
+}
+
+TEST_CASE("lenient schemas fit whatever those fit that are not") {
+    const JsonSchemaOptions lenient = {.is_lenient = true};
+    for (
+        const std::string_view schema :
+        {R"({"type": "object", "not": {"propertyNames": false}})",
+         R"({"type": "object", "not": {"properties": {"b": {}}, "patternProperties": {"^c": {"type": "null"}}}})",
+         R"({"type": "object", "oneOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"],
+              "additionalProperties": false}, {"propertyNames": {"maxLength": 2}, "required": ["b"]}]})",
+         R"({"not": {"type": "array", "uniqueItems": true}})",
+         R"({"if": {"propertyNames": {"const": "b"}}, "then": {"required": ["b"]}, "else": {"required": ["a"]}})"}) {
+        INFO(schema);
+        CHECK(Schema(schema, lenient).fits(R"({"a":1})"));
+    }
+    CHECK_FALSE(
+        Schema(R"({"not": {"const": 1, "type": "integer"}, "uniqueItems": true})", lenient).fits("1"));
+}
+
+TEST_CASE("the same oneOf is taken beside a type and with the type inside") {
+    const auto kind = [](std::string_view type, std::string_view name, std::string_view member) {
+        return fmt::format(
+            R"({{{}"properties": {{"kind": {{"const": "{}"}}, "{}": {{"type": "number"}}}}, "required": ["kind"],
+                "additionalProperties": false}})",
+            type, name, member);
+    };
+    const std::string inside =
+        fmt::format(R"({{"oneOf": [{}, {}]}})", kind(R"("type": "object", )", "a", "x"),
+                    kind(R"("type": "object", )", "b", "y"));
+    const std::string alternatives =
+        fmt::format(R"("oneOf": [{}, {}])", kind("", "a", "x"), kind("", "b", "y"));
+    for (const std::string& schema :
+         {inside, fmt::format(R"({{"type": "object", {}}})", alternatives),
+          fmt::format(R"({{"allOf": [{{{}}}, {{"type": "object"}}]}})", alternatives),
+          fmt::format(R"({{"$ref": "#/$defs/a", "type": "object", "$defs": {{"a": {{{}}}}}}})",
+                      alternatives)}) {
+        INFO(schema);
+        Schema made(schema);
+        CHECK(made.fits(R"({"kind":"a","x":1})"));
+        CHECK(made.fits(R"({"kind":"b"})"));
+        CHECK_FALSE(made.begins(R"({"kind":"a","y")"));
+        CHECK_FALSE(made.begins("1"));
+    }
+    CHECK(error_of(fmt::format("{{{}}}", alternatives)).kind == ErrorKind::unsupported);
+}
+
+TEST_CASE("what stands beside a reference counts in every draft") {
+    for (const std::string_view draft : {"draft-04", "draft-06", "draft-07"}) {
+        Schema schema(fmt::format(R"({{"$schema": "http://json-schema.org/{}/schema#",
+            "definitions": {{"name": {{"type": "string"}}}}, "type": "object", "required": ["a"],
+            "properties": {{"a": {{"$ref": "#/definitions/name", "maxLength": 3, "description": "d"}}}}}})",
+                                  draft));
+        CHECK(schema.fits(R"({"a":"abc"})"));
+        CHECK_FALSE(schema.begins(R"({"a":"abcd)"));
+        CHECK_FALSE(schema.begins(R"({"a":1)"));
+    }
 }
 
 TEST_CASE("draft-07 knows no prefixItems") {

@@ -11,8 +11,8 @@ using namespace etna::grammar;
 
 namespace {
 
-/// Counts of a repeated expression, chosen so that their nodes have the same lower half of Language's hash,
-/// or at random.
+/// Counts of a repeated expression, chosen so that their nodes have the same hash in Language but for 26 bits
+/// that are not looked at, or at random.
 std::vector<std::pair<uint32_t, uint32_t>> counts_of(std::size_t size, Expression item, bool are_chosen) {
     constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;
     constexpr uint64_t its_inverse = 0xF1DE83E19937733D;
@@ -21,15 +21,15 @@ std::vector<std::pair<uint32_t, uint32_t>> counts_of(std::size_t size, Expressio
         hash = (hash ^ value) * multiplier;
         return hash ^ (hash >> 32);
     };
+    const auto unmixed = [](uint64_t hash) { return (hash ^ (hash >> 32)) * its_inverse; };
     uint64_t before = static_cast<uint64_t>(Kind::repeat);
     for (const uint64_t word : {uint64_t{0}, uint64_t{0}, uint64_t{0}, uint64_t{0}, uint64_t{item}})
         before = mix(before, word);
     std::mt19937_64 random(1);
     std::vector<std::pair<uint32_t, uint32_t>> all;
     while (all.size() < size) {
-        const uint64_t last = random() << 32 | 0x12345678; // the hash, but for a step with 0 that follows
-        const uint64_t wanted = (last ^ (last >> 32)) * its_inverse;
-        const uint64_t counts = are_chosen ? ((wanted ^ (wanted >> 32)) * its_inverse) ^ before : random();
+        const uint64_t hash = (random() % (1U << 26) << 32) | 0x12345678;
+        const uint64_t counts = are_chosen ? unmixed(unmixed(hash)) ^ before : random(); // the last word is 0
         const auto least = static_cast<uint32_t>(counts >> 32), most = static_cast<uint32_t>(counts);
         if (least >= 2 && least <= most && most != unbounded)
             all.emplace_back(least, most);

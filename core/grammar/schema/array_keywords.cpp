@@ -101,8 +101,6 @@ Result<Choices> unique_items(const Keyword& keyword) {
         return keyword.no_claim();
     if (keyword.is_negated)
         return keyword.not_enforced("equal items cannot be asked for");
-    if (keyword.context.is_lenient)
-        return keyword.no_claim();
     return Keyword::one({.constraints = {.array = {.unique = &keyword.schema}}});
 }
 

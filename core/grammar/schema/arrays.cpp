@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -160,13 +161,35 @@ Expression bracketed(const ContainerContext& context, Expression items) {
         std::array{language.literal("["), context.space, items, context.space, language.literal("]")});
 }
 
+/// Items of which no two are equal: as texts, so that each is written in one way.
+Result<Expression> distinct_items(const ContainerContext& context, const ArrayConstraints& array) {
+    const auto refused = [&](std::string_view what, std::string_view hint) {
+        return context.document.error(ErrorKind::unsupported, *array.unique, "uniqueItems", what, hint);
+    };
+    std::optional<Expression> item;
+    if (array.contained.empty() && first_count(array) == 0) {
+        ETNA_TRY(item, context.scalars_of(claims_on_item(array, 0)));
+    }
+    if (!item) {
+        return refused(
+            "items that differ from each other cannot be enforced where they may be lists or objects, "
+            "or have schemas by position",
+            "let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
+            "(--lenient-schema)");
+    }
+    auto made = context.language.distinct(*item, comma(context), array.count.least, array.count.most);
+    if (!made)
+        return refused(made.error().message, made.error().hint);
+    return bracketed(context, *made);
+}
+
 } // namespace
 
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {
     if (constraints.unique != nullptr && constraints.count.most > 1) {
-        return context.document.error(ErrorKind::unsupported, *constraints.unique, "uniqueItems",
-                                      "items that differ from each other cannot be enforced",
-                                      "leave it out, or have such keywords left out (--lenient-schema)");
+        auto different = distinct_items(context, constraints);
+        if (different || !context.is_lenient || different.error().kind != ErrorKind::unsupported)
+            return different;
     }
     if (constraints.contained.empty())
         return bracketed(context, plain_items(context, constraints));

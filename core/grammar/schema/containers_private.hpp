@@ -37,6 +37,9 @@ struct ContainerContext {
     Expression space;
     /// The values that keep to all claims, as a rule.
     std::function<Expression(const Claims&)> value_of;
+    /// The same without rules, each value in one way; none where some are arrays or objects, or strings of a
+    /// grammar, or may be written in several ways.
+    std::function<Result<std::optional<Expression>>(const Claims&)> scalars_of;
     /// The strings, without quotes, that keep to all claims.
     std::function<Result<Automaton>(const Claims&)> names_of;
     bool is_lenient;

@@ -11,7 +11,7 @@ namespace etna::grammar {
 
 /// Which words of JSON Schema mean what.
 enum class Dialect : uint8_t {
-    draft_07, ///< and before: nothing beside `$ref` counts
+    draft_07, ///< and before
     current,  ///< 2019-09 and 2020-12
 };
 

@@ -108,6 +108,7 @@ private:
         Constraints constraints = {};
         Claims open = {};                              ///< not looked at yet
         std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
+        Claims denied = {};                            ///< that cannot be turned round, and must not hold
     };
     /// A choice, and what was settled before it.
     struct Level {
@@ -191,6 +192,11 @@ private:
                                .seen = seen_in_order_.size()});
             return {};
         }
+        for (const Claim& claim : branch.denied) {
+            ETNA_CHECK(expansion_->take_steps(steps_of_claim + bytes / bytes_in_step));
+            if (!expansion_->is_impossible(branch.constraints, claim))
+                return expansion_->choices(claim.negated()).error();
+        }
         if (found_.size() == ways_max)
             return too_large(fmt::format("more than {} combinations", ways_max));
         found_.push_back(std::move(branch.constraints));
@@ -223,7 +229,12 @@ private:
                 continue;
             seen_in_order_.push_back(claim.key());
             ETNA_CHECK(expansion_->take_steps(steps_of_claim));
-            ETNA_TRY(const Choices* const all, expansion_->choices(claim));
+            const auto found = expansion_->choices(claim);
+            if (!found && claim.is_negated && found.error().kind == ErrorKind::unsupported) {
+                branch.denied.push_back(claim.negated()); // all else may exclude it
+                continue;
+            }
+            ETNA_TRY(const Choices* const all, found);
             for (const Alternatives& any : *all) {
                 if (any.size() == 1) {
                     ETNA_CHECK(join(branch, any[0]));
@@ -291,6 +302,20 @@ bool Expansion::is_impossible(const Claims& claims) {
                                            [this](const Constraints& way) { return is_impossible(way); });
     --depth_;
     return place->second = result;
+}
+
+/// The same of a claim beside what is settled.
+bool Expansion::is_impossible(const Constraints& settled, const Claim& claim) {
+    if (depth_ == impossible_depth_max)
+        return false;
+    ++depth_;
+    auto all = ways({claim});
+    const bool result = all && std::all_of(all->begin(), all->end(), [&](Constraints& way) {
+                            way.join(settled);
+                            return is_impossible(way);
+                        });
+    --depth_;
+    return result;
 }
 
 bool Expansion::is_impossible(const Constraints& way) {

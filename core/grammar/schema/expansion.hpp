@@ -38,6 +38,7 @@ private:
     Status take_steps(std::size_t count);
     bool is_impossible(const Claims& claims);
     bool is_impossible(const Constraints& way);
+    bool is_impossible(const Constraints& settled, const Claim& claim);
     bool has_impossible_member(const ObjectConstraints& object);
     bool has_impossible_item(const ArrayConstraints& array);
 

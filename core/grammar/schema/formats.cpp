@@ -192,10 +192,10 @@ std::optional<Automaton> automaton_of(const std::string& pattern) {
 constexpr std::string_view base64 = "(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?";
 constexpr std::string_view pointer = "(?:/(?:[^~/]|~[01])*)*";
 
-} // namespace
+using Pattern = std::string (*)();
 
-std::optional<std::string> pattern_of_format(std::string_view name) {
-    using Pattern = std::string (*)();
+/// Null for a format that has none.
+Pattern pattern_named(std::string_view name) {
     constexpr std::array<std::pair<std::string_view, Pattern>, 18> patterns = {{
         {"date", date},
         {"time", time},
@@ -218,9 +218,16 @@ std::optional<std::string> pattern_of_format(std::string_view name) {
     }};
     for (const auto& [known, pattern] : patterns) {
         if (known == name)
-            return pattern();
+            return pattern;
     }
-    return std::nullopt;
+    return nullptr;
+}
+
+} // namespace
+
+std::optional<std::string> pattern_of_format(std::string_view name) {
+    const Pattern pattern = pattern_named(name);
+    return pattern == nullptr ? std::nullopt : std::optional(pattern());
 }
 
 /// Each of a day's 1440 minutes has a leap second of its own: to read them takes longer than all else that a
@@ -250,8 +257,9 @@ std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(
 }
 
 bool is_annotation(std::string_view format) {
-    constexpr std::array<std::string_view, 4> annotations = {"float", "double", "password", "binary"};
-    return std::find(annotations.begin(), annotations.end(), format) != annotations.end();
+    constexpr std::array<std::string_view, 2> not_made = {"idn-hostname", "regex"};
+    return std::find(not_made.begin(), not_made.end(), format) == not_made.end() &&
+           !integers_of_format(format) && pattern_named(format) == nullptr;
 }
 
 } // namespace etna::grammar

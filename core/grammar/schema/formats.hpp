@@ -33,8 +33,8 @@ constexpr std::string_view characters_of_automata = "+-.0123456789:TZtz";
 /// registry of OpenAPI (int32, int64, uint32, uint64).
 std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(std::string_view name);
 
-/// Whether a format is one that says nothing about a value: how precise a number is, or how bytes or forms
-/// are to be shown, as OpenAPI has them.
+/// Whether a format is an annotation, and says nothing that a value could be held to: whatever JSON Schema
+/// does not define, such as OpenAPI's `password`, or a word of one's own.
 bool is_annotation(std::string_view format);
 
 } // namespace etna::grammar

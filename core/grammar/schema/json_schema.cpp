@@ -1,5 +1,6 @@
 #include "core/grammar/schema/json_schema.hpp"
 
+#include "core/grammar/regex.hpp"
 #include "core/grammar/schema/containers_private.hpp"
 #include "core/grammar/schema/expansion.hpp"
 #include "core/grammar/schema/tagged_private.hpp"
@@ -41,6 +42,7 @@ private:
                       .strings = strings_,
                       .space = json_space(language, spacing()),
                       .value_of = [this](const Claims& claims) { return value_of(claims); },
+                      .scalars_of = [this](const Claims& claims) { return scalars_of(claims); },
                       .names_of = [this](const Claims& claims) { return names_of(claims); },
                       .is_lenient = options.is_lenient},
           objects_{
@@ -232,6 +234,40 @@ private:
         for (const NumberConstraints::Divisor& divisor : way.number.divisors)
             (divisor.is_negated ? set.no_multiples_of : set.multiples_of).push_back(divisor.value);
         return set;
+    }
+
+    Result<std::optional<Expression>> scalars_of(const Claims& claims) {
+        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+        constexpr JsonKinds words = json_null | json_false | json_true;
+        std::vector<Expression> all;
+        for (const Constraints& way : ways) {
+            const bool has_others = (way.kinds & (json_array | json_object)) != 0 ||
+                                    (form() != Form::json && (way.kinds & words) != 0) ||
+                                    ((way.kinds & json_string) != 0 && grammar_of(way.string) != nullptr);
+            if (has_others)
+                return std::optional<Expression>();
+            Constraints others = way;
+            others.kinds &= static_cast<JsonKinds>(~json_number_kinds);
+            ETNA_TRY(const Expression one, values(others));
+            all.push_back(one);
+            if ((way.kinds & json_number_kinds) != 0) {
+                ETNA_TRY(const Expression numbers, numbers_in_one_way(way));
+                all.push_back(numbers);
+            }
+        }
+        return std::optional(language_->either(all));
+    }
+
+    /// Without an exponent, and without zeros behind all other digits.
+    Result<Expression> numbers_in_one_way(const Constraints& way) {
+        ETNA_TRY(const Expression numbers, numbers(way));
+        const Alphabet alphabet = [this](const CodePoints& set) { return utf8(*language_, set); };
+        ETNA_TRY(const Expression plain,
+                 regex(*language_, R"(-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?)", alphabet, Place::whole));
+        ETNA_TRY(const Automaton all, language_->automaton(numbers));
+        ETNA_TRY(const Automaton in_one_way, language_->automaton(plain));
+        ETNA_TRY(const Automaton both, language_->both(all, in_one_way));
+        return language_->accepted(both);
     }
 
     /// Strings alone: names are nothing else.

@@ -32,8 +32,10 @@ struct JsonSchemaOptions {
 /// is said of them. Sealed.
 ///
 /// JSON Schema draft 2020-12 and draft-07, but for what depends on the way through the schema (`$dynamicRef`,
-/// `unevaluated...` beside other schemas), on comparing values (`uniqueItems`), or on other documents. Also
-/// `nullable`, as OpenAPI 3.0 has it, and lark_keyword. Words that JSON Schema does not know say nothing.
+/// `unevaluated...` beside other schemas), on comparing lists or objects (`uniqueItems`), or on other
+/// documents. Lists of different items (`uniqueItems`) have Language::distinct_max of them at most. Keywords
+/// beside `$ref` count in every draft. Also `nullable`, as OpenAPI 3.0 has it, and lark_keyword. Words that
+/// JSON Schema does not know say nothing.
 ///
 /// Errors: invalid_argument (no JSON, no schema, no text fits), unsupported (a keyword that cannot be
 /// enforced, by its JSON pointer; too large). Not thread-safe, as Language.

@@ -24,11 +24,7 @@ KeywordReader reader_of(std::string_view name) {
 
 Result<Choices> of_object_schema(const KeywordContext& context, const JsonValue& schema, bool is_negated) {
     Choices all;
-    const bool is_reference_alone =
-        context.document.dialect(schema) == Dialect::draft_07 && schema.find("$ref") != nullptr;
     for (const JsonMember& member : schema.members) {
-        if (is_reference_alone && member.name != "$ref")
-            continue;
         const KeywordReader reader = reader_of(member.name);
         if (reader == nullptr)
             continue;
@@ -176,9 +172,9 @@ Error Keyword::unsupported(std::string_view what) const {
 }
 
 Result<Choices> Keyword::not_enforced(std::string_view what) const {
-    if (context.is_lenient)
-        return no_claim();
-    return unsupported(what);
+    if (!context.is_lenient)
+        return unsupported(what);
+    return is_negated ? one({}) : Choices{}; // whether it holds or not: so more fits, and nothing less
 }
 
 bool Keyword::is_first_of(std::span<const std::string_view> group) const {

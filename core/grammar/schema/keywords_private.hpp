@@ -20,7 +20,7 @@ struct Keyword {
 
     [[nodiscard]] Error wrong(std::string_view what) const;
     [[nodiscard]] Error unsupported(std::string_view what) const;
-    /// unsupported(), or no claim where that is allowed.
+    /// unsupported(); where that is allowed, it is taken to hold, also if it is negated.
     [[nodiscard]] Result<Choices> not_enforced(std::string_view what) const;
 
     /// No claim: holds always.

@@ -16,11 +16,6 @@
 namespace etna::grammar {
 namespace {
 
-/// Strings that are not bound in any other way than by length are not worth an automaton.
-bool is_length_alone(const StringConstraints& constraints) {
-    return constraints.texts.empty() && constraints.excluded.empty();
-}
-
 std::u32string code_points_of(std::string_view text) {
     std::u32string all;
     while (!text.empty()) {
@@ -111,22 +106,58 @@ Result<Expression> SchemaStrings::quoted(const StringConstraints& constraints) {
     return quoted(inside);
 }
 
+/// Strings that are not bound in any other way than by length are not worth an automaton; nor is one text, as
+/// long as its characters are not counted.
 Result<Expression> SchemaStrings::content(const StringConstraints& constraints) {
     if (constraints.values)
         return one_of(constraints);
-    if (is_length_alone(constraints) && constraints.length == CountRange{})
+    ETNA_TRY(const std::vector<Text> texts, saying(constraints.texts));
+    const bool is_counted = constraints.length != CountRange{};
+    const bool is_free = texts.empty() && constraints.excluded.empty();
+    if (is_free && !is_counted)
         return any_text();
-    if (is_length_alone(constraints) && !form_.among)
+    if (is_free && !form_.among)
         return of_length(constraints.length);
-    const bool is_one_text = !form_.among && constraints.texts.size() == 1 &&
-                             !constraints.texts[0].is_negated && constraints.length == CountRange{} &&
+    const bool is_one_text = !form_.among && texts.size() == 1 && !texts[0].is_negated && !is_counted &&
                              constraints.excluded.empty();
     if (is_one_text) {
-        ETNA_TRY(const auto expression, expression_of(constraints.texts[0]));
-        return expression.value_or(of_length({}));
+        ETNA_TRY(const auto expression, expression_of(texts[0]));
+        return *expression;
     }
-    ETNA_TRY(const Automaton all, automaton(constraints));
-    return language_->accepted(all);
+    auto made = counted(constraints);
+    return made || texts.empty() ? made : with_place(made.error(), texts[0]);
+}
+
+/// The length is counted beside what else is said.
+Result<Expression> SchemaStrings::counted(const StringConstraints& constraints) {
+    StringConstraints others = constraints;
+    others.length = {};
+    ETNA_TRY(const Automaton all, automaton(others));
+    if (constraints.length == CountRange{})
+        return language_->accepted(all);
+    if (!characters_of_all_) {
+        const Expression any = any_character(CodePoints::all());
+        ETNA_TRY(characters_of_all_, language_->automaton(language_->repeat(any, 0)));
+    }
+    return language_->counted(all, *characters_of_all_, constraints.length.least, constraints.length.most);
+}
+
+/// Those that are enforced.
+Result<std::vector<StringConstraints::Text>> SchemaStrings::saying(const std::vector<Text>& texts) {
+    std::vector<Text> some;
+    for (const Text& text : texts) {
+        ETNA_TRY(const auto expression, expression_of(text));
+        if (expression)
+            some.push_back(text);
+    }
+    return some;
+}
+
+/// An error that does not say yet what it is about.
+Error SchemaStrings::with_place(const Error& error, const Text& text) const {
+    if (error.message.starts_with('#'))
+        return error;
+    return document_->error(error.kind, *text.schema, keyword_of(text.kind), error.message, error.hint);
 }
 
 Result<Expression> SchemaStrings::any_text() {
@@ -162,20 +193,13 @@ Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints)
         ETNA_TRY(const Expression values, one_of(constraints));
         return language_->automaton(values);
     }
-    ETNA_TRY(Automaton all, language_->automaton(of_length(constraints.length)));
+    ETNA_TRY(Automaton all, matching_all(constraints.texts));
+    if (constraints.length != CountRange{}) {
+        ETNA_TRY(const Automaton lengths, language_->automaton(of_length(constraints.length)));
+        ETNA_TRY(all, language_->both(all, lengths));
+    }
     if (form_.among) {
         ETNA_TRY(all, language_->both(all, *form_.among));
-    }
-    for (const Text& text : constraints.texts) {
-        ETNA_TRY(const Automaton* const one, matching(text));
-        if (one == nullptr)
-            continue;
-        if (text.is_negated) {
-            ETNA_TRY(const Automaton others, language_->all_but(*one));
-            ETNA_TRY(all, language_->both(all, others));
-        } else {
-            ETNA_TRY(all, language_->both(all, *one));
-        }
     }
     if (!constraints.excluded.empty()) {
         ETNA_TRY(const Expression others, all_but(constraints.excluded));
@@ -183,6 +207,30 @@ Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints)
         ETNA_TRY(all, language_->both(all, other_strings));
     }
     return all;
+}
+
+/// The first text is no more than any, unless it is negated.
+Result<Automaton> SchemaStrings::matching_all(const std::vector<Text>& texts) {
+    std::optional<Automaton> all;
+    for (const bool is_negated : {false, true}) {
+        if (is_negated && !all) {
+            ETNA_TRY(all, language_->automaton(of_length({})));
+        }
+        for (const Text& text : texts) {
+            ETNA_TRY(const Automaton* const one, matching(text));
+            if (one == nullptr || text.is_negated != is_negated)
+                continue;
+            if (is_negated) {
+                ETNA_TRY(const Automaton others, language_->all_but(*one));
+                ETNA_TRY(all, language_->both(*all, others));
+            } else if (all) {
+                ETNA_TRY(all, language_->both(*all, *one));
+            } else {
+                all = *one;
+            }
+        }
+    }
+    return std::move(*all);
 }
 
 /// By what the excluded strings begin with: after a character that none of them goes on with, all is free.
@@ -293,7 +341,7 @@ Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& t
     std::string regular = text.text;
     if (is_format) {
         const auto known = pattern_of_format(text.text);
-        if (!known && (is_lenient_ || is_annotation(text.text)))
+        if (!known && is_lenient_)
             return std::optional<Expression>{};
         if (!known) {
             return document_->error(

@@ -57,6 +57,10 @@ private:
     using Text = StringConstraints::Text;
 
     Result<Expression> content(const StringConstraints& constraints);
+    Result<Expression> counted(const StringConstraints& constraints);
+    Result<std::vector<Text>> saying(const std::vector<Text>& texts);
+    [[nodiscard]] Error with_place(const Error& error, const Text& text) const;
+    Result<Automaton> matching_all(const std::vector<Text>& texts);
     Result<Expression> one_of(const StringConstraints& constraints);
     Expression of_length(const CountRange& length);
     Expression all_but_words(std::span<const std::u32string> words, std::size_t at);
@@ -85,6 +89,7 @@ private:
     StringForm form_;
     CodePoints excluded_;                             ///< what begins a text that may not stand in a string
     Expression character_;                            ///< any one but those
+    std::optional<Automaton> characters_of_all_;      ///< any number of them
     std::map<CodePoints, Expression> characters_;     ///< any_character(), as far as it was asked for
     std::map<CodePoints, Expression> characters_but_; ///< any_character_but()
     using Key = std::pair<Text::Kind, std::string>;

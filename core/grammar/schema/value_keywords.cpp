@@ -181,6 +181,8 @@ Result<Choices> format(const Keyword& keyword) {
     ETNA_TRY(const std::string name, keyword.string());
     if (const auto range = integers_of_format(name))
         return integers(keyword, range->first, range->second);
+    if (is_annotation(name))
+        return keyword.no_claim();
     return text(keyword, StringConstraints::Text::Kind::format);
 }
 

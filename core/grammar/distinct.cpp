@@ -1,0 +1,136 @@
+#include "core/grammar/language.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+/// Lists of items that differ from each other: what is left of one knows the items so far, and what has come
+/// of the next. Who looks at many texts at once, as masks do, leaves that out, and looks again at those few
+/// for which it matters.
+namespace etna::grammar {
+namespace {
+
+constexpr uint64_t steps_of_memory = 10;
+
+} // namespace
+
+Result<Expression> Language::distinct(Expression item, Expression comma, uint32_t least, uint32_t most) {
+    if (least > distinct_max) {
+        return Error{
+            ErrorKind::unsupported,
+            fmt::format("more than {} items that differ from each other cannot be enforced", distinct_max),
+            "make `minItems` smaller"};
+    }
+    const auto* const items = few_strings(item);
+    if (least > most || (items != nullptr && items->size() < least))
+        return nothing;
+    lists_.push_back({.item = item, .comma = comma, .least = least, .most = std::min(most, distinct_max)});
+    return behind_items(static_cast<uint32_t>(lists_.size() - 1), Memory::no_texts);
+}
+
+/// What comes behind these items.
+Expression Language::behind_items(uint32_t number, uint32_t items) {
+    const List list = lists_[number];
+    const uint32_t count = memory_.size(items);
+    const Expression more =
+        count < list.most ? add_distinct(number, items, Memory::no_text, list.item) : nothing;
+    return either(sequence(count > 0 ? list.comma : empty, more), count >= list.least ? empty : nothing);
+}
+
+/// `left` of an item behind a text, and then what comes behind it; `nothing` where only these items are left.
+Expression Language::add_distinct(uint32_t number, uint32_t items, uint32_t text, Expression left) {
+    take_steps(steps_of_memory + memory_.size(items));
+    if (left == nothing)
+        return nothing;
+    const std::vector<std::string> used = memory_.behind(items, text);
+    if (!used.empty()) {
+        const auto* const all = few_strings(left);
+        const auto is_used = [&](const std::string& one) {
+            return std::find(used.begin(), used.end(), one) != used.end();
+        };
+        if (all != nullptr && std::all_of(all->begin(), all->end(), is_used))
+            return nothing;
+    }
+    return add({.kind = Kind::distinct, .children = {left}, .least = text, .index = number, .state = items});
+}
+
+Expression Language::derive_distinct(const Node& node, uint8_t byte) {
+    const Expression left = node.children[0];
+    const std::size_t bytes_before = memory_.bytes();
+    Expression through = nothing;
+    if (const Expression after = next(left, byte); after != nothing)
+        through = add_distinct(node.index, node.state, memory_.longer(node.least, byte), after);
+    if (is_nullable(left) && !memory_.has(node.state, node.least)) {
+        const Expression behind = behind_items(node.index, memory_.with(node.state, node.least));
+        through = either(through, next(behind, byte));
+    }
+    bytes_ += memory_.bytes() - bytes_before;
+    return through;
+}
+
+Language::Nullable Language::nullable_of_distinct(const Node& node) const {
+    if (memory_.has(node.state, node.least) || memory_.size(node.state) + 1 < lists_[node.index].least)
+        return Nullable::no;
+    return nullable_[node.children[0]];
+}
+
+/// Breadth first: as all that is left comes to an end, there are as many strings as ways.
+const std::vector<std::string>* Language::few_strings(Expression regular) {
+    if (const auto known = few_strings_.find(regular); known != few_strings_.end())
+        return known->second ? &*known->second : nullptr;
+    std::optional<std::vector<std::string>> all(std::in_place);
+    std::vector<std::pair<std::string, Expression>> ways = {{"", regular}};
+    while (!ways.empty() && all && !is_spent()) {
+        std::vector<std::pair<std::string, Expression>> longer;
+        for (const auto& [text, left] : ways) {
+            if (is_nullable(left))
+                all->push_back(text);
+            for (uint32_t byte = 0; byte < 256 && longer.size() <= distinct_max; ++byte) {
+                if (const Expression after = next(left, static_cast<uint8_t>(byte)); after != nothing)
+                    longer.emplace_back(text + static_cast<char>(byte), after);
+            }
+        }
+        take_steps(256 * ways.size());
+        if (all->size() + longer.size() > distinct_max)
+            all.reset();
+        ways = std::move(longer);
+    }
+    if (is_spent() || too_deep_ != nothing) // what next() gave may not be right
+        return nullptr;
+    const auto place = few_strings_.emplace(regular, std::move(all)).first;
+    bytes_ += sizeof(*place) + 32;
+    return place->second ? &*place->second : nullptr;
+}
+
+Expression Language::without_memory(Expression distinct) {
+    const Node node = nodes_[distinct];
+    const List list = lists_[node.index];
+    const uint32_t count = memory_.size(node.state) + 1;
+    const Expression more =
+        repeat(sequence(list.comma, list.item), list.least - std::min(list.least, count), list.most - count);
+    return sequence(node.children[0], more);
+}
+
+std::vector<std::string> Language::used_behind(Expression distinct) const {
+    const Node& node = nodes_[distinct];
+    return memory_.behind(node.state, node.least);
+}
+
+bool Language::has_few_items(Expression distinct) {
+    return few_strings(lists_[nodes_[distinct].index].item) != nullptr;
+}
+
+bool Language::may_have_next_item(Expression distinct, std::string_view bytes) {
+    const Node node = nodes_[distinct];
+    const List list = lists_[node.index];
+    Expression left = sequence(std::array{node.children[0], list.comma, list.item});
+    for (const char byte : bytes) {
+        left = next(left, static_cast<uint8_t>(byte));
+        if (left == nothing || is_nullable(left))
+            return left != nothing;
+    }
+    return few_strings(left) != nullptr;
+}
+
+} // namespace etna::grammar
