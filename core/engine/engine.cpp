@@ -3,6 +3,8 @@
 #include "core/engine/engine_loop.hpp"
 
 #include <random>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace etna::engine {
@@ -26,8 +28,14 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executo
         ETNA_CHECK(check(draft->limits()));
     if (options.queue_max == 0)
         return Error{ErrorKind::invalid_argument, "queue_max is 0", "let at least one request wait"};
-    auto loop = std::make_unique<Loop>(std::move(executor), std::move(draft), options, random_key());
-    return std::unique_ptr<Engine>(new Engine(std::move(loop)));
+    try {
+        auto loop = std::make_unique<Loop>(std::move(executor), std::move(draft), options, random_key());
+        return std::unique_ptr<Engine>(new Engine(std::move(loop)));
+    } catch (const std::system_error& error) {
+        return Error{ErrorKind::out_of_memory,
+                     std::string("the system gives no thread to the engine: ") + error.what(),
+                     "raise its bound on threads, or end other programs"};
+    }
 }
 
 Engine::Engine(std::unique_ptr<Loop> loop) : loop_(std::move(loop)) {}
@@ -47,6 +55,10 @@ Result<std::vector<Stream>> Engine::submit_all(std::vector<Request> requests) {
 
 const Limits& Engine::limits() const {
     return loop_->limits();
+}
+
+bool Engine::has_failed() const {
+    return loop_->has_failed();
 }
 
 EngineLoad Engine::load() const {

@@ -33,7 +33,8 @@ struct EngineLoad {
 class Engine {
 public:
     /// Takes the executor over, and that of a draft model of the same vocabulary, or null, and starts the
-    /// thread. Errors: invalid_argument (an executor's limits contradict themselves).
+    /// thread. Errors: invalid_argument (an executor's limits contradict themselves), out_of_memory
+    /// (the system has no threads to give).
     static Result<std::unique_ptr<Engine>> create(std::unique_ptr<Executor> executor,
                                                   const EngineOptions& options = {},
                                                   std::unique_ptr<Executor> draft = nullptr);
@@ -57,6 +58,9 @@ public:
 
     /// The executor's bounds; constant.
     [[nodiscard]] const Limits& limits() const;
+
+    /// Whether it accepts nothing any more, since its executor failed or the host's memory was used up.
+    [[nodiscard]] bool has_failed() const;
 
     /// As of the last step.
     [[nodiscard]] EngineLoad load() const;

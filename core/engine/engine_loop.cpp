@@ -113,6 +113,7 @@ void Engine::Loop::run() {
 }
 
 Status Engine::Loop::work() {
+    scheduler_.use(workers_);
     while (take_submissions())
         ETNA_CHECK(step());
     while (!tickets_.empty()) // the device finishes what it has begun, before its memory goes
@@ -125,7 +126,7 @@ bool Engine::Loop::take_submissions() {
     std::vector<Submission> taken;
     {
         std::unique_lock lock(bell_->mutex);
-        const bool is_idle = waits_for_readers_ || (scheduler_.is_idle() && tickets_.empty());
+        const bool is_idle = waits_for_bell_ || (scheduler_.is_idle() && tickets_.empty());
         noted_ = load_of(scheduler_);
         bell_->changed.wait(lock,
                             [&] { return !is_idle || is_stopping_ || !inbox_.empty() || bell_->is_rung; });
@@ -146,8 +147,9 @@ bool Engine::Loop::take_submissions() {
 /// Starts a batch if the executor can take one; waits for the oldest when it is full, or nothing more can
 /// start.
 Status Engine::Loop::step() {
+    workers_.begin_step();
     follow_readers();
-    waits_for_readers_ = false;
+    waits_for_bell_ = false;
     if (tickets_.size() < limits_.in_flight_max) {
         ETNA_TRY(const bool started, submit_batch());
         if (started && tickets_.size() < limits_.in_flight_max)
@@ -190,8 +192,8 @@ Result<bool> Engine::Loop::submit_batch() {
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
     const bool is_stuck = batch.rows.empty() && updates_.empty() && tickets_.empty() && !scheduler_.is_idle();
     deliver();
-    waits_for_readers_ = is_stuck && scheduler_.holds_any();
-    if (is_stuck && !waits_for_readers_)
+    waits_for_bell_ = is_stuck && (scheduler_.holds_any() || scheduler_.waits_for_constraints());
+    if (is_stuck && !waits_for_bell_)
         return Error{ErrorKind::internal, "requests are waiting, and none can run"};
 #if ETNA_CHECKS
     ETNA_CHECK(scheduler_.verify());
@@ -222,6 +224,11 @@ EngineLoad Engine::Loop::load() {
     EngineLoad load = noted_;
     load.waiting += static_cast<uint32_t>(inbox_.size());
     return load;
+}
+
+bool Engine::Loop::has_failed() {
+    const std::scoped_lock lock(bell_->mutex);
+    return closed_.has_value();
 }
 
 Status Engine::Loop::read_outputs() {

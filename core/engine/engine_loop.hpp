@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine/channel.hpp"
+#include "core/engine/constraint_workers.hpp"
 #include "core/engine/draft_meter.hpp"
 #include "core/engine/draft_model.hpp"
 #include "core/engine/engine.hpp"
@@ -32,6 +33,7 @@ public:
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
     [[nodiscard]] const Limits& limits() const { return limits_; }
     [[nodiscard]] EngineLoad load();
+    [[nodiscard]] bool has_failed();
 
 private:
     using Channels = std::vector<std::shared_ptr<Channel>>; ///< of a request's answers
@@ -81,12 +83,14 @@ private:
     std::unique_ptr<DraftModel> draft_model_; ///< null: none, or it has failed
     DraftMeter draft_meter_;
     std::map<RequestId, Open> open_;
-    std::deque<Unread> tickets_;     ///< oldest first
-    Updates updates_;                ///< to be delivered
-    Clock::time_point read_;         ///< when the last batch was
-    bool waits_for_readers_ = false; ///< nothing can run before one of them reads or leaves
+    std::deque<Unread> tickets_; ///< oldest first
+    Updates updates_;            ///< to be delivered
+    Clock::time_point read_;     ///< when the last batch was
+    bool waits_for_bell_ =
+        false; ///< nothing can run before a reader reads or leaves, or a constraint is known
 
     const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
+    ConstraintWorkers workers_{[bell = bell_] { bell->ring(); }};
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
     std::map<ClientId, std::size_t> requests_of_; ///< that have not ended, those of the inbox included

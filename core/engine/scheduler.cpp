@@ -40,6 +40,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     batch_.sequences.clear();
     batch_.rows.clear();
     Step step;
+    go_on_with_stalled(updates, now);
     spare_rows_ = rows_for_drafts();
     share_places();
     schedule_generation(step, updates, now);
@@ -63,6 +64,8 @@ bool Scheduler::samples_on_device(const Sequence& sequence) const {
 /// Whether the next row has an input, a place for its output, and a use.
 bool Scheduler::can_generate(const Sequence& sequence) const {
     const uint32_t index = sequence.computed;
+    if (sequence.following.waits)
+        return false;
     const bool is_known = index < sequence.length();
     const bool has_input = is_known || (index < sequence.expected_length() && sequence.slot);
     if (!is_known && sequence.drafting && !sequence.drafting->is_paused() && rows_for_drafts() > 0)
@@ -157,7 +160,8 @@ uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
     const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
     for (const auto& [client, line] : waiting_.lines()) {
         for (auto one = line.begin(); one != line.end() && places > 0; ++one) {
-            if ((*one)->pace == Pace::hold || (*one)->is_answered || (*one)->unread > 0)
+            if ((*one)->pace == Pace::hold || (*one)->is_answered || (*one)->unread > 0 ||
+                (*one)->following.waits)
                 continue;
             pages += divide_up((*one)->length(), limits_.page_tokens);
             if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
@@ -235,18 +239,6 @@ void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
     }
     ++sequence.unread;
     step.push_back({.sequence = sequence.id, .index = row.index, .slot = sequence.slot});
-}
-
-void Scheduler::prepare_constraints() {
-    if (steps_.empty())
-        return;
-    for (const Wanted& wanted : steps_.back()) {
-        const auto found = sequences_.find(wanted.sequence);
-        if (found == sequences_.end() || wanted.index + 1 != found->second.length())
-            continue;
-        if (const auto& constraint = found->second.constraint)
-            (void)constraint->allowed(); // what is wrong with it is told when the logits are there
-    }
 }
 
 void Scheduler::set_pace(RequestId id, Pace pace) {

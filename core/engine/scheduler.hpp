@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
 #include "core/engine/beam_search.hpp"
+#include "core/engine/constraint_workers.hpp"
 #include "core/engine/draft_wish.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/page_cache.hpp"
@@ -44,7 +45,8 @@ Status check(const Limits& limits);
 ///
 /// Batches are made ahead of their results: schedule() may be called again before the outputs of the batch
 /// before are published, and then lets the next row of a sequence read the slot where its token will be. So
-/// an end token is noticed one step late, and what was computed past it is dropped.
+/// an end token is noticed one step late, and what was computed past it is dropped. A sequence whose
+/// constraint does not know yet what may come takes no part, and goes on where it was.
 ///
 /// Order: a row for every sequence that generates, oldest first; then prompts in chunks, of which one that
 /// does not end in this batch leaves up to half of the rows to those behind it; then waiting requests while
@@ -93,6 +95,13 @@ public:
     /// Lets the constraints of the batch that was scheduled last find out what may come next, while the
     /// device computes it.
     void prepare_constraints();
+
+    /// Who works on constraints that take long, from now on; borrowed. Without them it is done at once,
+    /// however long it takes.
+    void use(ConstraintWorkers& workers) { workers_ = &workers; }
+
+    /// Whether a sequence takes no part in steps until a ConstraintWorkers is done with its constraint.
+    [[nodiscard]] bool waits_for_constraints() const { return !stalled_.empty(); }
 
     /// Takes the outputs of the oldest batch that has none yet. A request whose own parameters leave no token
     /// ends with FinishReason::error. Errors: internal (the outputs do not match it, or are no numbers).
@@ -187,19 +196,30 @@ private:
     Status take_output(Sequence& sequence, const Wanted& wanted, const RowOutput& output, Updates& updates,
                        Clock::time_point now);
     Status accept(Sequence& sequence, TokenEvent token, Updates& updates, Clock::time_point now);
-    static Result<bool> follow_constraint(Sequence& sequence, TokenId token);
-    Status take_forced(Sequence& sequence, Updates& updates, Clock::time_point now);
+    Status settle(Sequence& sequence, const Status& status, Updates& updates, Clock::time_point now);
     void fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, FinishReason reason, Updates& updates, Clock::time_point now);
     void end(Sequence& sequence, Finished finished, Updates& updates);
     void retire(Sequence& sequence, const Error* error);
 
+    Result<bool> is_known(Sequence& sequence, Constraint::Part part);
+    bool prepare_now(Sequence& sequence, Constraint::Part part);
+    void stall(const Sequence& sequence);
+    void park(Sequence& sequence, const Wanted& wanted, const RowOutput& output);
+    void go_on_with_stalled(Updates& updates, Clock::time_point now);
+    Status go_on(Sequence& sequence, Updates& updates, Clock::time_point now);
+    Status follow(Sequence& sequence, Updates& updates, Clock::time_point now);
+    static std::optional<TokenId> next_forced(Sequence& sequence);
+
     void begin_beams(const Beams& beams, Sequence& first);
     [[nodiscard]] uint32_t answers_of(RequestId request) const;
     Status answer_beam(Sequence& sequence, const RowOutput& output, uint32_t index, Updates& updates,
                        Clock::time_point now);
-    Status advance_beams(BeamGroup& group, const Sequence& any, Updates& updates, Clock::time_point now);
-    Status branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches);
+    void advance_beams(BeamGroup& group, const Sequence& any, Updates& updates, Clock::time_point now);
+    void branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches);
+    Result<bool> find_ends(BeamGroup& group);
+    void settle_branches(BeamGroup& group, RequestId request, Updates& updates, Clock::time_point now);
+    void conclude_step(BeamGroup& group, RequestId request, Finished finished, Updates& updates);
     Sequence& fork(const Sequence& parent, uint32_t branch);
     void end_beams(RequestId request, Finished finished, Updates& updates);
 
@@ -215,6 +235,8 @@ private:
     WaitingLine waiting_;
     ClientShares shares_;
     bool lacks_pages_ = false; ///< somebody with a right to a place found no pages for it
+    ConstraintWorkers* workers_ = nullptr;
+    std::vector<SequenceId> stalled_; ///< see Following::is_stalled(); some may be gone
     uint64_t preemptions_ = 0;
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first

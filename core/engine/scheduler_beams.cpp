@@ -38,32 +38,23 @@ Status Scheduler::answer_beam(Sequence& sequence, const RowOutput& output, uint3
     if (std::any_of(group.live.begin(), group.live.end(),
                     [](const Sequence* one) { return one != nullptr && !one->is_answered; }))
         return {};
-    return advance_beams(group, sequence, updates, now);
-}
-
-/// `any` is one of the group's sequences.
-Status Scheduler::advance_beams(BeamGroup& group, const Sequence& any, Updates& updates,
-                                Clock::time_point now) {
-    Finished finished = describe_end(any, now);
-    const RequestId request = any.id.request;
-    const std::vector<BeamSearch::Branch>& branches = group.search.advance(group.continuations);
-    if (!branches.empty())
-        ETNA_CHECK(branch(group, branches));
-    if (group.search.is_at_length())
-        group.search.conclude();
-    if (!group.search.is_done())
-        return {};
-    if (group.search.best().empty()) {
-        return Error{ErrorKind::invalid_argument, "no token is possible here",
-                     "take away what bans tokens, such as logit_bias and min_tokens"};
-    }
-    end_beams(request, std::move(finished), updates);
+    advance_beams(group, sequence, updates, now);
     return {};
 }
 
-/// Makes the sequences those of the hypotheses that live. Errors: as Constraint::is_over(); all sequences
-/// still exist then.
-Status Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches) {
+/// `any` is one of the group's sequences.
+void Scheduler::advance_beams(BeamGroup& group, const Sequence& any, Updates& updates,
+                              Clock::time_point now) {
+    const RequestId request = any.id.request;
+    const std::vector<BeamSearch::Branch>& branches = group.search.advance(group.continuations);
+    if (branches.empty())
+        return conclude_step(group, request, describe_end(any, now), updates);
+    branch(group, branches);
+    settle_branches(group, request, updates, now);
+}
+
+/// Makes the sequences those of the hypotheses.
+void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches) {
     std::vector<uint32_t> children(group.live.size());
     for (const BeamSearch::Branch& one : branches)
         ++children[one.parent];
@@ -76,21 +67,68 @@ Status Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> b
     for (std::size_t i = 0; i < live.size(); ++i) {
         live[i]->append(branches[i].token);
         live[i]->is_answered = false;
-        ETNA_TRY(const bool is_over, follow_constraint(*live[i], branches[i].token));
-        if (is_over)
-            group.search.complete(static_cast<uint32_t>(i));
     }
     for (Sequence* parent : group.live) {
         if (parent != nullptr && std::find(live.begin(), live.end(), parent) == live.end())
             retire(*parent, nullptr);
     }
-    for (std::size_t i = 0; i < live.size(); ++i) {
-        if (!group.search.lives(static_cast<uint32_t>(i)))
-            retire(*std::exchange(live[i], nullptr), nullptr);
-    }
     group.live = std::move(live);
     group.continuations.assign(group.live.size(), {});
-    return {};
+}
+
+/// Tells the search which hypotheses are whole, where all constraints know it. Errors: as
+/// Constraint::is_over() and is_known().
+Result<bool> Scheduler::find_ends(BeamGroup& group) {
+    bool are_known = true;
+    for (Sequence* one : group.live) {
+        ETNA_TRY(const bool knows_end, is_known(*one, Constraint::Part::end));
+        are_known = are_known && knows_end;
+    }
+    if (!are_known) {
+        std::for_each(group.live.begin(), group.live.end(), [&](const Sequence* one) { stall(*one); });
+        return false;
+    }
+    for (std::size_t i = 0; i < group.live.size(); ++i) {
+        Sequence& sequence = *group.live[i];
+        sequence.following.waits = false;
+        if (sequence.constraint == nullptr)
+            continue;
+        ETNA_TRY(const bool is_over, sequence.constraint->is_over());
+        if (is_over)
+            group.search.complete(static_cast<uint32_t>(i));
+    }
+    return true;
+}
+
+/// Goes on with the hypotheses that live, when it is known which do. One that fails ends the search.
+void Scheduler::settle_branches(BeamGroup& group, RequestId request, Updates& updates,
+                                Clock::time_point now) {
+    Sequence& any = *group.live.front();
+    const Result<bool> are_known = find_ends(group);
+    if (!are_known)
+        return fail(any, are_known.error(), updates, now);
+    if (!*are_known)
+        return;
+    Finished finished = describe_end(any, now);
+    for (std::size_t i = 0; i < group.live.size(); ++i) {
+        if (!group.search.lives(static_cast<uint32_t>(i)))
+            retire(*std::exchange(group.live[i], nullptr), nullptr);
+    }
+    conclude_step(group, request, std::move(finished), updates);
+}
+
+/// Ends a search that is over; `finished` describes it.
+void Scheduler::conclude_step(BeamGroup& group, RequestId request, Finished finished, Updates& updates) {
+    if (group.search.is_at_length())
+        group.search.conclude();
+    if (!group.search.is_done())
+        return;
+    if (group.search.best().empty()) {
+        finished.reason = FinishReason::error;
+        finished.error = Error{ErrorKind::invalid_argument, "no token is possible here",
+                               "take away what bans tokens, such as logit_bias and min_tokens"};
+    }
+    end_beams(request, std::move(finished), updates);
 }
 
 /// A sequence of the same past. Where no place is free it waits without pages.

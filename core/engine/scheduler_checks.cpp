@@ -29,7 +29,7 @@ Status verify_sequence(const Sequence& sequence, bool is_running) {
     if (sequence.kinds.size() != sequence.tokens.size())
         return broken(sequence, "has lost count of its kinds of rows");
     if (sequence.computed > sequence.expected_length() + sequence.drafts_in_flight() ||
-        sequence.length() >= sequence.length_max)
+        sequence.length() >= sequence.length_max + (sequence.following.waits ? 1 : 0))
         return broken(sequence, "went past its end");
     return {};
 }

@@ -22,7 +22,7 @@ bool is_caught_up(const Sequence& sequence) {
 /// Whether all of a sequence's tokens are known and one more may come after the next.
 bool Scheduler::can_draft(const Sequence& sequence) const {
     return sequence.drafting != nullptr && sequence.state == SequenceState::decode &&
-           sequence.pace == Pace::go_on && sequence.unread == 0 &&
+           sequence.pace == Pace::go_on && sequence.unread == 0 && !sequence.following.waits &&
            sequence.computed + 1 == sequence.length() && sequence.length() + 1 < sequence.length_max;
 }
 
@@ -188,7 +188,8 @@ void Scheduler::settle_drafts(const Step& step, std::size_t last) {
     Sequence& sequence = found->second;
     Drafting& drafting = *sequence.drafting;
     drafting.settle(draft_costs_);
-    sequence.computed = std::min({sequence.computed, drafting.right_end, sequence.length() - 1});
+    const uint32_t last_known = sequence.length() - (sequence.following.parked ? 0 : 1);
+    sequence.computed = std::min({sequence.computed, drafting.right_end, last_known});
 }
 
 } // namespace etna::engine

@@ -32,15 +32,25 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
         if (is_right && is_news)
             status = take_output(sequence, wanted, outputs.rows[i], updates, now);
         settle_drafts(step, i);
-        if (status)
-            continue;
-        const bool is_own_fault = outputs.rows[i].error ||
-                                  status.error().kind == ErrorKind::invalid_argument ||
-                                  status.error().kind == ErrorKind::unsupported;
-        if (!is_own_fault)
-            return status;
-        fail(sequence, status.error(), updates, now); // the others go on
+        if (!status && outputs.rows[i].error) {
+            fail(sequence, status.error(), updates, now); // the others go on
+        } else {
+            ETNA_CHECK(settle(sequence, status, updates, now));
+        }
     }
+    return {};
+}
+
+/// Ends a sequence that failed by what it asks for alone; the others go on. Errors: any other failure.
+Status Scheduler::settle(Sequence& sequence, const Status& status, Updates& updates, Clock::time_point now) {
+    if (status)
+        return {};
+    const ErrorKind kind = status.error().kind;
+    const bool is_own_fault = kind == ErrorKind::invalid_argument || kind == ErrorKind::unsupported ||
+                              kind == ErrorKind::out_of_memory; // of its constraint
+    if (!is_own_fault)
+        return status;
+    fail(sequence, status.error(), updates, now);
     return {};
 }
 
@@ -54,6 +64,11 @@ Status Scheduler::take_output(Sequence& sequence, const Wanted& wanted, const Ro
         const TokenEvent score = read_score(output, sequence, index);
         for (uint32_t answer = 0; answer < answers_of(sequence.id.request); ++answer)
             tell(updates, sequence.id.request, answer, score);
+        return {};
+    }
+    ETNA_TRY(const bool knows_tokens, is_known(sequence, Constraint::Part::tokens));
+    if (!knows_tokens) {
+        park(sequence, wanted, output);
         return {};
     }
     if (!sequence.first_token)
@@ -75,41 +90,9 @@ Status Scheduler::accept(Sequence& sequence, TokenEvent token, Updates& updates,
         return {};
     }
     sequence.append(token.token);
-    const Result<bool> is_over = follow_constraint(sequence, token.token);
+    sequence.following.forced.reset();
     tell(updates, sequence.id.request, 0, std::move(token));
-    if (!is_over)
-        return is_over.error();
-    if (*is_over || sequence.length() == sequence.length_max) {
-        end(sequence, *is_over ? FinishReason::stop : FinishReason::length, updates, now);
-        return {};
-    }
-    return take_forced(sequence, updates, now);
-}
-
-/// Goes on with what the constraint leaves no choice about: known tokens, whose rows tell nothing.
-Status Scheduler::take_forced(Sequence& sequence, Updates& updates, Clock::time_point now) {
-    if (sequence.constraint == nullptr || !sequence.bias_at(sequence.length() - 1).empty())
-        return {};
-    for (const TokenId token : sequence.constraint->forced()) {
-        if (sequence.is_end(token))
-            return {}; // it is left to be drawn, and to end the sequence
-        sequence.append(token);
-        tell(updates, sequence.id.request, 0, TokenEvent{.token = token});
-        ETNA_TRY(const bool is_over, follow_constraint(sequence, token));
-        if (is_over || sequence.length() == sequence.length_max) {
-            end(sequence, is_over ? FinishReason::stop : FinishReason::length, updates, now);
-            return {};
-        }
-    }
-    return {};
-}
-
-/// Whether the answer is whole with the token, and nothing may follow.
-Result<bool> Scheduler::follow_constraint(Sequence& sequence, TokenId token) {
-    if (sequence.constraint == nullptr)
-        return false;
-    sequence.constraint->accept(token);
-    return sequence.constraint->is_over();
+    return follow(sequence, updates, now);
 }
 
 void Scheduler::fail(Sequence& sequence, const Error& error, Updates& updates, Clock::time_point now) {
@@ -159,6 +142,10 @@ void Scheduler::retire(Sequence& sequence, const Error* error) {
                            std::min(sequence.computed, sequence.length()));
     }
     cache_.release(sequence.pages);
+    if (sequence.following.job != nullptr)
+        sequence.following.job->cancel();
+    if (workers_ != nullptr && sequence.constraint != nullptr)
+        workers_->dispose(std::move(sequence.constraint));
     stop_running(sequence);
     waiting_.erase(sequence);
     shares_.leave(sequence.client);

@@ -28,7 +28,7 @@ Sequence* Scheduler::next_of(const WaitingLine::Line& line) const {
     Sequence* next = nullptr;
     std::size_t fewest = 0;
     for (Sequence* one : line) {
-        if (one->pace == Pace::hold || one->is_answered)
+        if (one->pace == Pace::hold || one->is_answered || one->following.is_stalled())
             continue;
         const std::size_t places = places_of(one->caller);
         if (next == nullptr || places < fewest) {

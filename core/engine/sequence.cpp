@@ -37,10 +37,14 @@ void Drafting::settle(const DraftCosts& costs) {
 void Sequence::append(TokenId token) {
     tokens.push_back(token);
     kinds.push_back(RowKind::generation);
+    if (constraint != nullptr) {
+        constraint->accept(token);
+        following.move_on();
+    }
 }
 
 Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
-    assert(unread == 0);
+    assert(unread == 0 && following.job == nullptr);
     Sequence copy = *this;
     copy.id = new_id;
     copy.pages = cache.fork(pages);

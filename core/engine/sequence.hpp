@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/engine/constraint_workers.hpp"
 #include "core/engine/draft_gain.hpp"
 #include "core/engine/draft_lookup.hpp"
 #include "core/engine/page_cache.hpp"
@@ -39,6 +40,32 @@ enum class SequenceState : uint8_t {
 enum class Pace : uint8_t {
     go_on,
     hold, ///< it keeps its pages, unless others need them
+};
+
+/// How far it is known what a sequence's constraint says.
+struct Following {
+    /// The answer to a row, which is read when it is known which tokens may come.
+    struct Parked {
+        uint32_t index = 0;
+        RowOutput output;
+    };
+
+    std::optional<Constraint::Part> known = {}; ///< of the place behind the last token
+    std::shared_ptr<ConstraintJob> job = {};    ///< that finds more; null: none
+    bool waits = false; ///< for whether the sequence goes on behind its last token; it takes no part in steps
+    std::optional<Parked> parked = {};
+    /// What is left of Constraint::forced(), the last token first; empty: not asked since one was drawn.
+    std::optional<std::vector<TokenId>> forced = {};
+    uint32_t skips = 0;   ///< how often the engine's thread leaves it to others before it tries again
+    uint32_t backoff = 0; ///< the last of these numbers
+
+    /// The sequence waits for its constraint, with nothing in flight.
+    [[nodiscard]] bool is_stalled() const { return waits || parked; }
+    /// A token came.
+    void move_on() {
+        known.reset();
+        waits = true;
+    }
 };
 
 /// The drafts of one sequence.
@@ -99,6 +126,7 @@ struct Sequence {
     std::vector<sampling::LogitBias> early_bias; ///< instead, for the first `min_tokens`: bans end tokens
     sampling::Breakers dry_breakers;
     std::shared_ptr<Constraint> constraint; ///< null: none
+    Following following;                    ///< of the constraint
     std::shared_ptr<Drafting> drafting;     ///< null: none; no other sequence's
     uint32_t top_candidates = 0;
     uint32_t prompt_candidates = 0;  ///< of a row that tells how likely the prompt's next token was
@@ -135,7 +163,7 @@ struct Sequence {
         return index + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
     }
 
-    /// Adds a token that was read.
+    /// Adds a token that was read, and tells the constraint. Precondition: following.job is null.
     void append(TokenId token);
 
     /// A second sequence with the same past, sharing all pages until one of the two writes. Precondition:

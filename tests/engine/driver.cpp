@@ -57,12 +57,15 @@ void Driver::cancel(engine::RequestId id) {
 bool Driver::start_step() {
     if (tickets_.size() >= executor_.limits().in_flight_max)
         return false;
+    if (workers_ != nullptr)
+        workers_->begin_step();
     draft();
     batch_ = scheduler_.schedule(updates_, engine::Clock::now());
     const bool was_told = !updates_.empty();
     take_updates();
     if (batch_.rows.empty()) {
-        if (tickets_.empty() && !was_told && !scheduler_.is_idle() && !scheduler_.holds_any())
+        if (tickets_.empty() && !was_told && !scheduler_.is_idle() && !scheduler_.holds_any() &&
+            !scheduler_.waits_for_constraints())
             throw std::runtime_error("requests are waiting, and none can run");
         return false;
     }
@@ -70,6 +73,8 @@ bool Driver::start_step() {
     if (!ticket)
         throw std::runtime_error(ticket.error().message);
     tickets_.push_back(*ticket);
+    if (workers_ != nullptr)
+        scheduler_.prepare_constraints();
     rows_ += batch_.rows.size();
     ++steps_;
     return true;

@@ -31,6 +31,11 @@ public:
 
     engine::RequestId add(engine::Request request, std::optional<engine::RequestId> caller = std::nullopt);
     void cancel(engine::RequestId id);
+    /// Constraints that take long are worked on by these; borrowed.
+    void use(engine::ConstraintWorkers& workers) {
+        workers_ = &workers;
+        scheduler_.use(workers);
+    }
     void set_pace(engine::RequestId id, engine::Pace pace) { scheduler_.set_pace(id, pace); }
 
     /// Schedules a batch and starts it, unless in_flight_max are unread. False when none was started.
@@ -64,6 +69,7 @@ private:
     FakeExecutor executor_;
     engine::Scheduler scheduler_;
     std::optional<engine::DraftModel> draft_model_;
+    engine::ConstraintWorkers* workers_ = nullptr;
     uint64_t rows_ = 0;
     uint64_t steps_ = 0;
     uint64_t put_off_ = 0;
