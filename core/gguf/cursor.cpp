@@ -26,8 +26,8 @@ std::string backquoted(std::string_view text) {
     return result;
 }
 
-Cursor::Cursor(ByteView bytes, std::string_view file_name)
-    : bytes_(bytes.first(std::min<uint64_t>(bytes.size(), max_directory_bytes))), file_bytes_(bytes.size()),
+Cursor::Cursor(ByteView bytes, uint64_t file_bytes, std::string_view file_name)
+    : bytes_(bytes.first(std::min<uint64_t>(bytes.size(), max_directory_bytes))), file_bytes_(file_bytes),
       file_name_(file_name) {}
 
 void Cursor::enter(std::string_view section, std::string_view entry) {
@@ -71,7 +71,7 @@ Error Cursor::corrupt(std::string_view problem) const {
 }
 
 Error Cursor::truncated() const {
-    if (bytes_.size() < file_bytes_) {
+    if (bytes_.size() == max_directory_bytes && bytes_.size() < file_bytes_) {
         return {ErrorKind::unsupported,
                 fmt::format("{}: metadata and tensor directory take more than {} MiB", file_name_,
                             max_directory_bytes / mebibyte),

@@ -27,8 +27,8 @@ inline constexpr std::string_view damaged_hint = "the file is damaged; fetch or 
 /// The file's name and the views given to enter() are borrowed.
 class Cursor {
 public:
-    /// Reads `bytes`, or their first max_directory_bytes.
-    Cursor(ByteView bytes, std::string_view file_name);
+    /// Reads `bytes`, the first of a file's `file_bytes`, up to max_directory_bytes.
+    Cursor(ByteView bytes, uint64_t file_bytes, std::string_view file_name);
 
     /// What is being read from here on, for error messages: "the metadata", and which entry of it (or empty).
     void enter(std::string_view section, std::string_view entry = {});

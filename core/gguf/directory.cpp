@@ -14,7 +14,6 @@ namespace {
 struct Entry {
     Tensor tensor;
     uint64_t offset = 0;
-    uint64_t bytes = 0;
 };
 
 /// Names of formats that the specification numbers and etna does not read, for a helpful refusal.
@@ -91,7 +90,7 @@ Result<Entry> read_entry(Cursor& cursor, const DirectoryLayout& layout) {
     const auto bytes = size_in_bytes(*info, entry.tensor.shape);
     if (!bytes)
         return cursor.corrupt(fmt::format("the size of tensor {} overflows", backquoted(name)));
-    entry.bytes = *bytes;
+    entry.tensor.bytes = *bytes;
     if (entry.offset % layout.alignment != 0) {
         return cursor.corrupt(fmt::format("tensor {} starts at offset {}, not a multiple of the alignment {}",
                                           backquoted(name), entry.offset, layout.alignment));
@@ -101,17 +100,17 @@ Result<Entry> read_entry(Cursor& cursor, const DirectoryLayout& layout) {
 
 Status locate(Entry& entry, uint64_t data_start, const DirectoryLayout& layout) {
     const auto begin = checked_add(data_start, entry.offset);
-    const auto end = begin ? checked_add(*begin, entry.bytes) : std::nullopt;
-    if (!end || *end > layout.file.size()) {
+    const auto end = begin ? checked_add(*begin, entry.tensor.bytes) : std::nullopt;
+    if (!end || *end > layout.file_bytes) {
         return Error{
             ErrorKind::corrupt,
             fmt::format(
                 "{}: the {} bytes of tensor {} at offset {} run past the end of the file (at byte {})",
-                layout.file_name, entry.bytes, backquoted(entry.tensor.name), entry.offset,
-                layout.file.size()),
+                layout.file_name, entry.tensor.bytes, backquoted(entry.tensor.name), entry.offset,
+                layout.file_bytes),
             "the download may be incomplete"};
     }
-    entry.tensor.bytes = layout.file.subspan(*begin, entry.bytes);
+    entry.tensor.offset = *begin;
     return {};
 }
 
@@ -124,7 +123,7 @@ Status check_apart(const std::vector<Entry>& entries, std::string_view file_name
               [](const Entry* a, const Entry* b) { return a->offset < b->offset; });
     for (std::size_t i = 1; i < sorted.size(); ++i) {
         const Entry& before = *sorted[i - 1];
-        if (sorted[i]->offset - before.offset < before.bytes) {
+        if (sorted[i]->offset - before.offset < before.tensor.bytes) {
             return Error{ErrorKind::corrupt,
                          fmt::format("{}: tensors {} and {} overlap", file_name,
                                      backquoted(before.tensor.name), backquoted(sorted[i]->tensor.name)),

@@ -16,7 +16,7 @@ constexpr uint64_t minimum_tensor_bytes = 8 + 4 + 8 + 4 + 8;
 
 struct DirectoryLayout {
     std::string_view file_name; ///< for errors
-    ByteView file;              ///< the whole file
+    uint64_t file_bytes;        ///< of the whole file
     uint64_t tensor_count;      ///< from Cursor::read_count
     uint64_t alignment;         ///< a power of two
     uint32_t part;              ///< which file of a split model this is

@@ -1,6 +1,6 @@
 #include "core/gguf/file.hpp"
 
-#include "core/base/mapped_file.hpp"
+#include "core/base/file_reader.hpp"
 #include "core/gguf/limits.hpp"
 #include "core/gguf/metadata.hpp"
 #include "core/gguf/name_index.hpp"
@@ -18,8 +18,10 @@ namespace etna::gguf {
 
 struct File::Content {
     std::string name;
-    std::vector<MappedFile> mappings; ///< one per part; none for bytes in memory
-    Metadata metadata;                ///< of the first part
+    std::vector<FileReader> files;                  ///< one per part; none for bytes in memory
+    std::vector<std::vector<std::byte>> beginnings; ///< of the files; `metadata` borrows from the first
+    ByteView in_memory;                             ///< that were parsed in place of files
+    Metadata metadata;                              ///< of the first part
     std::vector<Tensor> tensors;
     NameIndex tensor_index; ///< borrows the names from `tensors`
     uint64_t tensor_bytes = 0;
@@ -29,6 +31,9 @@ struct File::Content {
 };
 
 namespace {
+
+/// Holds the directories of most models whose vocabulary is not among the largest.
+constexpr uint64_t first_read_bytes = 4 * mebibyte;
 
 /// Runs `read`, turning an allocation that failed into an error.
 template <class Reader>
@@ -40,48 +45,68 @@ Result<File> without_exceptions(std::string_view name, Reader read) {
     }
 }
 
-struct MappedParts {
-    std::vector<MappedFile> mappings;
+struct OpenParts {
+    std::vector<FileReader> files;
+    std::vector<std::vector<std::byte>> beginnings;
     std::vector<Part> parts;
+
+    Status add(FileReader file, const std::filesystem::path& path, uint32_t number);
 };
 
-Result<MappedParts> read_single(const std::filesystem::path& path) {
-    MappedParts result;
-    ETNA_TRY(auto mapping, MappedFile::open(path));
-    ETNA_TRY(auto part, read_part(mapping.bytes(), path.string(), 0));
-    ETNA_CHECK(check_not_split(part.metadata, path.string()));
-    result.mappings.push_back(std::move(mapping));
-    result.parts.push_back(std::move(part));
+/// Reads as much of the file as its directory needs, which nobody knows before: more, and again, as long as
+/// what is there does not make one.
+Status OpenParts::add(FileReader file, const std::filesystem::path& path, uint32_t number) {
+    const uint64_t bytes_max = std::min(file.bytes(), max_directory_bytes);
+    std::vector<std::byte> beginning;
+    for (uint64_t bytes = std::min(first_read_bytes, bytes_max);; bytes = std::min(4 * bytes, bytes_max)) {
+        const std::size_t before = beginning.size();
+        beginning.resize(bytes);
+        ETNA_CHECK(file.read(before, MutableByteView(beginning).subspan(before)));
+        auto part = read_part({.bytes = beginning, .file_bytes = file.bytes()}, path.string(), number);
+        if (!part && bytes < bytes_max && part.error().kind == ErrorKind::corrupt)
+            continue;
+        if (!part)
+            return part.error();
+        files.push_back(std::move(file));
+        beginnings.push_back(std::move(beginning));
+        parts.push_back(std::move(*part));
+        return {};
+    }
+}
+
+Result<OpenParts> read_single(const std::filesystem::path& path) {
+    OpenParts result;
+    ETNA_TRY(auto file, FileReader::open(path));
+    ETNA_CHECK(result.add(std::move(file), path, 0));
+    ETNA_CHECK(check_not_split(result.parts.front().metadata, path.string()));
     return result;
 }
 
-Result<MappedFile> map_part(const SplitName& name, uint32_t number) {
-    auto mapping = MappedFile::open(name.path(number));
-    if (!mapping && mapping.error().kind == ErrorKind::not_found) {
+Result<FileReader> open_part(const SplitName& name, uint32_t number) {
+    auto file = FileReader::open(name.path(number));
+    if (!file && file.error().kind == ErrorKind::not_found) {
         return Error{
             ErrorKind::not_found,
             fmt::format("{}: part {} of {} is missing", name.path(number).string(), number, name.count),
             "all parts of a split model must lie in one folder"};
     }
-    return mapping;
+    return file;
 }
 
-Result<MappedParts> read_split(const SplitName& name) {
+Result<OpenParts> read_split(const SplitName& name) {
     if (name.count > max_parts) {
         return Error{ErrorKind::unsupported,
                      fmt::format("{}: has {} parts; at most {} can be read", name.path(name.number).string(),
                                  name.count, max_parts)};
     }
-    MappedParts result;
+    std::vector<FileReader> files; // all are there before the first is read
     for (uint32_t number = 1; number <= name.count; ++number) {
-        ETNA_TRY(auto mapping, map_part(name, number));
-        result.mappings.push_back(std::move(mapping));
+        ETNA_TRY(auto file, open_part(name, number));
+        files.push_back(std::move(file));
     }
-    for (uint32_t number = 1; number <= name.count; ++number) {
-        const ByteView bytes = result.mappings[number - 1].bytes();
-        ETNA_TRY(auto part, read_part(bytes, name.path(number).string(), number - 1));
-        result.parts.push_back(std::move(part));
-    }
+    OpenParts result;
+    for (uint32_t number = 1; number <= name.count; ++number)
+        ETNA_CHECK(result.add(std::move(files[number - 1]), name.path(number), number - 1));
     ETNA_CHECK(check_parts_agree(name, result.parts));
     return result;
 }
@@ -98,7 +123,7 @@ Status File::Content::adopt(std::vector<Part> parts) {
     names.reserve(tensors.size());
     for (const Tensor& tensor : tensors) {
         names.push_back(tensor.name);
-        tensor_bytes += tensor.bytes.size();
+        tensor_bytes += tensor.bytes;
     }
     tensor_index = NameIndex(names);
     if (const auto twice = tensor_index.duplicate()) {
@@ -115,7 +140,8 @@ Result<File> File::open(const std::filesystem::path& path) {
         ETNA_TRY(auto read, several ? read_split(*split) : read_single(path));
         auto content = std::make_unique<Content>();
         content->name = several ? split->path(1).string() : path.string();
-        content->mappings = std::move(read.mappings);
+        content->files = std::move(read.files);
+        content->beginnings = std::move(read.beginnings);
         ETNA_CHECK(content->adopt(std::move(read.parts)));
         return File(std::move(content));
     });
@@ -123,12 +149,13 @@ Result<File> File::open(const std::filesystem::path& path) {
 
 Result<File> File::parse(ByteView bytes, std::string name) {
     return without_exceptions(name, [&]() -> Result<File> {
-        ETNA_TRY(auto part, read_part(bytes, name, 0));
+        ETNA_TRY(auto part, read_part({.bytes = bytes, .file_bytes = bytes.size()}, name, 0));
         ETNA_CHECK(check_not_split(part.metadata, name));
         std::vector<Part> parts;
         parts.push_back(std::move(part));
         auto content = std::make_unique<Content>();
         content->name = name;
+        content->in_memory = bytes;
         ETNA_CHECK(content->adopt(std::move(parts)));
         return File(std::move(content));
     });
@@ -176,12 +203,21 @@ uint64_t File::tensor_bytes() const {
     return content_->tensor_bytes;
 }
 
-void File::drop(const Tensor& tensor, uint64_t offset, uint64_t bytes) const {
-    if (tensor.part >= content_->mappings.size() || offset >= tensor.bytes.size())
-        return;
-    const MappedFile& mapping = content_->mappings[tensor.part];
-    const auto start = static_cast<uint64_t>(tensor.bytes.data() - mapping.bytes().data());
-    mapping.drop(start + offset, std::min<uint64_t>(bytes, tensor.bytes.size() - offset));
+Status File::read(const Tensor& tensor, uint64_t offset, MutableByteView into) const {
+    if (offset > tensor.bytes || into.size() > tensor.bytes - offset)
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{}: read beyond tensor {}", content_->name, backquoted(tensor.name))};
+    if (!content_->files.empty())
+        return content_->files[tensor.part].read(tensor.offset + offset, into);
+    const ByteView source = content_->in_memory.subspan(tensor.offset + offset, into.size());
+    std::copy(source.begin(), source.end(), into.begin());
+    return {};
+}
+
+Status File::check_unchanged() const {
+    for (const FileReader& file : content_->files)
+        ETNA_CHECK(file.check_unchanged());
+    return {};
 }
 
 } // namespace etna::gguf

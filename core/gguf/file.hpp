@@ -18,24 +18,25 @@
 namespace etna::gguf {
 
 /// One tensor of a validated file. `shape[0]` is the fastest dimension (columns of a matrix: the length of a
-/// row); unused dimensions are 1. `bytes` is exactly the size that type and shape ask for, and lies inside
-/// the mapping.
+/// row); unused dimensions are 1. `bytes` is exactly the size that type and shape ask for, and they lie
+/// inside the file.
 struct Tensor {
     std::string name;
     TensorType type = TensorType::f32;
     std::array<uint64_t, 4> shape{1, 1, 1, 1};
     uint32_t dimensions = 1;
-    ByteView bytes;    ///< borrowed from the File
+    uint64_t offset = 0; ///< of its first byte, in the file that holds it
+    uint64_t bytes = 0;
     uint32_t part = 0; ///< which file of a split model holds it
 };
 
 /// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), validated as a
-/// whole: every count, offset, size, shape and type was checked against the file, so that nothing read
-/// through this class can leave the mapping. Immutable; thread-safe for reading. Moving keeps borrowed views
-/// valid. Source: GGUF specification, ggml/docs/gguf.md.
+/// whole: every count, offset, size, shape and type was checked against the file. Metadata and directory are
+/// in memory, tensors are read when they are asked for. Immutable; thread-safe for reading. Moving keeps
+/// borrowed views valid. Source: GGUF specification, ggml/docs/gguf.md.
 class File {
 public:
-    /// Maps and validates `path` and, where its name says so, its sibling parts. Blocking.
+    /// Opens and validates `path` and, where its name says so, its sibling parts. Blocking.
     /// Errors: not_found, io, corrupt (truncated, hostile or contradicting itself), unsupported (version,
     /// byte order, tensor type); each names the file and the problem.
     static Result<File> open(const std::filesystem::path& path);
@@ -68,9 +69,13 @@ public:
     /// Sum of all tensors' bytes.
     [[nodiscard]] uint64_t tensor_bytes() const;
 
-    /// Tells the kernel that this tensor's bytes were consumed (see MappedFile::drop). No effect on parse()d
-    /// bytes.
-    void drop(const Tensor& tensor, uint64_t offset, uint64_t bytes) const;
+    /// Reads `into.size()` bytes of a tensor of this file, from its byte `offset` on. Blocking. Errors: io
+    /// (the system's, or somebody has cut the file), invalid_argument (beyond the tensor).
+    Status read(const Tensor& tensor, uint64_t offset, MutableByteView into) const;
+
+    /// Whether nobody has written to the files since they were opened, so that all that was read belongs
+    /// together. Error: io.
+    [[nodiscard]] Status check_unchanged() const;
 
 private:
     struct Content;

@@ -11,13 +11,20 @@
 
 namespace etna::gguf {
 
-/// One validated file: a whole model, or one part of a split one. Borrows from the file's bytes.
+/// One validated file: a whole model, or one part of a split one. Borrows from the file's beginning.
 struct Part {
     Metadata metadata;
     std::vector<Tensor> tensors; ///< names are not yet known to be unique
 };
 
-/// `number` counts the parts of a split model from zero. Errors as in File::open, naming `file_name`.
-Result<Part> read_part(ByteView bytes, std::string_view file_name, uint32_t number);
+/// What is in memory of a file: its first bytes, which its directory may go beyond.
+struct Beginning {
+    ByteView bytes;
+    uint64_t file_bytes = 0; ///< of the whole file
+};
+
+/// `number` counts the parts of a split model from zero. Errors as in File::open, naming `file_name`; corrupt
+/// also where the beginning does not hold the directory.
+Result<Part> read_part(const Beginning& beginning, std::string_view file_name, uint32_t number);
 
 } // namespace etna::gguf

@@ -88,9 +88,9 @@ Result<std::vector<float>> read_divisors(const gguf::File& file, const gguf::Ten
     if (tensor.type != gguf::TensorType::f32)
         return error(ErrorKind::unsupported, "must be of type F32");
     std::vector<float> divisors(pairs);
-    if (tensor.bytes.size() != pairs * sizeof(float))
+    if (tensor.bytes != pairs * sizeof(float))
         return error(ErrorKind::corrupt, fmt::format("must have {} elements", pairs));
-    std::memcpy(divisors.data(), tensor.bytes.data(), tensor.bytes.size());
+    ETNA_CHECK(file.read(tensor, 0, std::as_writable_bytes(std::span(divisors))));
     const auto good = [](float value) { return std::isfinite(value) && value > 0; };
     if (!std::all_of(divisors.begin(), divisors.end(), good))
         return error(ErrorKind::corrupt, "every element must be a positive number");

@@ -23,7 +23,7 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
                         .rows = spec.rows,
                         .columns = spec.columns,
                         .tensor = claimed.tensor,
-                        .row_bytes = claimed.tensor->bytes.size() / (uint64_t{spec.count} * spec.rows)};
+                        .row_bytes = claimed.tensor->bytes / (uint64_t{spec.count} * spec.rows)};
     if (spec.parts.empty())
         return {whole};
     std::vector<PlannedTensor> parts;
@@ -91,18 +91,18 @@ Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
     return {};
 }
 
-/// Writes a vector's elements as f32, then zeros.
-void widen(const gguf::Tensor& tensor, uint32_t count, MutableByteView out) {
+/// Writes a vector's elements, as the file has them in `source`, as f32, then zeros.
+void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteView out) {
     std::memset(out.data(), 0, out.size());
-    if (tensor.type == gguf::TensorType::f32) {
-        std::memcpy(out.data(), tensor.bytes.data(), uint64_t{count} * sizeof(float));
+    if (type == gguf::TensorType::f32) {
+        std::memcpy(out.data(), source.data(), uint64_t{count} * sizeof(float));
         return;
     }
     for (uint64_t i = 0; i < count; ++i) {
         uint16_t stored = 0;
-        std::memcpy(&stored, tensor.bytes.data() + 2 * i, sizeof stored);
+        std::memcpy(&stored, source.data() + 2 * i, sizeof stored);
         const float value =
-            tensor.type == gguf::TensorType::bf16 ? bfloat16_to_float(stored) : half_to_float(stored);
+            type == gguf::TensorType::bf16 ? bfloat16_to_float(stored) : half_to_float(stored);
         std::memcpy(out.data() + 4 * i, &value, sizeof value);
     }
 }
@@ -150,11 +150,19 @@ struct Loading {
     const gguf::File& file;
     const Progress& progress;
     Uploader uploader;
+    std::vector<std::byte> slice = {}; ///< as the file has it
     uint64_t done = 0;
     uint64_t total = 0;
 
-    void consumed(const gguf::Tensor& tensor, uint64_t offset, uint64_t bytes) {
-        file.drop(tensor, offset, bytes);
+    /// Valid until the next call.
+    Result<ByteView> read(const gguf::Tensor& tensor, uint64_t offset, uint64_t bytes) {
+        slice.resize(std::max<uint64_t>(slice.size(), bytes));
+        const MutableByteView into = MutableByteView(slice).first(bytes);
+        ETNA_CHECK(file.read(tensor, offset, into));
+        return ByteView(into);
+    }
+
+    void consumed(uint64_t bytes) {
         done += bytes;
         if (progress)
             progress(done, total);
@@ -171,23 +179,25 @@ Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buf
         const uint64_t bytes = count * planned.row_bytes;
         const kernels::PackedBytes inside = kernels::packed_offset(planned.layout, first, planned.columns);
         const uint64_t scales_start = planned.count * planned.packed.weights;
+        ETNA_TRY(const ByteView source, loading.read(*planned.tensor, start, bytes));
         ETNA_CHECK(upload_rows(
             loading.uploader, planned, buffer,
-            {.source = planned.tensor->bytes.subspan(start, bytes),
+            {.source = source,
              .count = count,
              .offset = {.weights = index * planned.packed.weights + inside.weights,
                         .scales = scales_start + index * planned.packed.scales + inside.scales}}));
-        loading.consumed(*planned.tensor, start, bytes);
+        loading.consumed(bytes);
     }
     return {};
 }
 
 Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
     const gguf::Tensor& tensor = *planned.tensor;
+    ETNA_TRY(const ByteView source, loading.read(tensor, 0, tensor.bytes));
     ETNA_TRY(const MutableByteView place, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor, planned.columns, place);
+    widen(tensor.type, source, planned.columns, place);
     ETNA_CHECK(loading.uploader.end());
-    loading.consumed(tensor, 0, tensor.bytes.size());
+    loading.consumed(tensor.bytes);
     return {};
 }
 
@@ -301,6 +311,7 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
         weights.buffers_.push_back(std::move(buffer));
     }
     ETNA_CHECK(loading.uploader.finish());
+    ETNA_CHECK(file.check_unchanged());
     return weights;
 }
 

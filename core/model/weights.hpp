@@ -59,8 +59,8 @@ uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
 class Weights {
 public:
     /// Reads each tensor once, repacks it slice by slice, straight into device memory where that is mapped
-    /// and through a bounded staging buffer elsewhere, and drops the file's pages as they are consumed.
-    /// Blocks until all is there. Errors: out_of_memory, device_lost, corrupt.
+    /// and through a bounded staging buffer elsewhere. Blocks until all is there. Errors: out_of_memory,
+    /// device_lost, corrupt, io (the file cannot be read, or was written to meanwhile).
     static Result<Weights> load(vk::Device& device, const gguf::File& file,
                                 const std::vector<PlannedTensor>& planned, const Progress& progress);
 

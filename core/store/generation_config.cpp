@@ -1,6 +1,6 @@
 #include "core/store/generation_config.hpp"
 
-#include "core/base/mapped_file.hpp"
+#include "core/base/file_reader.hpp"
 
 #include <string>
 #include <utility>
@@ -48,14 +48,15 @@ Result<GenerationConfig> parse_generation_config(std::string_view text) {
 }
 
 Result<GenerationConfig> generation_config_beside(const std::filesystem::path& model) {
-    const auto file = MappedFile::open(model.parent_path() / generation_config_name);
+    const auto file = FileReader::open(model.parent_path() / generation_config_name);
     if (!file)
         return file.error().kind == ErrorKind::not_found ? Result(GenerationConfig()) : file.error();
-    const ByteView bytes = file->bytes();
-    if (bytes.size() > file_bytes_max)
+    if (file->bytes() > file_bytes_max)
         return Error{ErrorKind::io, fmt::format("{} has {} bytes, more than the {} that are read",
-                                                generation_config_name, bytes.size(), file_bytes_max)};
-    return parse_generation_config({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+                                                generation_config_name, file->bytes(), file_bytes_max)};
+    std::string text(file->bytes(), '\0');
+    ETNA_CHECK(file->read(0, std::as_writable_bytes(std::span(text))));
+    return parse_generation_config(text);
 }
 
 } // namespace etna::store

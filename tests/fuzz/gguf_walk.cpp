@@ -67,13 +67,15 @@ void look_at_tensors(Walk& walk, const gguf::File& file) {
     uint64_t sum = 0;
     for (const gguf::Tensor& tensor : file.tensors()) {
         promise(file.find_tensor(tensor.name) == &tensor, "a tensor is not found by its name");
-        promise(!tensor.bytes.empty() && tensor.bytes.size() == expected_bytes(tensor),
-                "a tensor has another size");
-        add(walk, static_cast<uint64_t>(tensor.bytes.front()));
-        add(walk, static_cast<uint64_t>(tensor.bytes.back()));
-        file.drop(tensor, 0, UINT64_MAX);
-        file.drop(tensor, UINT64_MAX, UINT64_MAX);
-        sum += tensor.bytes.size();
+        promise(tensor.bytes > 0 && tensor.bytes == expected_bytes(tensor), "a tensor has another size");
+        for (const uint64_t offset : {uint64_t{0}, tensor.bytes - 1}) {
+            std::byte value{};
+            promise(file.read(tensor, offset, {&value, 1}).has_value(), "a tensor's byte cannot be read");
+            add(walk, static_cast<uint64_t>(value));
+        }
+        std::byte none{};
+        promise(!file.read(tensor, tensor.bytes, {&none, 1}), "a byte beyond a tensor was read");
+        sum += tensor.bytes;
         ++walk.tensors;
     }
     promise(sum == file.tensor_bytes(), "the tensors' bytes do not add up");

@@ -3,6 +3,7 @@
 #include "tests/reference/decode.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
+#include "tests/support/tensor_content.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -18,13 +19,13 @@ std::vector<float> f32_values(const gguf::File& file, std::string_view name) {
     const gguf::Tensor* tensor = file.find_tensor(name);
     REQUIRE(tensor != nullptr);
     REQUIRE(tensor->type == gguf::TensorType::f32);
-    std::vector<float> values(tensor->bytes.size() / sizeof(float));
-    std::memcpy(values.data(), tensor->bytes.data(), tensor->bytes.size());
+    std::vector<float> values(tensor->bytes / sizeof(float));
+    REQUIRE(file.read(*tensor, 0, std::as_writable_bytes(std::span(values))));
     return values;
 }
 
 /// Elements as numbers, from the definitions of the formats.
-std::vector<double> values_of(const gguf::Tensor& tensor) {
+std::vector<double> values_of(const gguf::File& file, const gguf::Tensor& tensor) {
     const auto half = [](uint16_t bits) {
         const int exponent = (bits >> 10) & 31;
         const double fraction = (bits & 1023) / 1024.0;
@@ -33,12 +34,13 @@ std::vector<double> values_of(const gguf::Tensor& tensor) {
         return (bits & 0x8000) != 0 ? -magnitude : magnitude;
     };
     std::vector<double> values;
-    const std::byte* at = tensor.bytes.data();
+    const Bytes content = tensor_content(file, tensor);
+    const std::byte* at = content.data();
     const auto take = [&]<class T>(T& value) {
         std::memcpy(&value, at, sizeof(T));
         at += sizeof(T);
     };
-    while (at < tensor.bytes.data() + tensor.bytes.size()) {
+    while (at < content.data() + content.size()) {
         uint16_t bits = 0;
         take(bits);
         if (tensor.type == gguf::TensorType::f16) {
@@ -210,7 +212,7 @@ TEST_CASE("each weight format holds the drawn numbers to its own precision") {
         const gguf::Tensor* tensor = file.find_tensor("blk.0.attn_q.weight");
         REQUIRE(tensor != nullptr);
         REQUIRE(tensor->type == c.type);
-        const auto values = values_of(*tensor);
+        const auto values = values_of(file, *tensor);
         REQUIRE(values.size() == exact.size());
         for (std::size_t i = 0; i < values.size(); ++i) {
             CAPTURE(static_cast<int>(c.format), i, exact[i], values[i]);
@@ -233,7 +235,7 @@ TEST_CASE("weights of every format have the promised mean and spread, and are fi
         CAPTURE(static_cast<int>(format), gguf::describe(tensor->type)->name);
         REQUIRE(static_cast<uint32_t>(tensor->type) == type_number(format));
         REQUIRE(gguf::describe(tensor->type)->block_elements == block_elements(format));
-        const auto values = reference::decode_matrix(*tensor).values;
+        const auto values = reference::decode_matrix(*tensor, tensor_content(file, *tensor)).values;
         REQUIRE(values.size() == std::size_t{256} * 1024);
         double sum = 0;
         double squares = 0;

@@ -1,9 +1,13 @@
 #include "tests/gguf/examples.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
+#include "tests/support/tensor_content.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
 #include <limits>
+#include <thread>
 
 using namespace etna;
 using namespace etna::test;
@@ -162,7 +166,7 @@ TEST_CASE("every tensor type has the specified number and size") {
             REQUIRE(tensor->dimensions == 3);
             REQUIRE(tensor->shape == std::array<uint64_t, 4>{uint64_t{c.elements} * 3, 5, 2, 1});
             const Bytes expected = counting_bytes(c.bytes * std::size_t{30});
-            REQUIRE(Bytes(tensor->bytes.begin(), tensor->bytes.end()) == expected);
+            REQUIRE(tensor_content(file, *tensor) == expected);
             const auto info = gguf::describe(c.type);
             REQUIRE(info.has_value());
             REQUIRE(info->name == c.name);
@@ -184,14 +188,13 @@ TEST_CASE("a file's own alignment places the tensors") {
         REQUIRE(file.unsigned_integer("general.alignment") == alignment);
         for (const gguf::Tensor& tensor : file.tensors()) {
             CAPTURE(tensor.name);
-            REQUIRE((tensor.bytes.data() - bytes.data()) % alignment == 0);
-            const Bytes expected = counting_bytes(tensor.bytes.size());
-            REQUIRE(std::memcmp(tensor.bytes.data(), expected.data(), expected.size()) == 0);
+            REQUIRE(tensor.offset % alignment == 0);
+            REQUIRE(tensor_content(file, tensor) == counting_bytes(tensor.bytes));
         }
     }
 }
 
-TEST_CASE("a file on disk is read like the same bytes in memory, and survives a move and dropped pages") {
+TEST_CASE("a file on disk is read like the same bytes in memory, and survives a move") {
     const TemporaryFolder folder;
     const auto path = folder.path() / "small.gguf";
     write_file(path, small_model().bytes());
@@ -202,12 +205,53 @@ TEST_CASE("a file on disk is read like the same bytes in memory, and survives a 
     REQUIRE(file.text("general.architecture") == "llama");
     REQUIRE(file.tensors().size() == 3);
     for (const gguf::Tensor& tensor : file.tensors()) {
-        file.drop(tensor, 0, tensor.bytes.size());
-        file.drop(tensor, 1, std::numeric_limits<uint64_t>::max());
-        file.drop(tensor, std::numeric_limits<uint64_t>::max(), 1);
-        const Bytes expected = counting_bytes(tensor.bytes.size());
-        REQUIRE(std::memcmp(tensor.bytes.data(), expected.data(), expected.size()) == 0);
+        REQUIRE(tensor_content(file, tensor) == counting_bytes(tensor.bytes));
+        Bytes beyond(2);
+        CHECK(file.read(tensor, tensor.bytes - 1, beyond).error().kind == ErrorKind::invalid_argument);
+        CHECK(file.read(tensor, std::numeric_limits<uint64_t>::max(), beyond).error().kind ==
+              ErrorKind::invalid_argument);
     }
+}
+
+TEST_CASE("a directory that is longer than what is read of a file first is read whole") {
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "large.gguf";
+    GgufWriter writer = small_model();
+    const std::vector<std::string> texts(300'000, std::string(20, 'x')); // 8 MiB
+    writer.add_array("texts", texts);
+    writer.add("last", "end");
+    write_file(path, writer.bytes());
+    const auto file = gguf::File::open(path);
+    if (!file)
+        FAIL(file.error().message);
+    CHECK(file->text("last") == "end");
+    const auto& items = std::get<gguf::Array>(*file->find("texts")).items;
+    const auto& read = std::get<std::vector<std::string_view>>(items);
+    CHECK(std::equal(read.begin(), read.end(), texts.begin(), texts.end()));
+    for (const gguf::Tensor& tensor : file->tensors())
+        CHECK(tensor_content(*file, tensor) == counting_bytes(tensor.bytes));
+}
+
+TEST_CASE("a file that is cut or replaced while it is open is an error, and no signal") {
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "cut.gguf";
+    const Bytes bytes = small_model().bytes();
+    write_file(path, bytes);
+    const auto file = gguf::File::open(path);
+    REQUIRE(file.has_value());
+    CHECK(file->check_unchanged());
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // file systems' clocks are coarse
+    std::filesystem::resize_file(path, 0);                      // as a copy begins over it
+    CHECK(file->text("general.architecture") == "llama");
+    const gguf::Tensor& tensor = file->tensors().back();
+    Bytes content(tensor.bytes);
+    const Status cut = file->read(tensor, 0, content);
+    REQUIRE(!cut);
+    CHECK(cut.error().kind == ErrorKind::io);
+    CHECK(cut.error().message == path.string() + ": was changed while it was read");
+    write_file(path, bytes); // and ends
+    CHECK(file->read(tensor, 0, content));
+    CHECK(file->check_unchanged().error().kind == ErrorKind::io);
 }
 
 TEST_CASE("a trained model from elsewhere has the shapes that its authors give") {

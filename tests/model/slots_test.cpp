@@ -26,7 +26,7 @@ void spoil_first_number(Bytes& bytes, const std::string& name) {
     REQUIRE(tensor != nullptr);
     REQUIRE(tensor->type == gguf::TensorType::f32);
     const float nan = NAN;
-    std::memcpy(bytes.data() + (tensor->bytes.data() - bytes.data()), &nan, sizeof nan);
+    std::memcpy(bytes.data() + tensor->offset, &nan, sizeof nan);
 }
 
 engine::Row row_at(uint32_t index, engine::RowInput input, uint32_t value,

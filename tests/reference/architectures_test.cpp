@@ -2,6 +2,7 @@
 #include "tests/reference/model.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
+#include "tests/support/tensor_content.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +62,7 @@ test::Bytes as_dense(const gguf::File& file, const test::RandomModelOptions& opt
         writer.add_tensor({name,
                            static_cast<uint32_t>(tensor.type),
                            {tensor.shape[0], tensor.shape[1]},
-                           test::Bytes(tensor.bytes.begin(), tensor.bytes.end())});
+                           test::tensor_content(file, tensor)});
     }
     return writer.bytes();
 }

@@ -115,15 +115,15 @@ std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_
     return values;
 }
 
-Matrix decode_matrix(const gguf::Tensor& tensor) {
+Matrix decode_matrix(const gguf::Tensor& tensor, ByteView bytes) {
     Matrix matrix{.rows = tensor.shape[1] * tensor.shape[2] * tensor.shape[3],
                   .columns = tensor.shape[0],
                   .values = {},
                   .type = tensor.type};
-    const std::size_t row_bytes = matrix.rows == 0 ? 0 : tensor.bytes.size() / matrix.rows;
+    const std::size_t row_bytes = matrix.rows == 0 ? 0 : bytes.size() / matrix.rows;
     for (std::size_t row = 0; row < matrix.rows; ++row) {
         const auto values =
-            decode_row(tensor.type, tensor.bytes.subspan(row * row_bytes, row_bytes), matrix.columns);
+            decode_row(tensor.type, bytes.subspan(row * row_bytes, row_bytes), matrix.columns);
         matrix.values.insert(matrix.values.end(), values.begin(), values.end());
     }
     return matrix;

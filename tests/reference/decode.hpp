@@ -54,8 +54,8 @@ bool can_decode(gguf::TensorType type);
 /// exactly one row.
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
-/// All rows of a tensor: columns = shape[0], rows = shape[1] * shape[2] * shape[3].
+/// All rows of a tensor whose content `bytes` is: columns = shape[0], rows = shape[1] * shape[2] * shape[3].
 /// Precondition (asserted): can_decode(tensor.type).
-Matrix decode_matrix(const gguf::Tensor& tensor);
+Matrix decode_matrix(const gguf::Tensor& tensor, ByteView bytes);
 
 } // namespace etna::reference

@@ -118,8 +118,8 @@ TEST_CASE("a Q8_0 row is blocks of a binary16 scale and 32 signed bytes") {
 TEST_CASE("a matrix decodes row by row") {
     const auto bytes = bytes_of<float>({1, 2, 3, 4, 5, 6});
     const gguf::Tensor tensor{
-        .name = "m", .type = gguf::TensorType::f32, .shape = {3, 2, 1, 1}, .dimensions = 2, .bytes = bytes};
-    const Matrix matrix = decode_matrix(tensor);
+        .name = "m", .type = gguf::TensorType::f32, .shape = {3, 2, 1, 1}, .dimensions = 2};
+    const Matrix matrix = decode_matrix(tensor, bytes);
     CHECK(matrix.rows == 2);
     CHECK(matrix.columns == 3);
     CHECK(std::vector(matrix.row(1).begin(), matrix.row(1).end()) == std::vector<double>{4, 5, 6});

@@ -2,6 +2,7 @@
 #include "tests/reference/decode.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
+#include "tests/support/tensor_content.hpp"
 
 #include <bit>
 #include <cctype>
@@ -52,8 +53,8 @@ TEST_CASE("every quantised format decodes random blocks to the bits that ggml ma
         REQUIRE(row->type == type);
         REQUIRE(expected_row != nullptr);
         REQUIRE(expected_row->type == gguf::TensorType::f32);
-        const auto values = decode_matrix(*row).values;
-        const auto expected = decode_matrix(*expected_row).values;
+        const auto values = decode_matrix(*row, test::tensor_content(*file, *row)).values;
+        const auto expected = decode_matrix(*expected_row, test::tensor_content(*file, *expected_row)).values;
         REQUIRE(values.size() == 1536);
         REQUIRE(expected.size() == values.size());
         for (std::size_t i = 0; i < values.size(); ++i) {

@@ -53,8 +53,8 @@ void scale_tensor(test::Bytes& bytes, const std::string& name, float factor) {
     const gguf::Tensor* tensor = file->find_tensor(name);
     REQUIRE(tensor != nullptr);
     REQUIRE(tensor->type == gguf::TensorType::f32);
-    std::byte* const start = bytes.data() + (tensor->bytes.data() - bytes.data());
-    for (std::size_t i = 0; i < tensor->bytes.size(); i += sizeof(float)) {
+    std::byte* const start = bytes.data() + tensor->offset;
+    for (std::size_t i = 0; i < tensor->bytes; i += sizeof(float)) {
         float value = 0;
         std::memcpy(&value, start + i, sizeof value);
         value *= factor;

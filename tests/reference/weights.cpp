@@ -23,7 +23,8 @@ public:
         if (tensor->shape != std::array<uint64_t, 4>{columns, rows, 1, 1})
             return refuse(ErrorKind::corrupt, name, "has the wrong shape");
         claimed_.insert(name);
-        return decode_matrix(*tensor);
+        ETNA_TRY(const auto content, content_of(*tensor));
+        return decode_matrix(*tensor, content);
     }
 
     // `count` matrices of equal shape behind one another.
@@ -37,13 +38,13 @@ public:
         if (tensor->shape != std::array<uint64_t, 4>{columns, rows, count, 1})
             return refuse(ErrorKind::corrupt, name, "has the wrong shape");
         claimed_.insert(name);
+        ETNA_TRY(const auto content, content_of(*tensor));
         std::vector<Matrix> matrices;
-        const std::size_t matrix_bytes = tensor->bytes.size() / count;
+        const std::size_t matrix_bytes = content.size() / count;
         for (std::size_t i = 0; i < count; ++i) {
             gguf::Tensor one = *tensor;
             one.shape = {columns, rows, 1, 1};
-            one.bytes = tensor->bytes.subspan(i * matrix_bytes, matrix_bytes);
-            matrices.push_back(decode_matrix(one));
+            matrices.push_back(decode_matrix(one, ByteView(content).subspan(i * matrix_bytes, matrix_bytes)));
         }
         return matrices;
     }
@@ -66,6 +67,12 @@ public:
     }
 
 private:
+    [[nodiscard]] Result<std::vector<std::byte>> content_of(const gguf::Tensor& tensor) const {
+        std::vector<std::byte> content(tensor.bytes);
+        ETNA_CHECK(file_.read(tensor, 0, content));
+        return content;
+    }
+
     [[nodiscard]] Error refuse(ErrorKind kind, const std::string& name, std::string_view problem) const {
         return {.kind = kind, .message = file_.name() + ": tensor `" + name + "` " + std::string(problem)};
     }

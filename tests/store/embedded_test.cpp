@@ -1,4 +1,4 @@
-#include "core/base/mapped_file.hpp"
+#include "core/base/file_reader.hpp"
 #include "core/gguf/file.hpp"
 #include "core/store/embedded.hpp"
 #include "tests/support/catch.hpp"
@@ -26,10 +26,12 @@ TEST_CASE("an embedded model is the file beside it, byte for byte") {
     for (const store::EmbeddedModel& model : store::embedded_models()) {
         const std::string name(model.name);
         CAPTURE(name);
-        const auto file = MappedFile::open(ETNA_SOURCE_DIR "/core/store/demo/" + name + ".gguf");
+        const auto file = FileReader::open(ETNA_SOURCE_DIR "/core/store/demo/" + name + ".gguf");
         REQUIRE(file.has_value());
-        REQUIRE(model.bytes.size() == file->bytes().size());
-        REQUIRE(std::equal(model.bytes.begin(), model.bytes.end(), file->bytes().begin()));
+        REQUIRE(model.bytes.size() == file->bytes());
+        std::vector<std::byte> content(file->bytes());
+        REQUIRE(file->read(0, content));
+        REQUIRE(std::equal(model.bytes.begin(), model.bytes.end(), content.begin()));
         REQUIRE(reinterpret_cast<std::uintptr_t>(model.bytes.data()) % 64 == 0);
         REQUIRE(store::embedded_model(name) == &model);
     }
