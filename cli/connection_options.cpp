@@ -60,6 +60,7 @@ Status read_connection(const OptionValues& values, server::ServerOptions& option
     connection.bodies_bytes_max = std::max(connection.bodies_bytes_max, options.service.body_bytes_max);
     ETNA_CHECK(read_size(values, "header-max", connection.header_bytes_max));
     ETNA_CHECK(read_count(values, "connections-max", connection.connections_max));
+    ETNA_CHECK(read_count(values, "connections-per-address", connection.connections_per_address_max));
     ETNA_CHECK(read_count(values, "requests-max", connection.handlers_max));
     ETNA_CHECK(read_timeout(values, "header-timeout", connection.header_timeout));
     ETNA_CHECK(read_timeout(values, "body-timeout", connection.body_timeout));

@@ -24,6 +24,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 namespace etna::cli {
@@ -130,6 +131,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
     ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
     ETNA_TRY(options.service.limits.prompt_tokens_max, values.integer("prompt-max"));
+    ETNA_TRY(options.service.limits.has_strict_tools, values.flag("tools-strict"));
     ETNA_TRY(const auto request_s, values.integer("request-timeout"));
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
@@ -195,6 +197,15 @@ void place_store(server::KeepingOptions& keeping, const Environment& environment
     keeping.store.file = responses_file(environment.variables);
     if (keeping.store.file.empty())
         keeping.store = *keeping.in_memory;
+}
+
+/// Large pieces of memory go back to the system at once. By default the allocator keeps them for later as
+/// soon as it has seen one, up to 32 MiB each, and every thread that answers keeps its own.
+void give_large_memory_back() {
+#ifdef __GLIBC__
+    constexpr int large_bytes = 1024 * 1024;
+    ::mallopt(M_MMAP_THRESHOLD, large_bytes);
+#endif
 }
 
 /// Lines of many threads, whole.
@@ -287,6 +298,7 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     if (!devices)
         return fail(devices.error());
     raise_descriptor_limit();
+    give_large_memory_back();
     server::Models models(
         std::move(*listed),
         [&](const store::ModelSource& source) { return load_served(source, options.model, environment); },

@@ -109,7 +109,7 @@ std::string_view given_key(const HttpRequest& request) {
 
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
     const std::string_view name =
-        rules.api_keys.empty() ? std::string_view(request.remote_address) : given_key(request);
+        rules.api_keys.empty() ? std::string_view(request.remote_network) : given_key(request);
     return std::hash<std::string_view>()(name);
 }
 

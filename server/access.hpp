@@ -40,7 +40,8 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
 /// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.
 std::string_view given_key(const HttpRequest& request);
 
-/// Whom the request is from, for what is shared fairly: the key where keys are asked for, else the address.
+/// Whom the request is from, for what is shared fairly: the key where keys are asked for, else the
+/// address, of IPv6 the network of 64 bits, of which a client has as many addresses as it likes.
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request);
 
 /// Whether the request shows a key that opens. Error: 401.

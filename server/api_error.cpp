@@ -1,14 +1,12 @@
 #include "server/api_error.hpp"
 
+#include "core/base/json.hpp"
+
 #include <algorithm>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 namespace etna::server {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr int busy_retry_s = 1;
 constexpr int lost_retry_s = 5;
@@ -90,6 +88,14 @@ std::string error_json(const ApiError& error) {
     content["param"] = text_or_null(error.param);
     content["code"] = text_or_null(error.code);
     return Json({{"error", std::move(content)}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+ApiError no_memory() {
+    return {.status = 503,
+            .message = "the requests at work hold all the memory there is for requests",
+            .type = "server_error",
+            .code = "overloaded",
+            .retry_after_s = busy_retry_s};
 }
 
 HttpReply reply_of(const ApiError& error) {

@@ -33,6 +33,9 @@ ApiError api_error(const Error& error);
 /// {"error": {...}} as JSON text, one line.
 std::string error_json(const ApiError& error);
 
+/// 503: the memory for requests is used up, or the machine's.
+ApiError no_memory();
+
 HttpReply reply_of(const ApiError& error);
 
 } // namespace etna::server

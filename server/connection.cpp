@@ -1,23 +1,26 @@
 #include "server/connection.hpp"
 
+#include "server/memory_tidy.hpp"
 #include "server/parking.hpp"
 #include "server/socket.hpp"
 #include "server/tls.hpp"
 #include "server/workers.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define CPPHTTPLIB_USE_POLL // descriptors above FD_SETSIZE
@@ -29,8 +32,8 @@ namespace {
 
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/// From here on, what a request held goes back to the system at its end: the allocator keeps small pieces.
-constexpr std::size_t trim_bytes = 32 * 1024 * 1024;
+/// Descriptors that are for other things than connections: files, models, what is kept.
+constexpr std::size_t other_descriptors = 128;
 
 /// All that the library needs to know of a request. It has its own ways with what clients write, and they
 /// differ between its versions: it is not shown that. Of methods it has to know which answers have no body.
@@ -83,11 +86,12 @@ public:
     [[nodiscard]] bool must_close() const { return must_close_ || is_broken_; }
     void shut_down() { socket_.shut_down(); }
 
-    /// The request, and its share of the memory; once.
+    /// The request, with its share of the memory; once.
     [[nodiscard]] Arrival take_arrival() {
         Arrival taken = *std::exchange(arrival_, std::nullopt);
         rest_ = std::move(taken.rest);
         taken.head.request.remote_address = socket_.remote_address();
+        taken.head.request.remote_network = socket_.remote_network();
         taken.head.request.is_client_gone = [this] { return is_client_gone(); };
         known_ = {.method = taken.head.request.method,
                   .path = taken.head.request.path,
@@ -99,6 +103,9 @@ public:
     /// What a refusal is to know of the request, taken or not.
     [[nodiscard]] const HttpRequest& known() const { return arrival_ ? arrival_->head.request : known_; }
 
+    /// Counts what the answer holds until the connection has sent it.
+    void hold(std::shared_ptr<MemoryShare> memory) { memory_ = std::move(memory); }
+
     /// What follows the request, once that was taken.
     [[nodiscard]] const std::string& rest() const { return rest_; }
     [[nodiscard]] Socket take_socket() { return std::move(socket_); }
@@ -109,7 +116,8 @@ private:
     HttpRequest known_; ///< without its body, once it was taken
     std::string line_;
     std::string rest_;
-    const ConnectionOptions* options_; ///< borrowed
+    std::shared_ptr<MemoryShare> memory_; ///< of an answer that is whole
+    const ConnectionOptions* options_;    ///< borrowed
     bool is_broken_ = false;
     bool may_probe_;
     bool must_close_ = false;
@@ -117,9 +125,6 @@ private:
 
 /// The connection whose request this thread answers: the library's handlers are not told.
 thread_local Connection* current = nullptr;
-
-/// Whether this thread's request has held much.
-thread_local bool must_trim = false;
 
 class Writer final : public HttpWriter {
 public:
@@ -134,10 +139,16 @@ private:
     httplib::DataSink* sink_;
 };
 
-void give_back_memory() {
-#ifdef __GLIBC__
-    ::malloc_trim(0);
-#endif
+/// With no more connections than there are descriptors for: who could not be accepted could not be given the
+/// place of another.
+ConnectionOptions within_descriptors(ConnectionOptions options) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        const auto all = static_cast<std::size_t>(limit.rlim_cur);
+        options.connections_max =
+            std::min(options.connections_max, all - std::min(all / 2, other_descriptors));
+    }
+    return options;
 }
 
 void put(HttpReply reply, const httplib::Request& request, httplib::Response& into) {
@@ -169,7 +180,8 @@ void put(HttpReply reply, const httplib::Request& request, httplib::Response& in
 class Listener::Implementation final : private httplib::Server {
 public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
-        : options_(options), handlers_(std::move(handlers)),
+        : options_(within_descriptors(options)), handlers_(std::move(handlers)),
+          memory_(std::make_shared<MemoryTotal>(options.bodies_bytes_max)),
           workers_(options.handlers_max, options.vital_handlers_max) {
         new_task_queue = [] { return new Inline; };
         set_tcp_nodelay(true);                   // sockets that are accepted inherit it
@@ -187,8 +199,8 @@ public:
                 refuse({.status = response.status, .problem = "this is no HTTP request that can be served"},
                        request, response);
         });
-        set_exception_handler([this](const auto& request, auto& response, const std::exception_ptr&) {
-            refuse({.status = 500, .problem = "something went wrong in the server"}, request, response);
+        set_exception_handler([this](const auto& request, auto& response, const std::exception_ptr& what) {
+            refuse(refusal_after(what), request, response);
         });
     }
 
@@ -197,8 +209,8 @@ public:
             ETNA_TRY(tls_, TlsContext::load(options_.tls_certificate, options_.tls_key));
         }
         Parking::Options parking = {.bounds = {.header_bytes_max = options_.header_bytes_max,
-                                               .body_bytes_max = handlers_.body_bytes_max,
-                                               .bodies_bytes_max = options_.bodies_bytes_max},
+                                               .body_bytes_max = handlers_.body_bytes_max},
+                                    .memory = memory_,
                                     .header_timeout = options_.header_timeout,
                                     .idle_timeout = options_.idle_timeout,
                                     .body_timeout = options_.body_timeout,
@@ -247,6 +259,8 @@ public:
             connection->shut_down();
     }
 
+    void tidy() { tidy_.tidy(memory_->take_given_back(), workers_.busy() > 0); }
+
     [[nodiscard]] std::size_t requests() const { return workers_.busy(); }
     [[nodiscard]] std::size_t connections() const { return parking_->size() + workers_.busy(); }
 
@@ -258,13 +272,26 @@ private:
     };
 
     bool process_and_close_socket(socket_t descriptor) override {
-        Socket socket(descriptor, tls_ ? tls_->accept(descriptor) : nullptr);
-        if (connections() >= options_.connections_max) {
-            tell(socket, {.status = 503, .problem = "too many connections"});
-        } else if (!is_stopping_) {
-            parking_->park(std::move(socket), {});
+        Socket socket(descriptor);
+        try {
+            if (tls_)
+                socket.secure(tls_->accept(descriptor));
+            if (!has_place(socket)) {
+                tell(socket, {.status = 503, .problem = "too many connections"});
+            } else if (!is_stopping_) {
+                parking_->park(std::move(socket), {});
+            }
+        } catch (const std::bad_alloc&) { // the connection is closed
         }
         return true;
+    }
+
+    /// Makes one where there is none, at the cost of who uses it least.
+    bool has_place(const Socket& socket) {
+        const std::string network = socket.remote_network();
+        if (parking_->size_of(network) >= options_.connections_per_address_max)
+            return parking_->displace(network);
+        return connections() < options_.connections_max || parking_->displace();
     }
 
     void start(Socket socket, Arrival arrival) {
@@ -278,34 +305,59 @@ private:
                 {.status = 503, .problem = "too many requests at work", .request = connection->known()});
     }
 
-    /// One request and its answer, on a worker's thread.
+    /// One request and its answer, on a worker's thread. Where there is no memory for what stands around the
+    /// handlers, the connection is closed.
     void serve(Connection& connection) {
-        {
-            const std::scoped_lock lock(mutex_);
-            at_work_.insert(&connection);
+        bool goes_on = false;
+        try {
+            {
+                const std::scoped_lock lock(mutex_);
+                at_work_.insert(&connection);
+            }
+            current = &connection;
+            bool is_closed = false;
+            const bool is_served =
+                process_request(connection, {}, 0, {}, 0, is_stopping_, is_closed, nullptr);
+            goes_on = is_served && !is_closed && !connection.must_close() && !is_stopping_;
+        } catch (const std::bad_alloc&) {
+            connection.close_after_answer();
         }
-        current = &connection;
-        bool is_closed = false;
-        const bool is_served = process_request(connection, {}, 0, {}, 0, is_stopping_, is_closed, nullptr);
         current = nullptr;
+        connection.hold(nullptr);
+        tidy_.note_answer();
         {
             const std::scoped_lock lock(mutex_);
             at_work_.erase(&connection);
         }
-        if (std::exchange(must_trim, false))
-            give_back_memory();
-        if (is_served && !is_closed && !connection.must_close() && !is_stopping_)
-            parking_->park(connection.take_socket(), connection.rest());
+        try {
+            if (goes_on)
+                parking_->park(connection.take_socket(), connection.rest());
+        } catch (const std::bad_alloc&) { // closed with its socket
+        }
     }
 
-    /// What the request holds counts until its answer is there.
+    /// What the request holds counts until its answer is there; and a whole answer until it is sent.
     void answer(Arrival arrival, const httplib::Request& request, httplib::Response& response) const {
-        arrival.head.request.claim_memory = [&share = arrival.share, this](std::size_t bytes) {
-            return bytes <= IncomingRequest::uncounted_bytes ||
-                   share.grow_by(bytes - IncomingRequest::uncounted_bytes, options_.bodies_bytes_max);
-        };
-        put(handlers_.answer(arrival.head.request), request, response);
-        must_trim = arrival.share.bytes() >= trim_bytes;
+        HttpReply reply = handlers_.answer(arrival.head.request);
+        if (!reply.stream) {
+            const auto memory = arrival.head.request.memory;
+            if (!arrival.head.request.claim_memory(reply.body.size()))
+                throw std::bad_alloc();
+            arrival.head.request = {};
+            memory->shrink_to(reply.body.size());
+            current->hold(memory);
+        }
+        put(std::move(reply), request, response);
+    }
+
+    static Refusal refusal_after(const std::exception_ptr& what) {
+        try {
+            std::rethrow_exception(what);
+        } catch (const std::bad_alloc&) {
+            return {.status = 503, .problem = "there is no memory for the request"};
+        } catch (...) {
+            return {.status = 500, .problem = "something went wrong in the server"};
+        }
     }
 
     /// What the library refuses, or failed with.
@@ -351,7 +403,9 @@ private:
 
     const ConnectionOptions options_;
     const ConnectionHandlers handlers_;
+    const std::shared_ptr<MemoryTotal> memory_; ///< of all requests
     int port_ = 0;
+    MemoryTidy tidy_;
     std::atomic<bool> is_listening_{false};
     std::atomic<bool> is_stopping_{false};
     std::atomic<bool> is_told_to_stop_{false};
@@ -392,6 +446,10 @@ bool Listener::wait(std::chrono::milliseconds limit) {
 
 void Listener::abort() {
     implementation_->abort();
+}
+
+void Listener::tidy() {
+    implementation_->tidy();
 }
 
 std::size_t Listener::connections() const {

@@ -21,12 +21,17 @@ struct ConnectionOptions {
     int port = 0;                          ///< 0: any that is free
     std::filesystem::path tls_certificate; ///< see TlsContext::load(); empty: no TLS
     std::filesystem::path tls_key;         ///< empty exactly when the certificate is
-    std::size_t connections_max = 4096;    ///< open sockets, idle ones too; beyond, new ones get 503
-    std::size_t handlers_max = 512;        ///< requests at work; beyond, they get 503
-    std::size_t vital_handlers_max = 8;    ///< beyond those, for requests that are vital
+    /// Open sockets, idle ones too. One more takes the place of the idlest: of its own network's where that
+    /// has `connections_per_address_max` which wait, else of the network's that has the most. It gets 503
+    /// where all are at work.
+    std::size_t connections_max = 4096;
+    std::size_t connections_per_address_max = 2048; ///< see Socket::remote_network()
+    std::size_t handlers_max = 512;                 ///< requests at work; beyond, they get 503
+    std::size_t vital_handlers_max = 8;             ///< beyond those, for requests that are vital
     std::size_t header_bytes_max = 64 * 1024;
-    /// What all bodies together may hold, on their way and, parsed, until they are answered, but for the
-    /// first 64 KiB of each; beyond, requests get 503.
+    /// What all requests together may hold: bodies on their way and, parsed, until they are answered, what is
+    /// made of them, and long answers until they are sent; but for the first 64 KiB of each. Beyond, requests
+    /// get 503.
     std::size_t bodies_bytes_max = 1024 * 1024 * 1024;
     /// From a head's first byte to its last; and before that, for the handshake of TLS.
     std::chrono::milliseconds header_timeout{10'000};
@@ -81,6 +86,11 @@ public:
 
     /// Breaks the connections that are still at work: for the end of a drain. Thread-safe.
     void abort();
+
+    /// Gives memory back to the system that requests have let go of: now and then where it is much, and what
+    /// is left once no request has been at work for a second. To be called some times a second, by one
+    /// thread. May take some milliseconds.
+    void tidy();
 
     /// Open connections and requests at work, now.
     [[nodiscard]] std::size_t connections() const;

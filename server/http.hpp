@@ -1,8 +1,11 @@
 #pragma once
 
+#include "server/memory_share.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,13 +38,19 @@ struct HttpRequest {
     Headers headers = {};
     std::string body = {};
     std::string remote_address = {}; ///< for logs
+    std::string remote_network = {}; ///< see Socket::remote_network()
     /// Whether nobody waits for the answer any more: the connection was reset, or closed in both directions.
     /// A client that only closed its sending half still waits. Cheap enough to be asked many times a second.
     /// Valid until the answer is returned; after that HttpWriter::write() tells.
     std::function<bool()> is_client_gone = [] { return false; };
-    /// Counts so many bytes more as held by this request, until its answer is returned. False where all
-    /// requests together would then hold more than they may.
-    std::function<bool(std::size_t bytes)> claim_memory = [](std::size_t) { return true; };
+    /// What the request holds of the memory that there is for requests. Whoever keeps something of it, or
+    /// made something of it, beyond the answer's return keeps this, too. Null: nobody counts.
+    std::shared_ptr<MemoryShare> memory = {};
+
+    /// See MemoryShare::claim().
+    [[nodiscard]] bool claim_memory(std::size_t bytes) const {
+        return memory == nullptr || memory->claim(bytes);
+    }
 
     /// The header's value; empty where it is absent.
     [[nodiscard]] std::string_view header(std::string_view name) const {

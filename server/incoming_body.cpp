@@ -24,7 +24,7 @@ std::optional<uint64_t> size_in(std::string_view line) {
         return std::nullopt;
     line.remove_prefix(static_cast<std::size_t>(read.ptr - line.data()));
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (!line.empty() && line.front() != ';')
+    if (!is_value(line) || (!line.empty() && line.front() != ';'))
         return std::nullopt;
     return read.ec == std::errc() ? bytes : UINT64_MAX;
 }
@@ -78,7 +78,9 @@ std::optional<Refusal> IncomingBody::take_line(std::string_view line) {
     if (step_ == Step::trailer) {
         trailer_bytes_ += line.size();
         step_ = line.empty() ? Step::whole : Step::trailer;
-        return trailer_bytes_ > trailer_bytes_max ? std::optional(no_chunks) : std::nullopt;
+        if (trailer_bytes_ > trailer_bytes_max)
+            return no_chunks;
+        return line.empty() ? std::nullopt : check_header(line);
     }
     if (step_ == Step::end) {
         step_ = Step::size;

@@ -24,8 +24,8 @@ std::optional<Refusal> IncomingRequest::take(std::string_view bytes, const Incom
     }
     if (auto refusal = body_->take(received_))
         return refusal;
-    const std::size_t counted = body_->bytes() - std::min(body_->bytes(), uncounted_bytes);
-    if (!share_.grow_to(counted, bounds.bodies_bytes_max))
+    const std::size_t counted = body_->bytes() - std::min(body_->bytes(), MemoryShare::uncounted_bytes);
+    if (!share_.grow_by(counted - share_.bytes()))
         return Refusal{.status = 503,
                        .problem = "the bodies of requests that are on their way are too long together"};
     return std::nullopt;
@@ -66,7 +66,8 @@ bool IncomingRequest::take_wish_to_continue() {
 
 Arrival IncomingRequest::take_arrival() {
     head_.request.body = body_->take_body();
-    return {.head = std::move(head_), .rest = std::move(received_), .share = std::move(share_)};
+    head_.request.memory = std::make_shared<MemoryShare>(std::move(share_));
+    return {.head = std::move(head_), .rest = std::move(received_)};
 }
 
 } // namespace etna::server

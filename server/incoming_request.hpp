@@ -4,12 +4,13 @@
 #include "server/memory_share.hpp"
 #include "server/request_head.hpp"
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace etna::server {
 
@@ -17,7 +18,6 @@ namespace etna::server {
 struct Arrival {
     RequestHead head = {}; ///< with the body in its request
     std::string rest = {};
-    MemoryShare share; ///< what the body holds, as long as it is needed
 };
 
 /// What the requests that are on their way may have, each and together.
@@ -25,7 +25,6 @@ struct IncomingBounds {
     std::size_t header_bytes_max = 0;
     /// How many bytes a body may have, by method and path. Must not block.
     std::function<std::size_t(const HttpRequest& head)> body_bytes_max = {};
-    std::size_t bodies_bytes_max = 0; ///< all bodies together, but for the first bytes of each
 };
 
 /// What has come of a connection's next request. Waits for nothing. Not thread-safe.
@@ -33,11 +32,9 @@ class IncomingRequest {
 public:
     enum class Stage : uint8_t { none, head, body, whole };
 
-    /// Of each body, these are not counted: small requests get through whatever the large ones hold.
-    static constexpr std::size_t uncounted_bytes = 64 * 1024;
-
-    /// `bodies_bytes` is what all bodies hold; borrowed.
-    explicit IncomingRequest(std::atomic<std::size_t>& bodies_bytes) : share_(bodies_bytes) {}
+    /// `memory` is what all requests may hold together; of each body, the first
+    /// MemoryShare::uncounted_bytes are not counted.
+    explicit IncomingRequest(std::shared_ptr<MemoryTotal> memory) : share_(std::move(memory)) {}
 
     /// Takes the bytes that came next, which may be none. Empty lines before a head are skipped (RFC 9112,
     /// 2.2). Refusals: those of read_head() and IncomingBody, 431 (the head), 503 (all bodies together).
@@ -52,7 +49,7 @@ public:
     /// What has been understood of it, without its body: for whoever tells the client that it is refused.
     [[nodiscard]] HttpRequest seen() const;
 
-    /// Precondition: whole.
+    /// With its share of the memory. Precondition: whole.
     [[nodiscard]] Arrival take_arrival();
 
 private:

@@ -118,13 +118,8 @@ std::variant<Json, ApiError> parse(std::string_view body,
             error.status = guard.has_too_many() ? 413 : 400;
             return error;
         }
-        if (!claim(guard.bytes_parsed(body.size()))) {
-            return ApiError{.status = 503,
-                            .message = "the requests at work hold all the memory there is for requests",
-                            .type = "server_error",
-                            .code = "overloaded",
-                            .retry_after_s = 1};
-        }
+        if (!claim(guard.bytes_parsed(body.size())))
+            return no_memory();
         Json json = Json::parse(body.begin(), body.end());
         if (!json.is_object())
             return refused("the body is no JSON object");
@@ -139,7 +134,7 @@ std::variant<Json, ApiError> parse(std::string_view body,
 } // namespace
 
 std::variant<Json, ApiError> parse_body(const HttpRequest& request) {
-    return parse(request.body, request.claim_memory);
+    return parse(request.body, [&](std::size_t bytes) { return request.claim_memory(bytes); });
 }
 
 std::variant<Json, ApiError> parse_body(std::string_view body) {

@@ -1,16 +1,14 @@
 #pragma once
 
+#include "core/base/json.hpp"
 #include "server/api_error.hpp"
 
 #include <string_view>
 #include <variant>
 
-#include <nlohmann/json.hpp>
-
 namespace etna::server {
 
-/// Members keep their order, as templates and people like it.
-using Json = nlohmann::ordered_json;
+using Json = etna::Json;
 
 /// Deeper values are refused while they are parsed: the library copies them by recursion.
 constexpr int json_depth_max = 128;

@@ -5,6 +5,9 @@
 #include "server/model_names.hpp"
 
 #include <algorithm>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,6 +48,21 @@ Error as_told(Error error, const store::ModelSource& source, std::string_view na
         error.kind = ErrorKind::corrupt;
     }
     return error;
+}
+
+Error no_thread(const std::system_error& error) {
+    return {ErrorKind::out_of_memory,
+            std::string("the system gives no thread to load the model: ") + error.what()};
+}
+
+Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source) {
+    try {
+        return loader(source);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorKind::out_of_memory, "there is no memory to load the model"};
+    } catch (const std::system_error& error) {
+        return no_thread(error);
+    }
 }
 
 } // namespace
@@ -210,16 +228,25 @@ void Models::advance() {
             entry->state = State::loading;
             entry->displaced = std::exchange(leaving_, {});
             ++loading_;
-            entry->loading = std::thread([this, entry] { load(entry); });
+            begin_to_load(entry);
         }
         entry->is_queued = false;
         queue_.pop_front();
     }
 }
 
-void Models::load(const std::shared_ptr<Entry>& entry) {
-    std::unique_lock lock(mutex_);
-    const auto loaded = load_with_room(*entry, lock);
+void Models::begin_to_load(const std::shared_ptr<Entry>& entry) {
+    try {
+        entry->loading = std::thread([this, entry] {
+            std::unique_lock lock(mutex_);
+            end_loading(entry, load_with_room(*entry, lock));
+        });
+    } catch (const std::system_error& error) {
+        end_loading(entry, no_thread(error));
+    }
+}
+
+void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded) {
     --loading_;
     entry->used = Clock::now();
     entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
@@ -272,7 +299,7 @@ Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std
     while (true) {
         lock.unlock();
         leaving.clear(); // their memory is what the new one gets
-        auto loaded = loader_(entry.listed.source);
+        auto loaded = load_or_fail(loader_, entry.listed.source);
         lock.lock();
         if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !let_go_of_one())
             return loaded;

@@ -127,7 +127,8 @@ private:
     void retire(const std::shared_ptr<Entry>& entry);
     void queue(const std::shared_ptr<Entry>& entry);
     void advance();
-    void load(const std::shared_ptr<Entry>& entry);
+    void begin_to_load(const std::shared_ptr<Entry>& entry);
+    void end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded);
     Result<Handle> load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock);
     bool let_go_of_one();
     [[nodiscard]] Entry* least_recent(bool only_idle) const;

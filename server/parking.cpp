@@ -4,8 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
@@ -57,9 +57,11 @@ void Parking::stop() {
 
 void Parking::park(Socket socket, std::string_view received) {
     const auto timeout = socket.is_in_handshake() ? options_.header_timeout : options_.idle_timeout;
+    std::string network = socket.remote_network();
     Parked parked = {.socket = std::move(socket),
-                     .request = IncomingRequest(bodies_bytes_),
-                     .deadline = Clock::now() + timeout};
+                     .request = IncomingRequest(options_.memory),
+                     .deadline = Clock::now() + timeout,
+                     .network = std::move(network)};
     if (take(parked, received) == Next::gone)
         return;
     if (parked.socket.has_pending()) {
@@ -75,7 +77,7 @@ void Parking::see_off(Socket socket) {
         return;
     socket.finish();
     watch_over({.socket = std::move(socket),
-                .request = IncomingRequest(bodies_bytes_),
+                .request = IncomingRequest(options_.memory),
                 .deadline = Clock::now() + farewell_timeout,
                 .is_leaving = true});
     ::eventfd_write(wake_.descriptor(), 1);
@@ -83,6 +85,46 @@ void Parking::see_off(Socket socket) {
 
 std::size_t Parking::size() const {
     return count(Counted::staying);
+}
+
+std::size_t Parking::size_of(std::string_view network) const {
+    const std::scoped_lock lock(mutex_);
+    return static_cast<std::size_t>(std::count_if(parked_.begin(), parked_.end(), [&](const auto& parked) {
+        return !parked.second.is_leaving && parked.second.network == network;
+    }));
+}
+
+bool Parking::displace(std::string_view network) {
+    std::unique_lock lock(mutex_);
+    auto idlest = parked_.end();
+    for (auto parked = parked_.begin(); parked != parked_.end(); ++parked) {
+        const Parked& one = parked->second;
+        const bool is_idler =
+            idlest == parked_.end() ||
+            std::pair(one.is_begun, one.heard) < std::pair(idlest->second.is_begun, idlest->second.heard);
+        if (!one.is_leaving && one.network == network && is_idler)
+            idlest = parked;
+    }
+    if (idlest == parked_.end())
+        return false;
+    Parked displaced = std::move(idlest->second);
+    parked_.erase(idlest);
+    lock.unlock();
+    if (displaced.is_begun)
+        refuse(displaced, {.status = 503, .problem = "too many connections"});
+    return true;
+}
+
+bool Parking::displace() {
+    std::map<std::string, std::size_t> sizes;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const auto& [descriptor, parked] : parked_)
+            sizes[parked.network] += parked.is_leaving ? 0 : 1;
+    }
+    const auto most = std::max_element(sizes.begin(), sizes.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most != sizes.end() && displace(most->first);
 }
 
 std::size_t Parking::count(Counted counted) const {
@@ -145,7 +187,15 @@ void Parking::resume(int descriptor) {
     Parked parked = std::move(found->second);
     parked_.erase(found);
     lock.unlock();
-    read_on(std::move(parked));
+    read_or_close(std::move(parked));
+}
+
+/// Where there is no memory for what comes, the connection is closed, and its own is free.
+void Parking::read_or_close(Parked parked) {
+    try {
+        read_on(std::move(parked));
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 /// Takes what has come, and watches for the rest.
@@ -181,7 +231,13 @@ Parking::Next Parking::read(Parked& parked) {
 
 /// Hands the request on when it is whole, and the connection when it is refused.
 Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
-    if (auto refusal = parked.request.take(bytes, options_.bounds)) {
+    std::optional<Refusal> refusal;
+    try {
+        refusal = parked.request.take(bytes, options_.bounds);
+    } catch (const std::bad_alloc&) {
+        refusal = Refusal{.status = 503, .problem = "there is no memory for the request"};
+    }
+    if (refusal) {
         refuse(parked, std::move(*refusal));
         return Next::gone;
     }
@@ -192,14 +248,22 @@ Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
     if (parked.request.take_wish_to_continue() &&
         !parked.socket.write(interim_reply, std::chrono::milliseconds(0)))
         return Next::gone;
-    if (!bytes.empty())
+    if (!bytes.empty()) {
+        parked.heard = Clock::now();
         set_deadline(parked);
+    }
     return Next::read;
 }
 
+/// Where there is no memory to tell the client, it is left without an answer.
 void Parking::refuse(Parked& parked, Refusal refusal) const {
-    refusal.request = parked.request.seen();
-    on_refusal_(std::move(parked.socket), refusal);
+    try {
+        refusal.request = parked.request.seen();
+        parked.request = IncomingRequest(options_.memory); // what it held is free
+        on_refusal_(std::move(parked.socket), refusal);
+    } catch (const std::bad_alloc&) {
+        parked.socket = Socket(-1);
+    }
 }
 
 /// Only a step of the request moves its deadline, and each byte of a body by what it may take.
@@ -217,25 +281,24 @@ void Parking::set_deadline(Parked& parked) const {
 /// Ends those whose time is up: quietly between requests, with an answer in the middle of one.
 void Parking::expire() {
     const auto now = Clock::now();
-    std::vector<Parked> late;
+    std::map<int, Parked> late; // moving nodes takes no memory
     {
         const std::scoped_lock lock(mutex_);
         for (auto parked = parked_.begin(); parked != parked_.end();) {
             if (parked->second.deadline <= now) {
-                late.push_back(std::move(parked->second));
-                parked = parked_.erase(parked);
+                late.insert(parked_.extract(parked++));
             } else {
                 ++parked;
             }
         }
     }
-    for (Parked& parked : late) {
+    for (auto& [descriptor, parked] : late) {
         using Stage = IncomingRequest::Stage;
         const Stage stage = parked.request.stage();
         if (stage == Stage::head || stage == Stage::body)
             refuse(parked, {.status = 408,
-                            .problem = fmt::format("the {} of the request took too long",
-                                                   stage == Stage::head ? "head" : "body")});
+                            .problem = stage == Stage::head ? "the head of the request took too long"
+                                                            : "the body of the request took too long"});
     }
 }
 

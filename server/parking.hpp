@@ -4,7 +4,6 @@
 #include "server/incoming_request.hpp"
 #include "server/socket.hpp"
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -27,6 +26,7 @@ public:
 
     struct Options {
         IncomingBounds bounds;
+        std::shared_ptr<MemoryTotal> memory;        ///< of all requests
         std::chrono::milliseconds header_timeout{}; ///< for a handshake too
         std::chrono::milliseconds idle_timeout{};
         /// For a body, from its head on; and a second more for every so many bytes that have come.
@@ -62,12 +62,25 @@ public:
     /// Those of which requests may come: who is being seen off takes nobody's place.
     [[nodiscard]] std::size_t size() const;
 
+    /// The same of one network: see Socket::remote_network().
+    [[nodiscard]] std::size_t size_of(std::string_view network) const;
+
+    /// Closes the idlest connection of a network: one between two requests, else one in the middle of what it
+    /// sends, which is told so; in each case that from which nothing has come for the longest time. False
+    /// where the network has none.
+    bool displace(std::string_view network);
+
+    /// Closes the idlest connection of the network that has the most. False where there is none.
+    bool displace();
+
 private:
     enum class Counted : uint8_t { staying, leaving };
     struct Parked {
         Socket socket;
         IncomingRequest request;
         Clock::time_point deadline;
+        std::string network = {};
+        Clock::time_point heard = Clock::now(); ///< when something came last
         Clock::time_point body_began = {};
         bool is_begun = false;   ///< something of its next request has come
         bool is_leaving = false; ///< nothing is read but to be dropped
@@ -84,6 +97,7 @@ private:
     void watch();
     [[nodiscard]] bool is_at_end(); ///< everything parked is closed then
     void resume(int descriptor);
+    void read_or_close(Parked parked);
     void read_on(Parked parked);
     [[nodiscard]] Next read(Parked& parked);
     [[nodiscard]] Next take(Parked& parked, std::string_view bytes);
@@ -99,7 +113,6 @@ private:
     const OnRefusal on_refusal_;
     const Socket epoll_; ///< a descriptor that is closed with the object, as is the next
     const Socket wake_;
-    std::atomic<std::size_t> bodies_bytes_{0};
     mutable std::mutex mutex_;
     std::map<int, Parked> parked_; ///< by descriptor
     bool is_ending_ = false;

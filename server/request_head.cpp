@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 namespace etna::server {
@@ -27,12 +28,24 @@ bool is_token(std::string_view text) {
     });
 }
 
-/// RFC 9110, 5.5: no control characters but the tab. A lone CR or LF is one, too.
-bool is_value(std::string_view text) {
-    constexpr char delete_character = 0x7f;
-    return std::all_of(text.begin(), text.end(), [](char letter) {
-        return letter == '\t' || (static_cast<unsigned char>(letter) >= ' ' && letter != delete_character);
-    });
+/// RFC 3986, 3.2.2 and 3.2.3: a name or an address, that of IPv6 in brackets, and a port or none. May be
+/// empty (RFC 9112, 3.2).
+bool is_authority(std::string_view text) {
+    constexpr std::string_view in_names = "-._~%!$&'()*+,;=";
+    const bool has_brackets = text.starts_with('[');
+    const std::size_t end = has_brackets ? text.find(']') : std::min(text.find(':'), text.size());
+    if (end == std::string_view::npos)
+        return false;
+    const std::string host(has_brackets ? text.substr(1, end - 1) : text.substr(0, end));
+    const std::string_view port = text.substr(has_brackets ? end + 1 : end);
+    in6_addr ignored{};
+    const bool is_host = has_brackets ? ::inet_pton(AF_INET6, host.c_str(), &ignored) == 1
+                                      : std::all_of(host.begin(), host.end(), [&](char letter) {
+                                            return is_letter_or_digit(letter) ||
+                                                   in_names.find(letter) != std::string_view::npos;
+                                        });
+    return is_host && (port.empty() || port.starts_with(':')) &&
+           port.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -138,18 +151,11 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
 }
 
 std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
+    if (auto refusal = check_header(line))
+        return refusal;
     const std::size_t colon = line.find(':');
-    const std::string_view name = line.substr(0, colon);
-    if (line.size() > header_line_bytes_max)
-        return Refusal{.status = 431,
-                       .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
-    // White space before the colon, and at the beginning of a line, has been read in more than one way.
-    if (colon == std::string_view::npos || !is_token(name))
-        return Refusal{.problem = "a header has no name, or one with characters that no name has"};
     const std::string_view value = trimmed(line.substr(colon + 1));
-    if (!is_value(value))
-        return Refusal{.problem = "a header has control characters in it"};
-    const std::string key = in_small_letters(name);
+    const std::string key = in_small_letters(line.substr(0, colon));
     const auto [entry, is_new] = headers.emplace(key, value);
     if (is_new)
         return std::nullopt;
@@ -201,6 +207,26 @@ std::string_view value_in(std::string_view text, std::string_view name) {
 
 } // namespace
 
+bool is_value(std::string_view text) {
+    constexpr char delete_character = 0x7f;
+    return std::all_of(text.begin(), text.end(), [](char letter) {
+        return letter == '\t' || (static_cast<unsigned char>(letter) >= ' ' && letter != delete_character);
+    });
+}
+
+std::optional<Refusal> check_header(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (line.size() > header_line_bytes_max)
+        return Refusal{.status = 431,
+                       .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
+    // White space before the colon, and at the beginning of a line, has been read in more than one way.
+    if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
+        return Refusal{.problem = "a header has no name, or one with characters that no name has"};
+    if (!is_value(line.substr(colon + 1)))
+        return Refusal{.problem = "a header has control characters in it"};
+    return std::nullopt;
+}
+
 HttpRequest glimpse(std::string_view text) {
     RequestHead head;
     std::optional<std::string_view> authority;
@@ -228,6 +254,8 @@ std::variant<RequestHead, Refusal> read_head(std::string_view text) {
         return Refusal{.problem = "the request has no Host header"};
     if (authority)
         headers["host"] = *authority;
+    if (!is_authority(head.request.header("host")))
+        return Refusal{.problem = "the Host of the request is no host"};
     if (auto refusal = read_framing(head))
         return std::move(*refusal);
     const std::string_view connection = head.request.header("connection");

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -37,6 +38,12 @@ std::variant<RequestHead, Refusal> read_head(std::string_view text);
 /// What a head that did not come whole, or is refused, says of its request: method and path of its first line
 /// and `x-request-id`, where they can be read; for answers and logs.
 HttpRequest glimpse(std::string_view text);
+
+/// What is wrong with a line of a head or a trailer, given without its end: 400, 431.
+std::optional<Refusal> check_header(std::string_view line);
+
+/// RFC 9110, 5.5: no control characters but the tab. A lone CR or LF is one, too.
+bool is_value(std::string_view text);
 
 constexpr std::size_t target_bytes_max = 2048;
 constexpr std::size_t header_line_bytes_max = 8192;

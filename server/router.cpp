@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <set>
 
 #include <fmt/format.h>
@@ -147,7 +148,11 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             return reply_of(*refused);
         call.path_values = std::move(*values);
         call.dialect = route.dialect;
-        return route.endpoint(*service_, request, call);
+        try {
+            return route.endpoint(*service_, request, call);
+        } catch (const std::bad_alloc&) { // what the endpoint held is free again
+            return reply_of(no_memory());
+        }
     }
     if (methods.empty())
         return reply_of({.status = 404,

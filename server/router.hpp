@@ -40,7 +40,7 @@ class Router {
 public:
     Router(Service& service, std::vector<Route> routes) : service_(&service), routes_(std::move(routes)) {}
 
-    /// Errors as answers: 403, 401, 404, 405, 415, 503 with the reason.
+    /// Errors as answers: 403, 401, 404, 405, 415, 503 with the reason; one is that there is no memory.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
     /// Whether the request asks how the server does: for a route that is open.

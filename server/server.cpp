@@ -70,8 +70,10 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
 ServerEnd Server::run(const std::function<bool()>& should_stop) {
     service_.state = ServiceState::ready; // first: connections may be waiting, and would be told "starting"
     std::thread serving([this] { listener_->run(); });
-    while (!should_stop())
+    while (!should_stop()) {
+        listener_->tidy();
         std::this_thread::sleep_for(stop_poll);
+    }
     const auto tell = [&](std::string_view what) {
         service_.log(event_line(service_.options.log_format,
                                 fmt::format("{} requests {}", listener_->requests(), what)));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -144,6 +145,26 @@ std::string Socket::remote_address() const {
                       NI_NUMERICHOST) != 0)
         return {};
     return text.data();
+}
+
+std::string Socket::remote_network() const {
+    constexpr std::size_t bytes_of_network = 8;
+    constexpr std::size_t bytes_of_address = 4;
+    sockaddr_storage address{};
+    socklen_t length = sizeof(address);
+    if (::getpeername(descriptor_, reinterpret_cast<sockaddr*>(&address), &length) != 0)
+        return {};
+    if (address.ss_family == AF_INET) {
+        const auto& ip = reinterpret_cast<const sockaddr_in&>(address).sin_addr;
+        return {reinterpret_cast<const char*>(&ip), bytes_of_address};
+    }
+    if (address.ss_family != AF_INET6)
+        return {};
+    const auto& ip = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    const auto* const bytes = reinterpret_cast<const char*>(&ip);
+    if (IN6_IS_ADDR_V4MAPPED(&ip)) // of a socket that takes both
+        return {bytes + sizeof(ip) - bytes_of_address, bytes_of_address};
+    return {bytes, bytes_of_network};
 }
 
 } // namespace etna::server

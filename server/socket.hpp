@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <sys/types.h>
 
@@ -60,6 +61,9 @@ public:
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
+    /// Encrypts from now on. Precondition: nothing was read or written, and there is no layer yet.
+    void secure(std::unique_ptr<SecureLayer> layer) { layer_ = std::move(layer); }
+
     /// Up to `bytes` bytes, or what is in the way. Does not block.
     Transfer try_read(char* into, std::size_t bytes);
 
@@ -92,6 +96,10 @@ public:
 
     /// "127.0.0.1" or "::1"; empty where the system does not say.
     [[nodiscard]] std::string remote_address() const;
+
+    /// What one client may have at will: its address, of IPv6 the first 64 bits; in no form for people. Empty
+    /// where the system does not say.
+    [[nodiscard]] std::string remote_network() const;
 
 private:
     Transfer send(std::string_view bytes);

@@ -1,6 +1,6 @@
 #include "server/workers.hpp"
 
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace etna::server {
@@ -26,7 +26,7 @@ bool Workers::start(Work work, Rank rank) {
             const auto self = threads_.emplace(threads_.end());
             try {
                 *self = std::thread([this, self] { loop(self); });
-            } catch (const std::system_error&) { // the system has no more threads
+            } catch (const std::exception&) { // the system has no more threads, or no memory for one
                 threads_.erase(self);
                 return false;
             }

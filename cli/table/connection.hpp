@@ -42,9 +42,11 @@ inline constexpr std::array connection_options = {
            .kind = Kind::size,
            .range = {mebibyte, tebibyte},
            .default_text = "1G",
-           .description =
-               "what the bodies of all requests may hold together, on their way and until they are answered, "
-               "at least --body-max; more are turned away with 503, but never those of 64K and less",
+           .description = "what all requests may hold together: bodies on their way and until they are "
+                          "answered, messages and "
+                          "tokens that are made of them, and answers; at least --body-max; more are turned "
+                          "away with 503, but "
+                          "never those of 64K and less",
            .category = Category::server},
     Option{.name = "header-max",
            .value = "SIZE",
@@ -60,7 +62,18 @@ inline constexpr std::array connection_options = {
            .kind = Kind::integer,
            .range = {1, connections_max},
            .default_text = "4096",
-           .description = "connections that may be open, idle ones too; more are turned away with 503",
+           .description =
+               "connections that may be open, idle ones too; one more takes the place of the idlest of the "
+               "address that has the most, and is turned away with 503 where all are at work",
+           .category = Category::server},
+    Option{.name = "connections-per-address",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, connections_max},
+           .default_text = "2048",
+           .description =
+               "connections without a request at work that one address may have, of IPv6 one network of 64 "
+               "bits; one more takes the place of its idlest",
            .category = Category::server},
     Option{.name = "requests-max",
            .value = "N",

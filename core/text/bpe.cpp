@@ -57,17 +57,15 @@ Status Bpe::read_merges(const gguf::File& file) {
         const std::string_view right = lines[i].substr(space + 1);
         joined.assign(left).append(right);
         merges_.try_emplace(pair_key(piece_named(left), piece_named(right)),
-                            Merge{.order = static_cast<double>(i), .id = piece_named(joined)});
+                            Merge{.order = static_cast<float>(i), .id = piece_named(joined)});
     }
     return {};
 }
 
 Status Bpe::encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const {
-    ETNA_TRY(const auto words, pre_tokenizer_.split(text, patience));
     Scratch scratch;
-    for (const std::string_view word : words)
-        ETNA_CHECK(encode_word(word, patience, scratch, tokens));
-    return {};
+    return pre_tokenizer_.split(
+        text, patience, [&](std::string_view word) { return encode_word(word, patience, scratch, tokens); });
 }
 
 Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scratch,
@@ -90,8 +88,11 @@ Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scra
     }
     if (word.empty())
         return {};
+    if (!patience.may_work_in(merging_bytes(word.size())))
+        return Patience::no_memory();
     auto& symbols = scratch.symbols;
     symbols.clear();
+    symbols.reserve(word.size());
     for (std::size_t i = 0; i < word.size(); ++i) {
         symbols.push_back({.id = piece_of_byte_[static_cast<uint8_t>(word[i])],
                            .begin = static_cast<uint32_t>(i),

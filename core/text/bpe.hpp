@@ -22,7 +22,8 @@ public:
 
     /// Appends the tokens of `text`, which holds no special tokens. A byte that has no token is left out
     /// before its neighbours are merged, as Hugging Face's tokenizers do (models/bpe, merge_word). Error:
-    /// invalid_argument (what the pre-tokenizer cannot split), cancelled (`patience` is over).
+    /// invalid_argument (what the pre-tokenizer cannot split), cancelled (`patience` is over),
+    /// out_of_memory (it grants none for a long word).
     Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }

@@ -3,6 +3,7 @@
 #include "core/text/patience.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -23,7 +24,7 @@ struct Symbol {
 
 /// What two neighbours may become. The lowest `order` is merged first, the leftmost among equals.
 struct Merge {
-    double order = 0;
+    float order = 0;
     uint32_t id = 0;
 };
 
@@ -33,6 +34,12 @@ struct MergeCandidate {
     uint32_t left = 0; ///< index of the symbol
     uint32_t length = 0;
 };
+
+/// What merge_symbols() takes at most for so many symbols, with theirs. The heap may grow to twice as many,
+/// and stands beside what it was before while it does.
+constexpr std::size_t merging_bytes(std::size_t symbols) {
+    return symbols * (sizeof(Symbol) + 3 * sizeof(MergeCandidate));
+}
 
 /// Links symbols[0], symbols[1], ... in order.
 inline void link_symbols(std::vector<Symbol>& symbols) {
@@ -68,6 +75,7 @@ bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& he
     };
 
     heap.clear();
+    heap.reserve(symbols.size());
     for (uint32_t i = 0; i + 1 < symbols.size(); ++i) {
         if (patience.is_over())
             return false;

@@ -27,26 +27,35 @@ std::string known_names() {
     return list;
 }
 
-/// Cuts `text` at both ends of every match; empty pieces are left out.
-Status cut(std::string_view text, Regex::Search& search, Patience& patience,
-           std::vector<std::string_view>& pieces) {
-    const auto add = [&](std::size_t begin, std::size_t end) {
-        if (begin < end)
-            pieces.push_back(text.substr(begin, end - begin));
-    };
+/// One text on its way through all expressions.
+struct Splitting {
+    std::vector<Regex::Search> searches; ///< by expression
+    Patience& patience;
+    const PreTokenizer::TakeWord& take;
+
+    /// Cuts `piece` at both ends of every match of an expression, and what comes of that by the next; what no
+    /// expression is left for is a word. Empty pieces are left out.
+    Status cut(std::string_view piece, std::size_t expression);
+};
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a row has expressions
+Status Splitting::cut(std::string_view piece, std::size_t expression) {
+    if (piece.empty())
+        return {};
+    if (expression == searches.size())
+        return take(piece);
     std::size_t done = 0;
-    while (done < text.size()) {
+    while (done < piece.size()) {
         if (patience.is_over())
             return Patience::error();
-        ETNA_TRY(const std::optional<RegexMatch> match, search.next(text, done));
+        ETNA_TRY(const std::optional<RegexMatch> match, searches[expression].next(piece, done));
         if (!match || match->begin == match->end)
             break; // an expression that matches nothing would not get on
-        add(done, match->begin);
-        add(match->begin, match->end);
+        ETNA_CHECK(cut(piece.substr(done, match->begin - done), expression + 1));
+        ETNA_CHECK(cut(piece.substr(match->begin, match->end - match->begin), expression + 1));
         done = match->end;
     }
-    add(done, text.size());
-    return {};
+    return cut(piece.substr(done), expression + 1);
 }
 
 /// Runs of valid UTF-8, which the expressions are for, and what lies between.
@@ -77,31 +86,17 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     return PreTokenizer(*row, std::move(expressions));
 }
 
-Result<std::vector<std::string_view>> PreTokenizer::split(std::string_view text, Patience& patience) const {
-    std::vector<std::string_view> pieces;
-    std::vector<std::string_view> invalid; // in order; they are `pieces` that no expression is applied to
+Status PreTokenizer::split(std::string_view text, Patience& patience, const TakeWord& take) const {
+    Splitting splitting = {.searches = {}, .patience = patience, .take = take};
+    for (const Regex& expression : expressions_)
+        splitting.searches.emplace_back(expression);
     while (!text.empty()) {
         const Run run = next_run(text);
-        pieces.push_back(run.text);
-        if (run.kind != Utf8Kind::valid)
-            invalid.push_back(run.text);
+        const std::size_t first = run.kind == Utf8Kind::valid ? 0 : expressions_.size();
+        ETNA_CHECK(splitting.cut(run.text, first));
         text.remove_prefix(run.text.size());
     }
-    for (const Regex& expression : expressions_) {
-        Regex::Search search(expression);
-        std::vector<std::string_view> smaller;
-        auto skipped = invalid.begin();
-        for (const std::string_view piece : pieces) {
-            if (skipped != invalid.end() && skipped->data() == piece.data()) {
-                smaller.push_back(piece);
-                ++skipped;
-                continue;
-            }
-            ETNA_CHECK(cut(piece, search, patience, smaller));
-        }
-        pieces = std::move(smaller);
-    }
-    return pieces;
+    return {};
 }
 
 } // namespace etna::text

@@ -4,6 +4,7 @@
 #include "core/text/patience.hpp"
 #include "core/text/regex.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,10 +36,12 @@ public:
 
     [[nodiscard]] const PreTokenizerRow& row() const { return *row_; }
 
-    /// The words of `text` in order; joined they are `text`. Views into `text`. Bytes that are not UTF-8 come
-    /// as words of their own. Errors: invalid_argument (see Regex::Search), cancelled (`patience` is over).
-    [[nodiscard]] Result<std::vector<std::string_view>> split(std::string_view text,
-                                                              Patience& patience) const;
+    using TakeWord = std::function<Status(std::string_view word)>;
+
+    /// Gives the words of `text` in order; joined they are `text`. Views into `text`. Bytes that are not
+    /// UTF-8 come as words of their own. Nothing is kept of the words: the text may be long. Errors:
+    /// invalid_argument (see Regex::Search), cancelled (`patience` is over), those of `take`.
+    [[nodiscard]] Status split(std::string_view text, Patience& patience, const TakeWord& take) const;
 
 private:
     PreTokenizer(const PreTokenizerRow& row, std::vector<Regex> expressions)

@@ -8,6 +8,11 @@
 #include <fmt/format.h>
 
 namespace etna::text {
+namespace {
+
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, what SentencePiece writes for a space
+
+} // namespace
 
 Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
     if (vocabulary.scores.empty()) {
@@ -20,20 +25,56 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
         spm.longest_name_bytes_ = std::max(spm.longest_name_bytes_, name.size());
         if (const auto byte = byte_of_name(name); byte && !spm.token_of_byte_[*byte])
             spm.token_of_byte_[*byte] = token;
+        for (std::size_t mark = name.find(space_mark, 1); mark < name.size();
+             mark = name.find(space_mark, mark + 1))
+            spm.may_precede_mark_[static_cast<uint8_t>(name[mark - 1])] = true;
     }
     return spm;
 }
 
-Status Spm::encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const {
-    std::vector<Symbol> symbols;
+Status Spm::encode(std::string_view text, bool begins_with_space, Patience& patience,
+                   std::vector<TokenId>& tokens) const {
+    Scratch scratch;
+    if (begins_with_space)
+        scratch.marked = space_mark;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = word_end(text, begin);
+        const std::string_view word = text.substr(begin, end - begin);
+        if (!patience.may_work_in(merging_bytes(word.size()) + space_mark.size() * word.size()))
+            return Patience::no_memory();
+        for (const char byte : word) {
+            if (byte == ' ')
+                scratch.marked += space_mark;
+            else
+                scratch.marked += byte;
+        }
+        ETNA_CHECK(encode_word(patience, scratch, tokens));
+        scratch.marked.clear();
+        begin = end;
+    }
+    return {};
+}
+
+/// Where the text may be cut next behind `from`: before a space that no token has behind what stands there.
+std::size_t Spm::word_end(std::string_view text, std::size_t from) const {
+    for (std::size_t space = text.find(' ', from + 1); space < text.size();
+         space = text.find(' ', space + 1)) {
+        const char before = text[space - 1] == ' ' ? space_mark.back() : text[space - 1];
+        if (!may_precede_mark_[static_cast<uint8_t>(before)])
+            return space;
+    }
+    return text.size();
+}
+
+Status Spm::encode_word(Patience& patience, Scratch& scratch, std::vector<TokenId>& tokens) const {
+    const std::string_view text = scratch.marked;
+    auto& symbols = scratch.symbols;
+    symbols.clear();
     for (std::size_t position = 0; position < text.size(); position += symbols.back().length) {
         symbols.push_back({.begin = static_cast<uint32_t>(position),
                            .length = static_cast<uint32_t>(next_utf8(text.substr(position)).bytes)});
     }
-    if (symbols.empty())
-        return {};
     link_symbols(symbols);
-    std::vector<MergeCandidate> heap;
     const auto find = [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
         const std::size_t bytes = std::size_t{left.length} + right.length;
         if (bytes > longest_name_bytes_)
@@ -41,9 +82,9 @@ Status Spm::encode(std::string_view text, Patience& patience, std::vector<TokenI
         const auto token = vocabulary_->find_text(text.substr(left.begin, bytes));
         if (!token)
             return std::nullopt;
-        return Merge{.order = -static_cast<double>(vocabulary_->scores[*token]), .id = *token};
+        return Merge{.order = -vocabulary_->scores[*token], .id = *token};
     };
-    if (!merge_symbols(symbols, heap, patience, find))
+    if (!merge_symbols(symbols, scratch.heap, patience, find))
         return Patience::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);

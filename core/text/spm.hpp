@@ -1,10 +1,12 @@
 #pragma once
 
+#include "core/text/merge.hpp"
 #include "core/text/patience.hpp"
 #include "core/text/vocabulary.hpp"
 
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,23 +14,37 @@ namespace etna::text {
 
 /// SentencePiece's BPE (Kudo and Richardson 2018): characters are merged as long as the result is a token,
 /// the highest score first; what is no token is spelled by byte tokens. Immutable; thread-safe.
+///
+/// It knows no words. But where no token has a space behind the character that stands before one, nothing
+/// merges across that place: the text may be cut there, and the tokens are the same. So memory is for a word,
+/// and not for the text.
 class Spm {
 public:
     /// Borrows `vocabulary`, which must stay where it is. Error: corrupt (scores missing).
     static Result<Spm> create(const gguf::File& file, const Vocabulary& vocabulary);
 
-    /// Appends the tokens of `text`, in which spaces are already "\u2581" and which holds no special tokens.
+    /// Appends the tokens of `text`, which holds no special tokens; behind a space where `begins_with_space`.
     /// Errors: invalid_argument (a byte that has no token, and no unknown token either), cancelled
-    /// (`patience` is over).
-    Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
+    /// (`patience` is over), out_of_memory (it grants none for a long word).
+    Status encode(std::string_view text, bool begins_with_space, Patience& patience,
+                  std::vector<TokenId>& tokens) const;
 
 private:
+    struct Scratch {
+        std::vector<Symbol> symbols;
+        std::vector<MergeCandidate> heap;
+        std::string marked; ///< the word, with marks for spaces
+    };
+
     explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
+    [[nodiscard]] std::size_t word_end(std::string_view text, std::size_t from) const;
+    Status encode_word(Patience& patience, Scratch& scratch, std::vector<TokenId>& tokens) const;
     Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
     std::size_t longest_name_bytes_ = 0;
     std::array<std::optional<TokenId>, 256> token_of_byte_;
+    std::array<bool, 256> may_precede_mark_{}; ///< bytes before a space inside some token
 };
 
 } // namespace etna::text

@@ -149,9 +149,7 @@ Status Tokenizer::Content::encode_stretch(std::string_view text, Patience& patie
                                           std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
         return bpe->encode(text, patience, tokens);
-    std::string marked = adds_space_prefix ? std::string(space_mark) : std::string();
-    marked += replace_all(text, " ", space_mark);
-    return std::get<Spm>(algorithm).encode(marked, patience, tokens);
+    return std::get<Spm>(algorithm).encode(text, adds_space_prefix, patience, tokens);
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<const Content> content) : content_(std::move(content)) {}
@@ -174,7 +172,10 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
         options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
-    Patience patience(options.stop_requested);
+    Patience patience(options.stop_requested, options.claim_memory);
+    if (options.claim_memory != nullptr && *options.claim_memory &&
+        !(*options.claim_memory)(text.size() * sizeof(TokenId)))
+        return Patience::no_memory();
     std::vector<TokenId> tokens;
     if (may_add && content_->adds_bos)
         tokens.push_back(*content_->vocabulary.special.bos);

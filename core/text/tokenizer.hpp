@@ -4,6 +4,7 @@
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -35,6 +36,9 @@ struct EncodeOptions {
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
     /// Borrowed, for the call: asked now and then while the tokens are made; true ends it.
     const std::function<bool()>* stop_requested = nullptr;
+    /// Borrowed, for the call: asked before memory is taken, with how many bytes; false ends it. What was
+    /// granted is for the tokens, which may be four bytes for each of the text's, and for the longest word.
+    const std::function<bool(std::size_t bytes)>* claim_memory = nullptr;
 };
 
 /// Text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or SentencePiece
@@ -52,7 +56,8 @@ public:
 
     /// Token ids of `text`. Any bytes are accepted; what is not valid UTF-8 is carried through byte tokens.
     /// Byte-level BPE leaves out bytes that the vocabulary lacks. Errors: invalid_argument when SentencePiece
-    /// has no way to spell a part of the text, cancelled when `options.stop_requested` says so.
+    /// has no way to spell a part of the text, cancelled when `options.stop_requested` says so, out_of_memory
+    /// when `options.claim_memory` does.
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       const EncodeOptions& options) const;
 

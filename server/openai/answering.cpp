@@ -56,6 +56,7 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
                                        .endpoint = std::string(kind.endpoint),
                                        .is_streamed = body.value("stream", Json(false)) == true});
     answering->body = std::move(body);
+    answering->memory = request.memory;
     if (service.options.request_time > std::chrono::seconds(0))
         answering->deadline = Answering::Clock::now() + service.options.request_time;
     return answering;
@@ -99,8 +100,16 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
         return refusal;
     }
     prompts = call.requests.size();
+    const std::size_t held = memory == nullptr ? 0 : memory->bytes();
+    const auto claim = [this](std::size_t bytes) { return memory == nullptr || memory->claim(bytes); };
     auto begun = generate::Generation::begin_all(
-        *model, std::move(call.requests), [&] { return service->is_aborting || is_late() || is_unwanted(); });
+        *model, std::move(call.requests),
+        {.stop_requested = [&] { return service->is_aborting || is_late() || is_unwanted(); },
+         .claim_memory = claim});
+    if (begun)
+        memory.reset();
+    else if (memory != nullptr)
+        memory->shrink_to(held); // somebody may try again with less
     if (!begun)
         return failed(begun.error());
     queued_s_ = in_flight->elapsed_s();
@@ -137,7 +146,7 @@ std::optional<ApiError> Answering::check_prompts() const {
 }
 
 ApiError Answering::failed(const Error& error) {
-    if (error.kind == ErrorKind::device_lost)
+    if (error.kind == ErrorKind::device_lost || (model != nullptr && model->engine().has_failed()))
         service->models.discard(model);
     ApiError told = error.kind == ErrorKind::cancelled ? ended_early(*service) : api_error(error);
     if (error.kind == ErrorKind::cancelled && is_late() && !service->is_aborting)

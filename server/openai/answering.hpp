@@ -30,6 +30,8 @@ struct Answering {
     std::string model_name;
     Models::Handle model;
     Json body; ///< until it has been read
+    std::shared_ptr<MemoryShare>
+        memory; ///< that body and prompts hold; null once they are queued, or nobody counts
     Dialect dialect = Dialect::openai;
     bool is_strict = false;  ///< unknown members are refused
     uint64_t cache_salt = 0; ///< of the client's key
@@ -59,7 +61,7 @@ struct Answering {
                const std::function<bool()>& is_unwanted);
 
     /// What a client is told of a failure, which is left in the request's figures. A model whose device is
-    /// lost is dropped, so that the next request gets a new one.
+    /// lost, or whose engine has failed, is dropped, so that the next request gets a new one.
     ApiError failed(const Error& error);
 
     /// The counts of one choice, and of its prompt, at this point of the answer; of a request whose tokens

@@ -69,6 +69,10 @@ Making::Making(Service& service, const HttpRequest& request, Request asked)
 std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service, const HttpRequest& request,
                                                                 const Call& call, const Json& body,
                                                                 Purpose purpose) {
+    // Its items stand as they came, as what is told of them, as what the model is given, and as its messages.
+    constexpr std::size_t copies = 4;
+    if (request.memory != nullptr && !request.claim_memory(copies * request.memory->bytes()))
+        return no_memory();
     auto asked = read_request(body, purpose);
     if (auto* error = std::get_if<ApiError>(&asked))
         return std::move(*error);
@@ -234,7 +238,14 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
     if (auto* error = std::get_if<ApiError>(&read))
         return in_words_of_responses(std::move(*error), request_);
     auto& call = std::get<openai::GenerationCall>(read);
-    const auto prompt = generate::encode(*answering_->model, call.requests.front(), is_unwanted);
+    const auto claim = [this](std::size_t bytes) {
+        return answering_->memory == nullptr || answering_->memory->claim(bytes);
+    };
+    const std::size_t held = answering_->memory == nullptr ? 0 : answering_->memory->bytes();
+    const auto prompt = generate::encode(*answering_->model, call.requests.front(),
+                                         {.stop_requested = is_unwanted, .claim_memory = claim});
+    if (answering_->memory != nullptr)
+        answering_->memory->shrink_to(held); // it may be counted many times over
     answering_->call.delivery = call.delivery;
     tell_without_effect(request_, answering_->call.delivery);
     if (!prompt)

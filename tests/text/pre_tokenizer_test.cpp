@@ -16,10 +16,14 @@ Words split(std::string_view name, std::string_view text) {
     if (!pre_tokenizer)
         FAIL(pre_tokenizer.error().message);
     Patience patience(nullptr);
-    auto words = pre_tokenizer->split(text, patience);
-    if (!words)
-        FAIL(words.error().message);
-    return std::move(words).value();
+    Words words;
+    const Status split = pre_tokenizer->split(text, patience, [&](std::string_view word) {
+        words.push_back(word);
+        return Status();
+    });
+    if (!split)
+        FAIL(split.error().message);
+    return words;
 }
 
 } // namespace

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""What would use up the memory, the connections or the model's file of `etna serve`. Usage: memory_attack_test.py ETNA [long]"""
+
+import http.client
+import json
+import os
+import pathlib
+import resource
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import serve_test
+from serve_test import LIMIT_S, QUESTION, Server
+
+MIB = 1024 * 1024
+LONG = False
+MODEL = pathlib.Path(__file__).parents[2] / "core/store/demo/demo.gguf"
+OTHER_MODEL = pathlib.Path(__file__).parents[2] / "tests/data/models/stories260K.gguf"
+IDLE_S = 10  # until what was freed has gone back
+SLACK_BYTES = 96 * MIB  # that an idle server may have kept
+
+
+def status_bytes(pid, name):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(name + ":")).split()[1]) * 1024
+
+
+def cpu_s(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """CPU time and the most memory of a server while something is done to it, printed at its end."""
+
+    def __init__(self, server, name):
+        self.pid, self.name = server.process.pid, name
+
+    def __enter__(self):
+        pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")  # the peak begins anew
+        self.before, self.cpu_s, self.begin = status_bytes(self.pid, "VmRSS"), cpu_s(self.pid), time.monotonic()
+        return self
+
+    def __exit__(self, *_):
+        self.peak = status_bytes(self.pid, "VmHWM") - self.before
+        print(f"  {self.name}: {time.monotonic() - self.begin:.1f} s, {cpu_s(self.pid) - self.cpu_s:.1f} s of CPU, "
+              f"{self.before / MIB:.0f} MiB before, {self.peak / MIB:.0f} MiB more at most", flush=True)
+
+    def left(self):
+        """How much more is resident than before, once the server has been idle."""
+        end = time.monotonic() + IDLE_S
+        while True:
+            left = status_bytes(self.pid, "VmRSS") - self.before
+            if left <= SLACK_BYTES or time.monotonic() > end:
+                print(f"  {self.name}: {left / MIB:.0f} MiB kept after {time.monotonic() - end + IDLE_S:.0f} s", flush=True)
+                return left
+            time.sleep(0.2)
+
+
+def post(server, path, body):
+    """(status, first and last bytes of the body, its length); the status is 0 where the connection was closed."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
+    try:
+        connection.request("POST", path, body)
+        answer = connection.getresponse()
+        first, last, length = b"", b"", 0
+        while piece := answer.read(MIB):
+            first, last, length = first or piece[:100], (last + piece)[-200:], length + len(piece)
+        return answer.status, first, last, length
+    except (OSError, http.client.HTTPException):
+        return 0, b"", b"", 0
+    finally:
+        connection.close()
+
+
+def at_once(count, ask):
+    results, lock = [], threading.Lock()
+
+    def run():
+        result = ask()
+        with lock:
+            results.append(result)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def words(size):
+    text = "Nobody in the village believed that Mira had seen a small fox near the river. "
+    return text * (size // len(text))
+
+
+def conversation(messages):
+    return json.dumps({"messages": [{"role": ("user", "assistant")[i % 2], "content": f"message {i}"} for i in range(messages + 1)]})
+
+
+class Memory(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server()
+        cls.server.ask()  # loads the model
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+
+    def alive(self):
+        self.assertEqual(self.server.ask()[1]["choices"][0]["message"]["content"], "92")
+
+    def test_a_long_text_with_pieces(self):
+        body = json.dumps({"content": words(10 * MIB), "with_pieces": True})
+        with Watch(self.server, "10 MB with pieces") as watch:
+            status, first, last, length = post(self.server, "/tokenize", body)
+        self.assertEqual(status, 200, first)
+        self.assertTrue(first.startswith(b'{"tokens":[{"id":'), first)
+        self.assertIn(b'"count":', last)
+        self.assertGreater(length, 50 * MIB)
+        self.assertLess(watch.peak, 200 * MIB)
+        self.assertLess(watch.left(), SLACK_BYTES)
+
+    def test_many_long_texts(self):
+        for path, member in (("/tokenize", "content"), ("/v1/responses/input_tokens", "input")):
+            body = json.dumps({member: words((30 if LONG else 10) * MIB)})
+            with Watch(self.server, f"{len(body) // MIB} MB at {path}, 8 times") as watch:
+                answers = at_once(8, lambda: post(self.server, path, body))
+            statuses = sorted({status for status, *_ in answers})
+            self.assertIn(200, statuses)
+            self.assertLessEqual(set(statuses), {200, 503})
+            self.assertLess(watch.peak, 1100 * MIB)  # --bodies-max, and a little
+            self.assertLess(watch.left(), SLACK_BYTES)
+        self.alive()
+
+    def test_many_conversations_of_many_messages(self):
+        body = conversation(40_000)
+        count = 50 if LONG else 16
+        with Watch(self.server, f"40,000 messages at /apply-template, {count} times") as watch:
+            answers = at_once(count, lambda: post(self.server, "/apply-template", body))
+        statuses = [status for status, *_ in answers]
+        self.assertIn(200, statuses)
+        self.assertLessEqual(set(statuses), {200, 503})
+        self.assertLess(watch.peak, 1100 * MIB)
+        self.assertLess(watch.left(), SLACK_BYTES)
+        self.alive()
+
+    def test_uploads_that_break_off(self):
+        with Watch(self.server, "32 uploads of 30 MB that break off") as watch:
+            clients = []
+            for _ in range(32):
+                client = socket.create_connection(("127.0.0.1", self.server.port))
+                client.sendall(f"POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: {31 * MIB}\r\n\r\n".encode())
+                client.sendall(b"x" * (30 * MIB if LONG else 8 * MIB))
+                clients.append(client)
+            for client in clients:
+                client.close()
+        self.assertLess(watch.left(), SLACK_BYTES)
+        self.alive()
+
+
+class Limited(unittest.TestCase):
+    """Where there is less memory than --bodies-max says."""
+
+    def test_a_failed_allocation_is_a_refusal(self):
+        server = Server("--bodies-max", "64G")
+        server.ask()
+        pid = server.process.pid
+        _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+        bodies = {"/tokenize": json.dumps({"content": words(20 * MIB), "with_pieces": True}),
+                  "/detokenize": json.dumps({"tokens": [300] * 1_900_000}),
+                  "/apply-template": conversation(100_000),
+                  "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
+                  "/v1/chat/completions": conversation(100_000)}
+        seen = set()
+        for more in (16, 48, 128, 300):
+            resource.prlimit(pid, resource.RLIMIT_AS, (status_bytes(pid, "VmSize") + more * MIB, hard))
+            for path, body in bodies.items():
+                with Watch(server, f"{path} with {more} MiB to take"):
+                    for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
+                        seen.add(status)
+                        self.assertIn(status, {0, 200, 400, 503}, first)
+                self.assertIsNone(server.process.poll(), server.told())
+        resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
+        self.assertIn(503, seen)
+        status, answer = server.ask()
+        self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"))
+        self.assertEqual(server.stop(), 0)
+
+
+class Files(unittest.TestCase):
+    def test_a_model_that_is_cut_while_it_loads(self):
+        with tempfile.TemporaryDirectory(prefix="etna-cut-") as folder:
+            file = pathlib.Path(folder) / "x.gguf"
+            whole = MODEL.read_bytes()
+            file.write_bytes(whole)
+            server = Server("--models-dir", folder)
+            ended = threading.Event()
+
+            def rewrite():  # as `cp` does, slowly and again and again
+                while not ended.is_set():
+                    with open(file, "wb") as written:
+                        for begin in range(0, len(whole), len(whole) // 16):
+                            written.write(whole[begin:begin + len(whole) // 16])
+                            written.flush()
+                            time.sleep(0.01)
+
+            writer = threading.Thread(target=rewrite)
+            writer.start()
+            statuses = []
+            end = time.monotonic() + (120 if LONG else 20)
+            while time.monotonic() < end and server.process.poll() is None:
+                statuses.append(server.ask(model="x", max_tokens=1)[0])
+            ended.set()
+            writer.join()
+            self.assertIsNone(server.process.poll(), server.told())
+            self.assertTrue(any(status >= 500 for status in statuses), statuses)
+            print(f"  a model that is written to: {len(statuses)} requests, {statuses.count(200)} of them answered", flush=True)
+            shutil.copyfile(MODEL, file)
+            time.sleep(1.2)  # how long a folder is believed
+            status, answer = server.ask(model="x")
+            self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"), server.told())
+            shutil.copyfile(OTHER_MODEL, file)  # over one that is loaded
+            self.assertEqual(server.request("GET", "/health")[0], 200)
+            time.sleep(1.2)
+            self.assertEqual(server.request("POST", "/v1/completions", {"model": "x", "prompt": "Once", "max_tokens": 4})[0], 200)
+            self.assertEqual(server.stop(), 0)
+
+
+class Connections(unittest.TestCase):
+    def test_idle_connections_shut_nobody_out(self):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        count = min(4200, hard - 200)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        server = Server()
+        server.ask()
+        mine = socket.create_connection(("127.0.0.1", server.port), source_address=("127.0.0.9", 0))
+        idle = []
+        with Watch(server, f"{count} idle connections"):
+            for number in range(count):
+                idle.append(socket.create_connection(("127.0.0.1", server.port), timeout=LIMIT_S))
+                if number % 2:
+                    idle[-1].sendall(b"GET /he")
+            for _ in range(5):
+                begin = time.monotonic()
+                self.assertEqual(server.request("GET", "/health")[0], 200)
+                self.assertEqual(server.ask()[0], 200)
+                self.assertLess(time.monotonic() - begin, 10)  # and not the 75 s of --idle-timeout
+        mine.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")  # of an address that has few
+        self.assertTrue(mine.recv(100).startswith(b"HTTP/1.1 200 "))
+        for client in [mine, *idle]:
+            client.close()
+        self.assertEqual(server.stop(), 0)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = os.path.abspath(sys.argv[1])
+    LONG = "long" in sys.argv[2:]
+    unittest.main(argv=sys.argv[:1], verbosity=2)
