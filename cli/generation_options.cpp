@@ -106,6 +106,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     options.prediction = values.text("prediction").value_or("");
     ETNA_TRY(options.logprobs, values.integer("logprobs"));
     ETNA_TRY(options.grammar, read_structure(values));
+    ETNA_TRY(options.has_strict_tools, values.flag("tools-strict"));
     ETNA_TRY(options.has_lenient_tools, values.flag("lenient-schema"));
     if (options.grammar)
         options.grammar->is_lenient = options.has_lenient_tools;
@@ -146,6 +147,7 @@ Result<generate::Request> request_for(const GenerationOptions& options, const ge
     request.speculation = options.speculation;
     request.stop = options.stop;
     request.grammar = options.grammar;
+    request.has_strict_tools = options.has_strict_tools;
     request.has_lenient_tools = options.has_lenient_tools;
     return request;
 }

@@ -38,7 +38,8 @@ struct GenerationOptions {
     generate::EndTokens end_tokens = generate::EndTokens::end;
     std::string prediction;                      ///< what the answer may be; empty: nobody knows
     std::optional<grammar::Description> grammar; ///< what the answer is kept to
-    bool has_lenient_tools = false;              ///< see generate::Request
+    bool has_strict_tools = false;               ///< see generate::Request
+    bool has_lenient_tools = false;
     SamplingOptions sampling;
     SearchOptions search;
     generate::SpeculationWishes speculation; ///< the caller's own, before what the model's folder says

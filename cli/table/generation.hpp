@@ -69,6 +69,10 @@ inline constexpr std::array length_options = {
            .description = "go on behind the tokens with which the model ends its answer"},
 };
 
+inline constexpr std::string_view tools_strict_text =
+    "keep the arguments of all tools to their schemas, as \"strict\": true does for one; without, they are "
+    "kept to be a JSON object";
+
 inline constexpr std::array structure_options = {
     Option{.name = "json-schema",
            .value = "SCHEMA",
@@ -80,6 +84,7 @@ inline constexpr std::array structure_options = {
     Option{.name = "lenient-schema",
            .description =
                "leave out what cannot be enforced of a JSON Schema, also of the arguments of tools"},
+    Option{.name = "tools-strict", .description = tools_strict_text},
     Option{.name = "grammar",
            .value = "FILE",
            .kind = Kind::text,

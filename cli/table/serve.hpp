@@ -130,6 +130,7 @@ inline constexpr std::array server_options = {
            .range = {1, int32_max},
            .description = "ceiling of max_tokens, or of its default, for requests with ignore_eos",
            .category = Category::server},
+    Option{.name = "tools-strict", .description = tools_strict_text, .category = Category::server},
     Option{.name = "prompt-max",
            .value = "N",
            .kind = Kind::integer,

@@ -16,8 +16,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 bool has_tools(const Json& request) {
     const auto tools = request.find("tools");
     return tools != request.end() && tools->is_array() && !tools->empty();

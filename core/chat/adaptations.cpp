@@ -6,8 +6,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Calls `visit(function)` for each call of the message that has one.
 template <class Visit>
 void for_each_function(Json& message, const Visit& visit) {

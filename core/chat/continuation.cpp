@@ -10,8 +10,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Error wrong(std::string problem) {
     return {ErrorKind::invalid_argument, fmt::format("`continue_final_message`: {}", problem),
             "end the messages with one of the assistant's that has text"};

@@ -10,8 +10,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Of a request, beside messages and tools: see ChatTemplate::render().
 constexpr std::array template_members = {
     "documents", "add_generation_prompt", "chat_template_kwargs",  "enable_thinking",
@@ -85,6 +83,24 @@ Result<ToolCall> parse_call(const Json& call) {
     return parsed;
 }
 
+/// The older form has no ids, of which some templates need one: that of a call, and of its result.
+class OlderIds {
+public:
+    void give(Message& message, const Json& json) {
+        if (json.contains("function_call") && !message.tool_calls.empty() &&
+            message.tool_calls.front().id.empty()) {
+            last_ = fmt::format("call{:05}", ++calls_);
+            message.tool_calls.front().id = last_;
+        }
+        if (has_role(json, "function") && message.tool_call_id.empty())
+            message.tool_call_id = last_;
+    }
+
+private:
+    std::string last_;
+    std::size_t calls_ = 0;
+};
+
 Result<Message> parse_message(const Json& json) {
     Message message;
     const std::string role = text_at(json, "role");
@@ -137,8 +153,10 @@ std::string request_json(const Conversation& conversation) {
 Result<Conversation> parse_conversation(std::string_view request_json) {
     ETNA_TRY(const Json request, parse_request(request_json));
     Conversation conversation;
+    OlderIds ids;
     for (const Json& message : request["messages"]) {
         ETNA_TRY(auto parsed, parse_message(message));
+        ids.give(parsed, message);
         conversation.messages.push_back(std::move(parsed));
     }
     if (const auto tools = request.find("tools");

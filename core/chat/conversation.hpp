@@ -33,7 +33,8 @@ struct Conversation {
     /// JSON text of an object: what of a request reaches the template beside messages and tools, as
     /// `documents`, `chat_template_kwargs`, `continue_final_message`; empty for none.
     std::string template_arguments = {};
-    /// The tool that has to be called, by name, or any for an empty name: the answer is nothing but calls.
+    /// The tool that has to be called, by name and then once, or any for an empty name: the answer is nothing
+    /// but calls.
     std::optional<std::string> demanded_tool = {};
     CallCount calls = CallCount::any;
 };

@@ -7,8 +7,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Words that stand in no template.
 constexpr const char* user_word = "kestrelquay";
 constexpr const char* system_word = "marrowfen";

@@ -8,8 +8,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string& content_of(Json& message) {
     return message["content"].get_ref<std::string&>();
 }

@@ -11,8 +11,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Error wrong(std::string message, std::string hint = {}) {
     return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
 }

@@ -8,8 +8,6 @@
 namespace etna::chat {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string instructions(const Json& tools) {
     std::string text = "You can call functions. These are their signatures:\n<tools>\n";
     for (const Json& tool : tools)

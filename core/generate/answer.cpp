@@ -69,8 +69,8 @@ void Answer::push_text(std::string_view text) {
         parse(request_->stop[*stops_.matched()]);
 }
 
-void Answer::finish(std::optional<TokenId> end_token) {
-    const bool is_complete = end_token || stops_.matched();
+void Answer::finish(std::optional<TokenId> end_token, bool is_whole) {
+    const bool is_complete = is_whole || stops_.matched();
     if (!stops_.matched()) {
         push_text(detokenizer_.flush());
         parse(stops_.flush());

@@ -35,8 +35,8 @@ public:
     bool push(const engine::TokenEvent& event);
 
     /// Delivers what was held back, after the last token. `end_token` is what the model ended with; empty
-    /// where a limit or the user stopped it.
-    void finish(std::optional<TokenId> end_token);
+    /// where something else did: what the answer is kept to, if it is whole, or a limit or the user.
+    void finish(std::optional<TokenId> end_token, bool is_whole);
 
     /// Why push() returned true.
     [[nodiscard]] FinishReason reason() const;

@@ -5,9 +5,13 @@
 #include "core/generate/pieces.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::generate {
 namespace {
@@ -15,19 +19,27 @@ namespace {
 using namespace pieces;
 using namespace chat::output;
 
-/// Texts that are marks where a model without messages writes content.
-std::vector<std::string> content_marks(const Syntax& syntax, const CallWriter& calls) {
+void add_mark(std::vector<std::string>& marks, std::string_view mark) {
+    if (!trim(mark).empty())
+        marks.emplace_back(trim(mark));
+}
+
+/// Texts that are no content where a model without messages writes it: those of calls, and of the protocol.
+std::vector<std::string> protocol_marks(const Syntax& syntax, const CallWriter& calls) {
     std::vector<std::string> marks = calls.openings();
-    const auto add = [&](std::string_view mark) {
-        if (!trim(mark).empty())
-            marks.emplace_back(trim(mark));
-    };
+    for (const std::string_view mark : syntax.hidden)
+        add_mark(marks, mark);
+    return marks;
+}
+
+/// And those of reasoning.
+std::vector<std::string> content_marks(const Syntax& syntax, const CallWriter& calls) {
+    std::vector<std::string> marks = protocol_marks(syntax, calls);
     for (const ReasoningMarks& one : syntax.reasoning) {
-        add(one.open);
+        add_mark(marks, one.open);
         if (one.expected)
-            add(one.close);
+            add_mark(marks, one.close);
     }
-    std::for_each(syntax.hidden.begin(), syntax.hidden.end(), add);
     return marks;
 }
 
@@ -50,22 +62,69 @@ Description with_hidden(const Syntax& syntax, Description text) {
     return sequence({some, std::move(text), blanks(), some});
 }
 
-/// Content that is no call, and calls behind it.
-Description content_and_calls(const Syntax& syntax, const CallWriter& calls) {
-    const std::vector<std::string> marks = content_marks(syntax, calls);
-    Description text = free_text(marks);
-    const Section* const bare = bare_section(syntax);
-    if (bare != nullptr) { // calls without a mark begin where content could
-        text.not_first = bare->brackets == Brackets::none ? "{" : "{[";
-        return either({sequence({blanks(), calls.sections()}), sequence({text, optional(calls.sections())})});
+/// How content does not begin where a call could, as an expression. Where arguments have to fit, nothing is
+/// like a call. Where they do not, JSON may be told whose first member is none of a call's: the parser takes
+/// the same for content.
+std::string beginning_of_bare_calls(const Syntax& syntax, const Section& bare, const CallWriter& calls) {
+    const bool has_brackets = bare.brackets != Brackets::none;
+    if (calls.has_strict())
+        return has_brackets ? R"([\{\[])" : R"(\{)";
+    std::vector<std::string_view> members = syntax.members.name;
+    members.insert(members.end(), syntax.members.arguments.begin(), syntax.members.arguments.end());
+    constexpr std::string_view white_space_text = R"([ \n\r\t]*)";
+    return fmt::format(R"~({}\{{{}"({})")~",
+                       has_brackets ? fmt::format(R"~((\[{})?)~", white_space_text) : "", white_space_text,
+                       fmt::join(members, "|"));
+}
+
+/// Reasoning at the beginning of an answer by a model that is not known to reason: the parser takes it for
+/// that all the same. With its end, or cut off by that of the answer.
+struct Thoughts {
+    Description closed;
+    Description open;
+};
+
+std::optional<Thoughts> unexpected_thoughts(const Syntax& syntax, const CallWriter& writer,
+                                            const Description& calls) {
+    std::vector<Description> closed;
+    std::vector<Description> open;
+    for (const ReasoningMarks& marks : syntax.reasoning) {
+        if (marks.expected || trim(marks.open).empty() || trim(marks.close).empty())
+            continue;
+        std::vector<std::string> without = {std::string(trim(marks.close))};
+        if (syntax.call_ends_reasoning) {
+            const std::vector<std::string> openings = writer.openings();
+            without.insert(without.end(), openings.begin(), openings.end());
+        }
+        open.push_back(sequence({literal(trim(marks.open)), free_text(std::move(without))}));
+        closed.push_back(sequence({open.back(), literal(trim(marks.close))}));
     }
+    if (open.empty())
+        return std::nullopt;
+    const Description cut = syntax.call_ends_reasoning ? optional(calls) : literal("");
+    return Thoughts{.closed = sequence({blanks(), either(std::move(closed)), blanks()}),
+                    .open = sequence({blanks(), either(std::move(open)), cut})};
+}
+
+/// Content that is no call, and calls behind it.
+Description content_and_calls(const Syntax& syntax, const CallWriter& writer) {
+    Description text = free_text(protocol_marks(syntax, writer));
+    const Section* const bare = bare_section(syntax);
+    if (bare != nullptr) // calls without a mark begin where content could
+        text.not_begun = beginning_of_bare_calls(syntax, *bare, writer);
     std::vector<Description> hidden;
     for (const std::string_view mark : syntax.hidden)
         hidden.push_back(literal(trim(mark)));
-    Description content = text;
-    if (!hidden.empty())
-        content = sequence({text, repeated(sequence({either(std::move(hidden)), text}))});
-    return sequence({std::move(content), optional(with_hidden(syntax, calls.sections()))});
+    const Description content =
+        hidden.empty() ? text : sequence({text, repeated(sequence({either(std::move(hidden)), text}))});
+    const Description calls = with_hidden(syntax, writer.sections());
+    Description answer = sequence({content, optional(calls)});
+    if (bare != nullptr)
+        answer = either({sequence({blanks(), calls}), answer});
+    const auto thoughts = unexpected_thoughts(syntax, writer, calls);
+    if (!thoughts)
+        return answer;
+    return either({sequence({optional(thoughts->closed), std::move(answer)}), thoughts->open});
 }
 
 /// Where calls are looked for, strings must not hold what would be taken for protocol, an end of calls among
@@ -109,7 +168,7 @@ public:
 private:
     /// What the user reads, or what a function gets; with something to read before that where it is free.
     [[nodiscard]] Description last_message() const {
-        const bool may_call = !form_->tools.empty();
+        const bool may_call = calls_->offers_any();
         if (form_->demanded)
             return functions();
         const Description user =
@@ -195,9 +254,8 @@ Result<std::optional<Description>> describe_answer(const AnswerForm& form) {
     if (form.tools.empty() && !has_messages)
         return form.content;
     ETNA_TRY(const CallWriter calls, CallWriter::create(form));
-    const bool is_kept = form.content || form.demanded || calls.has_strict();
-    if (!is_kept)
-        return std::optional<Description>();
+    if (!calls.offers_any() && (!form.content || !has_messages))
+        return form.content;
     if (has_messages)
         return std::optional(MessageWriter(form, calls).answer());
     Description calls_alone = with_hidden(form.syntax, sequence({blanks(), calls.sections()}));

@@ -19,6 +19,7 @@ struct AnswerForm {
     /// The function that has to be called, any for an empty name; no value: none has to be.
     std::optional<std::string_view> demanded = {};
     bool are_parallel = true; ///< several calls may come
+    bool are_strict = false;  ///< arguments have to fit their schemas, whether a function says so or not
     bool is_lenient = false;  ///< what cannot be enforced of the functions' parameters is left out
     std::optional<grammar::Description> content = {}; ///< what the answer is kept to where it is no call
     /// Whether a token of this name ends the answer: then it is no part of it.
@@ -28,9 +29,10 @@ struct AnswerForm {
 };
 
 /// The answer, without what a model may think before it where it writes no messages: calls of functions that
-/// were offered, with arguments that fit where they have to; or content, or both. No value: it is free.
-/// Errors: invalid_argument (the tools are no JSON), unsupported (a name that cannot be written). What is
-/// wrong with the schemas is told when the grammar is made.
+/// were offered, with arguments that fit where they have to and are a JSON object anyway; or content, or
+/// both. No value: it is free, as nothing is offered. Errors: invalid_argument (the tools are no JSON),
+/// unsupported (a name that cannot be written). What is wrong with the schemas is told when the grammar is
+/// made.
 Result<std::optional<grammar::Description>> describe_answer(const AnswerForm& form);
 
 } // namespace etna::generate

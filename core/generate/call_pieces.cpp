@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::generate {
 namespace {
@@ -16,6 +17,21 @@ using namespace pieces;
 using namespace chat::output;
 
 constexpr std::string_view any_arguments = R"({"type": "object"})";
+/// A JSON object in all ways to write one that a reader takes: RFC 8259 without halves of surrogate pairs,
+/// with numbers that fit, and some white space. A schema's strings have one way only, in which a model that
+/// escapes what need not be would lose its way.
+constexpr std::string_view any_json_object = R"gbnf(
+root ::= object
+object ::= "{" ws (member (ws "," ws member)*)? ws "}"
+member ::= string ws ":" ws value
+array ::= "[" ws (value (ws "," ws value)*)? ws "]"
+value ::= object | array | string | number | "true" | "false" | "null"
+string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" unit))* "\""
+unit ::= [0-9abcefABCEF] hex hex hex | [dD] [0-7] hex hex | [dD] [89abAB] hex hex "\\u" [dD] [c-fC-F] hex hex
+hex ::= [0-9a-fA-F]
+number ::= "-"? ("0" | [1-9] [0-9]{0,63}) ("." [0-9]{1,64})? ([eE] [-+]? [0-9]{1,2})?
+ws ::= [ \t\r\n]{0,64}
+)gbnf";
 constexpr std::string_view any_texts = R"({"type": "object", "additionalProperties": {"type": "string"}})";
 /// As OpenAI's API has it: "omitting `parameters` defines a function with an empty parameter list".
 constexpr std::string_view no_arguments =
@@ -28,6 +44,11 @@ const Pattern* written_pattern(const Section& section) {
         return pattern.front().slot != Slot::code;
     });
     return found == section.calls.end() ? nullptr : &*found;
+}
+
+bool holds_programs(const Section& section) {
+    return std::any_of(section.calls.begin(), section.calls.end(),
+                       [](const Pattern& pattern) { return pattern.front().slot == Slot::code; });
 }
 
 /// White space, or none.
@@ -93,12 +114,29 @@ Result<CallWriter> CallWriter::create(const AnswerForm& form) {
 
 bool CallWriter::has_strict() const {
     return std::any_of(functions_.begin(), functions_.end(),
-                       [](const Function& one) { return one.is_strict; });
+                       [this](const Function& one) { return is_kept(one); });
 }
 
 /// Where a call is demanded its arguments have to fit in any case.
 bool CallWriter::is_kept(const Function& function) const {
-    return function.is_strict || form_->demanded.has_value();
+    return function.is_strict || form_->are_strict || form_->demanded.has_value();
+}
+
+/// Whether a model may write it a program instead of arguments: they are the first of Code::names that is
+/// offered.
+bool CallWriter::takes_programs(const Function& function) const {
+    const auto offered = [this](std::string_view name) { return tools_.offers(name); };
+    const auto& names = form_->syntax.code.names;
+    const auto taker = std::find_if(names.begin(), names.end(), offered);
+    return taker != names.end() && *taker == function.name && !is_kept(function);
+}
+
+/// Up to what ends it.
+Description CallWriter::program() const {
+    std::vector<std::string> marks = openings();
+    for (const auto* const some : {&form_->syntax.messages.open, &form_->syntax.messages.close})
+        marks.insert(marks.end(), some->begin(), some->end());
+    return sequence({blanks(), regex("[^ \\n\\r\\t]"), free_text(std::move(marks))});
 }
 
 /// A text of the protocol, with the white space at its ends or without. One that ends the answer is no part
@@ -125,13 +163,18 @@ std::vector<std::string> CallWriter::openings() const {
 Description CallWriter::sections() const {
     std::vector<Description> all;
     for (const Section& one : form_->syntax.sections) {
-        if (written_pattern(one) != nullptr)
-            all.push_back(section(one));
+        if (const Pattern* const written = written_pattern(one))
+            all.push_back(section(one, several(one, any_call(*written))));
+        const bool may_be_program =
+            std::any_of(functions_.begin(), functions_.end(),
+                        [this](const Function& function) { return takes_programs(function); });
+        if (may_be_program && holds_programs(one))
+            all.push_back(section(one, program()));
     }
     return either(std::move(all));
 }
 
-Description CallWriter::section(const Section& section) const {
+Description CallWriter::section(const Section& section, Description calls) const {
     const bool ends_itself = section.close.empty() && section.brackets != Brackets::required;
     std::vector<Description> opens;
     for (const std::string_view open : section.open)
@@ -139,7 +182,7 @@ Description CallWriter::section(const Section& section) const {
     std::vector<Description> all;
     if (!opens.empty())
         all.push_back(either(std::move(opens)));
-    all.push_back(several(section, any_call(*written_pattern(section))));
+    all.push_back(std::move(calls));
     all.push_back(mark(section.close));
     Description one = sequence(std::move(all));
     const bool follows_itself =
@@ -241,10 +284,29 @@ Description CallWriter::any_object() const {
     return sequence(std::move(all));
 }
 
+/// What arguments are kept to that need not fit. Where a parameter's name stands twice, its end is known of
+/// those alone that the function has.
+std::string CallWriter::loose_schema(const Function& function, const grammar::Writing& writing) const {
+    if (writing.form != grammar::Form::tagged || !writing.text_kinds.empty())
+        return std::string(any_arguments);
+    const auto& parts = form_->syntax.parameter;
+    const auto names =
+        std::count_if(parts.begin(), parts.end(), [](const Part& part) { return part.slot == Slot::key; });
+    if (names < 2)
+        return std::string(any_texts);
+    std::vector<std::string> members;
+    members.reserve(function.names.size());
+    for (const std::string& name : function.names)
+        members.push_back(fmt::format(R"("{}": {{"type": "string"}})", grammar::json_escaped(name)));
+    return fmt::format(R"({{"type": "object", "properties": {{{}}}, "additionalProperties": false}})",
+                       fmt::join(members, ", "));
+}
+
 Description CallWriter::arguments(const Function& function, grammar::Writing writing) const {
-    const bool is_text = writing.form == grammar::Form::tagged && writing.text_kinds.empty();
+    if (!is_kept(function) && writing.form == grammar::Form::json)
+        return {.notation = Notation::gbnf, .text = std::string(any_json_object)};
     Description schema = {.notation = Notation::json_schema,
-                          .text = std::string(is_text ? any_texts : any_arguments),
+                          .text = loose_schema(function, writing),
                           .is_lenient = form_->is_lenient,
                           .root = grammar::Root::object,
                           .writing = std::move(writing)};
@@ -307,6 +369,8 @@ Description CallWriter::messages() const {
         }
         Description content = messages.calls.empty() ? CallWriter(*form_, tools_, {function}).sections()
                                                      : behind_name(messages.calls.front(), 0, function);
+        if (!messages.calls.empty() && takes_programs(function))
+            content = either({std::move(content), program()});
         all.push_back(sequence(
             {either(std::move(headers)), json_body(messages), literal(messages.body), std::move(content)}));
     }

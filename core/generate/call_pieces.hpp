@@ -19,6 +19,8 @@ public:
     /// Errors: those of describe_answer().
     static Result<CallWriter> create(const AnswerForm& form);
 
+    [[nodiscard]] bool offers_any() const { return !functions_.empty(); }
+    /// Whether the arguments of one of them have to fit.
     [[nodiscard]] bool has_strict() const;
 
     /// One section with calls, or several.
@@ -35,7 +37,8 @@ private:
     CallWriter(const AnswerForm& form, chat::output::Tools tools, std::vector<Function> functions)
         : form_(&form), tools_(std::move(tools)), functions_(std::move(functions)) {}
 
-    [[nodiscard]] grammar::Description section(const chat::output::Section& section) const;
+    [[nodiscard]] grammar::Description section(const chat::output::Section& section,
+                                               grammar::Description calls) const;
     [[nodiscard]] grammar::Description several(const chat::output::Section& section,
                                                grammar::Description call) const;
     [[nodiscard]] grammar::Description any_call(const Pattern& pattern) const;
@@ -44,9 +47,12 @@ private:
     [[nodiscard]] grammar::Description any_object() const;
     [[nodiscard]] grammar::Description slot(chat::output::Slot slot, const Function& function) const;
     [[nodiscard]] grammar::Description arguments(const Function& function, grammar::Writing writing) const;
+    [[nodiscard]] std::string loose_schema(const Function& function, const grammar::Writing& writing) const;
     [[nodiscard]] grammar::Writing tagged(const Function& function) const;
     [[nodiscard]] grammar::Description mark(std::string_view text) const;
     [[nodiscard]] bool is_kept(const Function& function) const;
+    [[nodiscard]] bool takes_programs(const Function& function) const;
+    [[nodiscard]] grammar::Description program() const;
 
     const AnswerForm* form_;
     chat::output::Tools tools_;

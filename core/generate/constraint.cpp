@@ -4,6 +4,7 @@
 #include "core/grammar/until.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ public:
     GrammarConstraint(grammar::Walk walk, const text::Tokenizer* tokenizer)
         : walk_(std::move(walk)), tokenizer_(tokenizer) {}
 
+    bool prepare(Part part, const Piece& piece) override;
     Result<Allowed> allowed() override {
         ETNA_TRY(const grammar::TokenMask* const mask, walk_.mask());
         return Allowed{.tokens = mask->words(), .may_end = walk_.may_end()};
@@ -28,33 +30,50 @@ public:
     [[nodiscard]] std::shared_ptr<engine::Constraint> fork() const override {
         return std::make_shared<GrammarConstraint>(walk_, tokenizer_);
     }
-    std::vector<TokenId> forced() override;
+    std::vector<TokenId> forced() override { return forced_; }
 
 private:
+    void spell_forced();
+
     grammar::Walk walk_;
+    std::vector<TokenId> forced_;
     const text::Tokenizer* tokenizer_; ///< borrowed; null where nothing is to be forced
 };
 
+constexpr std::size_t forced_bytes_max = 512;
+
+bool GrammarConstraint::prepare(Part part, const Piece& piece) {
+    const grammar::Language::Stop stop = [&piece] {
+        const bool is_unwanted = piece.is_unwanted != nullptr && *piece.is_unwanted;
+        return is_unwanted || std::chrono::steady_clock::now() >= piece.until;
+    };
+    const bool wants_forced = part == Part::forced && tokenizer_ != nullptr;
+    const bool is_known =
+        walk_.prepare({.mask = part == Part::tokens, .forced_bytes = wants_forced ? forced_bytes_max : 0},
+                      {.stop = &stop, .may_wait = piece.may_wait, .may_move = piece.may_wait});
+    if (is_known && wants_forced)
+        spell_forced();
+    return is_known;
+}
+
 /// The text that has to come, as the tokenizer spells it. Its last token is left to the model: it may be the
 /// beginning of a longer one.
-std::vector<TokenId> GrammarConstraint::forced() {
-    constexpr std::size_t forced_bytes_max = 512;
-    if (tokenizer_ == nullptr)
-        return {};
+void GrammarConstraint::spell_forced() {
+    forced_.clear();
     const std::string text = walk_.forced(forced_bytes_max);
     if (text.size() < 2)
-        return {};
+        return;
     auto tokens =
         tokenizer_->encode(text, {.special = text::SpecialTokens::literal, .bos = text::AddBos::never});
     if (!tokens)
-        return {};
+        return;
     std::string spelled; // SentencePiece may put a space in front, which does not fit
     for (const TokenId token : *tokens)
         spelled += tokenizer_->type(token) == text::TokenType::control ? "" : tokenizer_->bytes(token);
     if (spelled != text)
-        return {};
+        return;
     tokens->pop_back();
-    return std::move(tokens).value();
+    forced_ = std::move(tokens).value();
 }
 
 using chat::output::ReasoningMarks;
@@ -124,12 +143,14 @@ Result<std::optional<grammar::Description>> described(const Model& model, const 
         return request.grammar;
     const chat::output::Syntax& syntax = *prompt.syntax;
     const auto demanded = prompt.tools.empty() ? std::nullopt : conversation->demanded_tool;
+    const bool is_named = demanded && !demanded->empty();
     ETNA_TRY(
         auto description,
         describe_answer({.syntax = syntax,
                          .tools = prompt.tools,
                          .demanded = demanded,
-                         .are_parallel = conversation->calls == chat::CallCount::any,
+                         .are_parallel = conversation->calls == chat::CallCount::any && !is_named,
+                         .are_strict = request.has_strict_tools,
                          .is_lenient = request.has_lenient_tools,
                          .content = request.grammar,
                          .is_end = [&](std::string_view name) { return is_end(model.tokenizer(), name); },
@@ -173,13 +194,14 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 }
 
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
-                                                             const Prompt& prompt) {
+                                                             const Prompt& prompt,
+                                                             const StopRequested& stop_requested) {
     ETNA_TRY(auto description, described(model, request, prompt));
     if (!description)
         return std::shared_ptr<const grammar::Grammar>();
     description->may_begin_with_blank =
         model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::beginning;
-    return model.grammars().make(*description);
+    return model.grammars().make(*description, stop_requested, request.client);
 }
 
 std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,

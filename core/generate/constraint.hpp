@@ -17,8 +17,10 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 
 /// The grammar that the answer to the prompt is kept to; null where nothing is asked. Errors: those of
 /// grammar::Grammars::make(), unsupported (the model writes its answers in a way that cannot be kept to it).
+/// `stop_requested`: asked while it is made; may be empty.
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
-                                                             const Prompt& prompt);
+                                                             const Prompt& prompt,
+                                                             const StopRequested& stop_requested);
 
 /// For one answer; null without a grammar. `forcing`: the tokenizer, borrowed, by which text that has to come
 /// is spelled without asking the model; null: the model is asked for every token.

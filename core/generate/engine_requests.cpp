@@ -126,7 +126,8 @@ Status check_bans(const Model& model, const Request& request) {
 Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
                                                      const Prompt& prompt, int64_t seed,
                                                      const StopRequested* stop_requested) {
-    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt));
+    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt,
+                                              stop_requested == nullptr ? StopRequested() : *stop_requested));
     engine::Request one = {
         .prompt = prompt.content.tokens,
         .kinds = prompt.content.kinds,

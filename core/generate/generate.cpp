@@ -14,10 +14,15 @@ Status generate(const Model& model, const Request& request, const Sink& sink,
                              stop_requested);
 }
 
-Result<EncodedPrompt> encode(const Model& model, const Request& request,
-                             const StopRequested& stop_requested) {
-    ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.stop_requested = &stop_requested}));
+Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptCosts& costs) {
+    ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.costs = &costs}));
     return EncodedPrompt{.text = std::move(prompt.text), .tokens = std::move(prompt.content.tokens)};
+}
+
+Result<std::string> render(const Model& model, const Request& request, const PromptCosts& costs) {
+    ETNA_TRY(auto rendered, render_conversation(model, std::get<chat::Conversation>(request.prompt),
+                                                request.now_unix_s, costs));
+    return std::move(rendered.text);
 }
 
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request) {

@@ -14,6 +14,7 @@
 #include "core/sampling/logit_bias.hpp"
 #include "core/text/detokenizer.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -76,6 +77,9 @@ struct Request {
     /// What the answer is kept to, behind its reasoning, where it calls no tools; empty: nothing. What ends
     /// before it is whole was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};
+    /// Calls are of offered tools in any case, with arguments that are a JSON object. They fit their schemas
+    /// where the tool says so ("strict": true), where a call is demanded, and with this.
+    bool has_strict_tools = false;
     bool has_lenient_tools = false;   ///< what cannot be enforced of the tools' schemas is left out
     std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
     /// Deliver PromptTokenDelta with this many of the likeliest tokens; nothing of the prompt is then taken
@@ -172,6 +176,16 @@ using Sink = std::function<Flow(const Event&)>;
 /// Asked now and then, also while no event comes; true ends the generation with FinishReason::cancelled.
 using StopRequested = std::function<bool()>;
 
+/// Asked before memory is taken that grows with a prompt, with how many bytes; false: there is no such
+/// memory.
+using ClaimMemory = std::function<bool(std::size_t bytes)>;
+
+/// What the making of a prompt may cost; empty: whatever it does.
+struct PromptCosts {
+    StopRequested stop_requested = {}; ///< true ends it
+    ClaimMemory claim_memory = {};     ///< false ends it
+};
+
 /// Runs a request of one choice to its end: Generation::begin() and finish(). Blocking.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
@@ -183,9 +197,12 @@ struct EncodedPrompt {
 };
 
 /// The request's prompt, rendered and tokenized, and nothing more; however long it is. Errors: those of
-/// rendering and tokenizing, cancelled.
-Result<EncodedPrompt> encode(const Model& model, const Request& request,
-                             const StopRequested& stop_requested = {});
+/// rendering and tokenizing, cancelled, out_of_memory.
+Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptCosts& costs = {});
+
+/// The text that the model's template makes of a conversation, which the prompt is. Errors: those of
+/// rendering, out_of_memory.
+Result<std::string> render(const Model& model, const Request& request, const PromptCosts& costs = {});
 
 /// How many tokens the request's prompt has. Errors: those of rendering and tokenizing.
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);

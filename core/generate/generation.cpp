@@ -91,6 +91,11 @@ struct Choice {
         return std::nullopt;
     }
 
+    /// Whether it is whole: the model ended it, or nothing may follow.
+    [[nodiscard]] bool is_whole(const engine::Finished& last) const {
+        return !is_empty && !is_cancelled && last.reason == engine::FinishReason::stop;
+    }
+
     bool push(const engine::TokenEvent& event) {
         if (event.origin == engine::Origin::prompt)
             return answer.score(event);
@@ -203,7 +208,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     const auto end_event = end_token ? last.end_event : std::nullopt;
     if (choice.kept != nullptr && end_event)
         choice.kept->end_logprob = double{end_event->logit} - double{end_event->log_sum_exp};
-    choice.answer.finish(end_token);
+    choice.answer.finish(end_token, choice.is_whole(last));
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
@@ -246,29 +251,29 @@ Result<Generation> Generation::begin(const Model& model, Request request,
                                      const StopRequested& stop_requested) {
     std::vector<Request> one;
     one.push_back(std::move(request));
-    return begin_all(model, std::move(one), stop_requested);
+    return begin_all(model, std::move(one), {.stop_requested = stop_requested});
 }
 
 Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests,
-                                         const StopRequested& stop_requested) {
+                                         const PromptCosts& costs) {
     auto state = std::make_unique<State>();
     state->model = &model;
     std::vector<engine::Request> wanted;
     const uint32_t drawn = random_seed(); // one, so that who is told of one can ask for the same again
     for (Request& request : requests) {
-        if (stop_requested && stop_requested())
+        if (costs.stop_requested && costs.stop_requested())
             return Error{ErrorKind::cancelled, "the request is not wanted any more"};
         ETNA_CHECK(check(request));
         ETNA_CHECK(check_bans(model, request));
         State::Part part;
         part.request = std::move(request);
-        const EncodeBounds bounds = {.must_fit = !part.request.prompt_tokens_max,
-                                     .stop_requested = &stop_requested};
+        const EncodeBounds bounds = {.must_fit = !part.request.prompt_tokens_max, .costs = &costs};
         ETNA_TRY(part.prompt, encode_prompt(model, part.request, bounds));
         ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(part.prompt));
         part.seed = part.request.seed.value_or(drawn);
-        ETNA_TRY(auto choices, engine_requests(model, part.request, part.prompt, part.seed, &stop_requested));
+        ETNA_TRY(auto choices,
+                 engine_requests(model, part.request, part.prompt, part.seed, &costs.stop_requested));
         std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
         state->parts.push_back(std::move(part));
     }

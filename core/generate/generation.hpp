@@ -32,7 +32,7 @@ public:
 
     /// Several at once: all of them or none. Precondition: at least one.
     static Result<Generation> begin_all(const Model& model, std::vector<Request> requests,
-                                        const StopRequested& stop_requested = {});
+                                        const PromptCosts& costs = {});
 
     Generation(Generation&&) noexcept;
     Generation& operator=(Generation&&) noexcept;

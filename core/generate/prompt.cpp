@@ -1,7 +1,5 @@
 #include "core/generate/prompt.hpp"
 
-#include "core/chat/adapt.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -35,9 +33,29 @@ Status check_bytes(const Model& model, const EncodeBounds& bounds, std::size_t b
         model, fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
 }
 
+/// What a conversation takes while it is rendered: as JSON text, as what is read of that twice, as the
+/// template's own values and as its output.
+std::size_t rendering_bytes(const chat::Conversation& conversation) {
+    constexpr std::size_t bytes_of_message = 2560;
+    constexpr std::size_t copies = 8;
+    std::size_t text = conversation.tools.size() + conversation.template_arguments.size();
+    for (const chat::Message& message : conversation.messages) {
+        text += message.content.size() + message.reasoning.size();
+        for (const chat::ToolCall& call : message.tool_calls)
+            text += call.arguments.size();
+    }
+    return copies * text + bytes_of_message * conversation.messages.size();
+}
+
+text::EncodeOptions encode_options(const EncodeBounds& bounds) {
+    if (bounds.costs == nullptr)
+        return {};
+    return {.stop_requested = &bounds.costs->stop_requested, .claim_memory = &bounds.costs->claim_memory};
+}
+
 Result<Prompt> encode_text(const Model& model, const std::string& text, const EncodeBounds& bounds) {
     ETNA_CHECK(check_bytes(model, bounds, text.size()));
-    ETNA_TRY(auto tokens, model.tokenizer().encode(text, {.stop_requested = bounds.stop_requested}));
+    ETNA_TRY(auto tokens, model.tokenizer().encode(text, encode_options(bounds)));
     Prompt prompt;
     prompt.text = text;
     prompt.content.kinds.assign(tokens.size(), engine::RowKind::prompt);
@@ -55,9 +73,9 @@ Result<Prompt> encode_gap(const Model& model, const std::string& before, const s
                      "leave the suffix away, or take a model that was trained for it"};
     }
     ETNA_CHECK(check_bytes(model, bounds, before.size() + after.size()));
-    const text::EncodeOptions inside = {.special = text::SpecialTokens::literal,
-                                        .bos = text::AddBos::never,
-                                        .stop_requested = bounds.stop_requested};
+    text::EncodeOptions inside = encode_options(bounds);
+    inside.special = text::SpecialTokens::literal;
+    inside.bos = text::AddBos::never;
     ETNA_TRY(std::vector<TokenId> tokens, model.tokenizer().encode("", {}));
     ETNA_TRY(const auto head, model.tokenizer().encode(before, inside));
     ETNA_TRY(const auto tail, model.tokenizer().encode(after, inside));
@@ -77,8 +95,9 @@ Result<Prompt> encode_gap(const Model& model, const std::string& before, const s
 Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
                                    const Request& request, const EncodeBounds& bounds) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
-    ETNA_TRY(auto rendered,
-             chat::render_adapted(format->chat_template, request_json(conversation), request.now_unix_s));
+    const PromptCosts free_of_charge;
+    ETNA_TRY(auto rendered, render_conversation(model, conversation, request.now_unix_s,
+                                                bounds.costs == nullptr ? free_of_charge : *bounds.costs));
     Prompt prompt;
     prompt.text = std::move(rendered.text);
     prompt.notes = std::move(rendered.notes);
@@ -90,8 +109,8 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     // A template that writes the begin token has done what the tokenizer would do.
     const std::string& bos = format->chat_template.special().bos;
     const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
-    const text::EncodeOptions options = {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says,
-                                         .stop_requested = bounds.stop_requested};
+    text::EncodeOptions options = encode_options(bounds);
+    options.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says;
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
@@ -141,6 +160,14 @@ Result<Prompt> encode_whole(const Model& model, const Request& request, const En
 }
 
 } // namespace
+
+Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
+                                                int64_t now_unix_s, const PromptCosts& costs) {
+    if (costs.claim_memory && !costs.claim_memory(rendering_bytes(conversation)))
+        return Error{ErrorKind::out_of_memory, "there is no memory to render the conversation"};
+    ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
+    return chat::render_adapted(format->chat_template, request_json(conversation), now_unix_s);
+}
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeBounds& bounds) {
     ETNA_TRY(Prompt prompt, encode_whole(model, request, bounds));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/chat/adapt.hpp"
 #include "core/chat/output/parser.hpp"
 #include "core/generate/generate.hpp"
 #include "core/text/detokenizer.hpp"
@@ -36,10 +37,14 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt);
 /// What the making of a prompt keeps to.
 struct EncodeBounds {
     bool must_fit = false; ///< a text that is longer than the context can hold is refused before it is cut
-    const StopRequested* stop_requested = nullptr; ///< borrowed; see text::EncodeOptions
+    const PromptCosts* costs = nullptr; ///< borrowed; null: nobody asks
 };
 
-/// Errors: those of rendering and tokenizing, context_exceeded, cancelled.
+/// The text of a conversation by the model's template. Errors: those of rendering, out_of_memory.
+Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
+                                                int64_t now_unix_s, const PromptCosts& costs);
+
+/// Errors: those of rendering and tokenizing, context_exceeded, cancelled, out_of_memory.
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeBounds& bounds = {});
 
 /// Errors: invalid_argument (nothing), context_exceeded (no room for an answer).

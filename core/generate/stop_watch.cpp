@@ -18,6 +18,10 @@ StopWatch::StopWatch(const StopWatch& other)
       tokens_(other.tokens_), min_tokens_(other.min_tokens_),
       inner_(other.inner_ == nullptr ? nullptr : other.inner_->fork()) {}
 
+bool StopWatch::prepare(Part part, const Piece& piece) {
+    return inner_ == nullptr || inner_->prepare(part, piece);
+}
+
 Result<engine::Constraint::Allowed> StopWatch::allowed() {
     return inner_ == nullptr ? Result<Allowed>(Allowed{}) : inner_->allowed();
 }

@@ -5,6 +5,7 @@
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
 #include "server/openai/message_fields.hpp"
+#include "server/openai/older_functions.hpp"
 #include "server/openai/prompt_logprobs.hpp"
 #include "server/openai/token_telling.hpp"
 #include "server/openai/tool_fields.hpp"
@@ -89,14 +90,16 @@ void check_continuation(Fields& fields, const Json& messages, const chat::Conver
 }
 
 /// What speaks to a template: without one it has no effect, and is told so.
-constexpr std::array<std::string_view, 8> template_members = {"tools",
-                                                              "tool_choice",
-                                                              "response_format",
-                                                              "documents",
-                                                              "chat_template_kwargs",
-                                                              "reasoning_effort",
-                                                              "continue_final_message",
-                                                              "add_generation_prompt"};
+constexpr std::array<std::string_view, 10> template_members = {"tools",
+                                                               "tool_choice",
+                                                               "functions",
+                                                               "function_call",
+                                                               "response_format",
+                                                               "documents",
+                                                               "chat_template_kwargs",
+                                                               "reasoning_effort",
+                                                               "continue_final_message",
+                                                               "add_generation_prompt"};
 
 /// nvext.use_raw_prompt: the contents, without a template.
 std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
@@ -199,7 +202,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     read_ignored(fields, call.delivery);
     const ChatForm form = {.tells_logprobs = request.logprobs.has_value(),
                            .token_names = tokens.ids_as_names ? TokenNames::ids : TokenNames::text,
-                           .has_parallel_calls = has_parallel_calls,
+                           .has_parallel_calls = has_parallel_calls && !tools.are_older,
                            .told_stops = told_stops(request, *context.tokenizer),
                            .custom_tools = std::move(tools.custom)};
     if (needs_tokens(tokens, call.delivery) && !request.logprobs)
@@ -220,6 +223,8 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
         tell_token_ids(call);
         call.rearrange.push_back(lift_prompt_token_ids);
     }
+    if (tools.are_older)
+        call.rearrange.emplace_back(tell_older_call);
     call.requests.push_back(std::move(request));
     return call;
 }

@@ -123,9 +123,10 @@ void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& tools) {
         const std::string made = fmt::format("tools[{}].function.parameters", i);
         if (error.param != made)
             continue;
-        const auto& [place, is_custom] = tools[i];
-        error.param = is_custom ? fmt::format("tools[{}].custom.format.grammar.definition", place)
-                                : fmt::format("tools[{}].function.parameters", place);
+        const auto& [place, is_custom, is_older] = tools[i];
+        error.param = is_custom  ? fmt::format("tools[{}].custom.format.grammar.definition", place)
+                      : is_older ? fmt::format("functions[{}].parameters", place)
+                                 : fmt::format("tools[{}].function.parameters", place);
         if (!error.message.starts_with(made))
             return;
         std::string_view rest = std::string_view(error.message).substr(made.size());

@@ -14,8 +14,9 @@ namespace etna::server::openai {
 
 /// A tool that the model is offered.
 struct OfferedTool {
-    std::size_t place = 0; ///< in the request's `tools`
+    std::size_t place = 0; ///< in the request's `tools`, or its older `functions`
     bool is_custom = false;
+    bool is_older = false; ///< see older_functions.hpp
 };
 
 /// What is left of what the checks of all regular expressions of one request may take: see

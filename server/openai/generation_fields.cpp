@@ -171,6 +171,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
     read_tokens(fields, vocabulary, request);
     read_nvext(fields, vocabulary, request);
     read_structure(fields, request);
+    request.has_strict_tools = limits.has_strict_tools;
     request.seed = read_seed(fields);
     request.choices = static_cast<uint32_t>(
         fields.integer("n", 1, std::min(limits.choices_max, limits.answers_max)).value_or(1));

@@ -14,13 +14,14 @@ enum class Dialect : uint8_t {
     ovms, ///< OpenVINO Model Server: the paths below /v3
 };
 
-/// Bounds that the operator sets.
+/// Bounds that the operator sets, and what else holds for all requests.
 struct RequestLimits {
     uint32_t choices_max = 128;                    ///< of one prompt, those that are not told included
     uint32_t answers_max = 128;                    ///< of one request: its prompts times these
     std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
     std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
     std::optional<uint32_t> prompt_tokens_max;     ///< of a prompt, as the model is given it
+    bool has_strict_tools = false;                 ///< see generate::Request
 };
 
 /// What is sampled with where neither the request nor the model says anything: OpenAI's are neutral, OVMS

@@ -1,5 +1,7 @@
 #include "server/openai/tool_fields.hpp"
 
+#include "server/openai/older_functions.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -18,8 +20,8 @@ namespace {
 struct ToolChoice {
     bool offers_tools = true;
     bool demands_call = false;
-    const Json* demanded = nullptr; ///< a call of this one has to come, by type and name; null: of any
-    const Json* allowed = nullptr;  ///< only these, each with its type and name; null: all
+    std::optional<Json> demanded;  ///< a call of this one has to come, by type and name; empty: of any
+    const Json* allowed = nullptr; ///< only these, each with its type and name; null: all
 };
 
 /// A tool as the model has it.
@@ -84,7 +86,7 @@ ToolChoice read_choice(Fields& fields) {
         read_allowed(fields, (*given)["allowed_tools"], choice);
     } else if (is_named(*given)) {
         choice.demands_call = true;
-        choice.demanded = given;
+        choice.demanded = *given;
     } else {
         fields.refuse("tool_choice", std::string(choices_that_there_are));
     }
@@ -129,6 +131,23 @@ std::vector<ReadTool> read_list(Fields& fields) {
     return tools;
 }
 
+/// The same of the older members.
+std::vector<ReadTool> older_list(const OlderFunctions& older) {
+    std::vector<ReadTool> tools;
+    for (const Json& function : older.tools)
+        tools.push_back({.function = function, .offered = {.place = tools.size(), .is_older = true}});
+    return tools;
+}
+
+ToolChoice older_choice(const OlderFunctions& older) {
+    ToolChoice choice;
+    choice.offers_tools = older.choice != "none";
+    choice.demands_call = older.choice.is_object();
+    if (choice.demands_call)
+        choice.demanded = older.choice;
+    return choice;
+}
+
 /// Refuses what names none of the tools.
 void check_named(Fields& fields, const std::string& place, const Json& named,
                  const std::vector<ReadTool>& tools) {
@@ -161,8 +180,10 @@ std::vector<ReadTool> allowed_of(Fields& fields, const std::vector<ReadTool>& to
 
 RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     RequestTools result;
-    std::vector<ReadTool> tools = read_list(fields);
-    const ToolChoice choice = read_choice(fields);
+    const std::optional<OlderFunctions> older = read_older_functions(fields);
+    result.are_older = older.has_value();
+    std::vector<ReadTool> tools = older ? older_list(*older) : read_list(fields);
+    const ToolChoice choice = older ? older_choice(*older) : read_choice(fields);
     if (fields.problem())
         return result;
     for (const ReadTool& tool : tools) {
@@ -172,9 +193,9 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     if (choice.allowed != nullptr)
         tools = allowed_of(fields, tools, *choice.allowed);
     if (choice.demands_call && tools.empty())
-        fields.refuse("tool_choice", "needs `tools`");
-    if (choice.demanded != nullptr)
-        check_named(fields, "tool_choice", *choice.demanded, tools);
+        fields.refuse(older ? "function_call" : "tool_choice", older ? "needs `functions`" : "needs `tools`");
+    if (choice.demanded)
+        check_named(fields, older ? "function_call" : "tool_choice", *choice.demanded, tools);
     if (fields.problem() || tools.empty() || !choice.offers_tools)
         return result;
     Json functions = Json::array();
@@ -184,7 +205,9 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     }
     conversation.tools = text_of(functions);
     if (choice.demands_call)
-        conversation.demanded_tool = choice.demanded == nullptr ? std::string() : name_of(*choice.demanded);
+        conversation.demanded_tool = choice.demanded ? name_of(*choice.demanded) : std::string();
+    if (older)
+        conversation.calls = chat::CallCount::one;
     return result;
 }
 

@@ -88,9 +88,10 @@ Output plain(Output output) {
     return output;
 }
 
+/// White space at the end of what was cut off may be a mark's, which has not come.
 bool begins(const Output& part, const Output& whole) {
-    return whole.content.starts_with(part.content) && whole.reasoning.starts_with(part.reasoning) &&
-           part.calls.size() <= whole.calls.size() &&
+    return whole.content.starts_with(test::without_last_space(part.content)) &&
+           whole.reasoning.starts_with(part.reasoning) && part.calls.size() <= whole.calls.size() &&
            std::equal(part.calls.begin(), part.calls.end(), whole.calls.begin());
 }
 
@@ -145,7 +146,7 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
                 CHECK(begins(plain(cut.output), expected));
             } else { // before its end nobody can know that it is reasoning
                 CHECK((begins(plain(cut.output), expected) ||
-                       expected.reasoning.starts_with(cut.output.content)));
+                       expected.reasoning.starts_with(test::without_last_space(cut.output.content))));
             }
             const auto ended = test::feed(one.syntax, one.options, text, {}, Ending::complete);
             CHECK(test::broken_rule(ended.events).empty());

@@ -118,4 +118,8 @@ std::string to_string(const std::vector<Event>& events) {
     return text;
 }
 
+std::string_view without_last_space(std::string_view text) {
+    return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
 } // namespace etna::test

@@ -33,4 +33,6 @@ std::string broken_rule(const std::vector<chat::output::Event>& events);
 
 std::string to_string(const std::vector<chat::output::Event>& events);
 
+std::string_view without_last_space(std::string_view text);
+
 } // namespace etna::test

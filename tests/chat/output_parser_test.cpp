@@ -304,3 +304,37 @@ TEST_CASE("what is kept to a form holds marks like any other text", "[output]") 
         CHECK(thought.output.reasoning == "so");
     }
 }
+
+TEST_CASE("white space at the end of content is content, but in front of marks", "[output]") {
+    constexpr std::string_view spaces[] = {" ", "\n\n", "  \r\n\t"};
+    for (const Syntax& syntax : syntaxes()) {
+        for (const std::string_view space : spaces) {
+            const std::string text = "It is sunny." + std::string(space);
+            CAPTURE(syntax.name, text);
+            for (const std::string_view tools : {std::string_view(), one_tool}) {
+                for (const Ending ending : {Ending::complete, Ending::cut_off}) {
+                    const auto fed =
+                        test::feed(syntax, {.tools = tools}, text, test::every_byte(text), ending);
+                    CHECK(fed.output.content == text);
+                }
+            }
+            for (const std::string_view close : syntax.messages.close) { // a message's own, too
+                const std::string message = text + std::string(close);
+                CHECK(test::feed(syntax, {}, message, test::every_byte(message)).output.content == text);
+            }
+            for (const Section& section : syntax.sections) {
+                if (section.open.empty())
+                    continue;
+                const std::string cut = text + std::string(section.open.front());
+                const auto fed = test::feed(syntax, {.tools = one_tool}, cut, {}, Ending::cut_off);
+                CHECK(fed.output.content == "It is sunny.");
+            }
+        }
+    }
+    const Syntax& harmony = *find_syntax("harmony");
+    const std::string called = "<|channel|>commentary<|message|>Wait. \n<|end|><|start|>assistant<|channel|>"
+                               "commentary to=functions.f<|message|>{}";
+    const auto fed = test::feed(harmony, {.start = Start::header, .tools = one_tool}, called, {});
+    CHECK(fed.output.content == "Wait.");
+    CHECK(fed.output.calls.size() == 1);
+}

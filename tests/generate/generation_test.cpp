@@ -333,7 +333,7 @@ TEST_CASE("a prompt is not made to its end for somebody who has left") {
     CHECK(Generation::begin(model, request, stop).error().kind == ErrorKind::cancelled);
     CHECK(questions == 5);
     questions = 4;
-    CHECK(encode(model, request, stop).error().kind == ErrorKind::cancelled);
+    CHECK(encode(model, request, {.stop_requested = stop}).error().kind == ErrorKind::cancelled);
 }
 
 TEST_CASE("bans that leave no token are refused before anything is generated") {

@@ -101,6 +101,18 @@ TEST_CASE("a key is asked for where there are keys") {
     }
 }
 
+TEST_CASE("a client goes by its key where keys are asked for, else by its network") {
+    HttpRequest one = request({{"authorization", "Bearer one"}});
+    HttpRequest two = request({{"x-api-key", "two"}});
+    one.remote_address = "2001:db8::1";
+    two.remote_address = "2001:db8::2";
+    one.remote_network = two.remote_network = "2001:db8"; // eight bytes, as Socket gives them
+    CHECK(client_of({}, one) == client_of({}, two));
+    CHECK(client_of({.api_keys = {"one", "two"}}, one) != client_of({.api_keys = {"one", "two"}}, two));
+    two.remote_network = "2001:db9";
+    CHECK(client_of({}, one) != client_of({}, two));
+}
+
 TEST_CASE("ids are random, and of the right form") {
     const std::string uuid = new_uuid();
     CHECK(uuid.size() == 36);

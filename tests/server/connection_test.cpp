@@ -203,28 +203,86 @@ TEST_CASE("a thousand idle connections cost no thread and hold nobody up") {
     CHECK(eventually([&] { return echo.listener().connections() <= 1; }));
 }
 
-TEST_CASE("too many connections, and too many requests at work, are sent away at once") {
+TEST_CASE("requests beyond those at work, and connections where all are at work, are sent away at once") {
     ConnectionOptions options;
-    options.connections_max = 3;
+    options.connections_max = 1;
     options.handlers_max = 1;
     Echo echo(options);
     RawClient first(echo.port());
     first.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
     REQUIRE(eventually([&] { return echo.waiting == 1; }));
     RawClient second(echo.port());
-    second.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
-    CHECK(contains(second.read_all(), "HTTP/1.1 503 "));
-    const std::vector<RawClient> others = [&] {
-        std::vector<RawClient> clients;
-        clients.emplace_back(echo.port());
-        clients.emplace_back(echo.port());
-        return clients;
-    }();
-    REQUIRE(eventually([&] { return echo.listener().connections() == 3; }));
-    RawClient last(echo.port());
-    CHECK(contains(last.read_all(), "too many connections"));
+    CHECK(contains(second.read_all(), "too many connections"));
     echo.may_go_on = true;
     CHECK(contains(first.read_until("GET /wait"), "HTTP/1.1 200 OK\r\n"));
+    echo.may_go_on = false;
+
+    ConnectionOptions roomy;
+    roomy.handlers_max = 1;
+    Echo wide(roomy);
+    RawClient busy(wide.port());
+    busy.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n");
+    REQUIRE(eventually([&] { return wide.waiting == 1; }));
+    RawClient late(wide.port());
+    late.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK(contains(late.read_all(), "HTTP/1.1 503 "));
+    wide.may_go_on = true;
+}
+
+TEST_CASE("idle connections shut nobody out: the idlest of the address with the most gives way") {
+    ConnectionOptions options;
+    options.connections_max = 10;
+    const Echo echo(options);
+    const auto connected = [&](std::size_t count) {
+        return eventually([&] { return echo.listener().connections() == count; });
+    };
+    RawClient other(echo.port(), "127.0.0.3"); // idle for the longest time, but alone
+    REQUIRE(connected(1));
+    std::vector<RawClient> idle;
+    for (std::size_t i = 0; i < 9; ++i) {
+        idle.emplace_back(echo.port());
+        REQUIRE(connected(i + 2));
+    }
+    idle[0].send("GET /a HTTP/1.1\r\nHost: x\r\n"); // in the middle of a head
+    idle[1].send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK(contains(idle[1].read_until("GET /a "), "200 OK")); // and idle again, for a shorter time
+    for (int round = 0; round < 3; ++round) {
+        RawClient fresh(echo.port(), "127.0.0.2");
+        fresh.send("GET /live HTTP/1.1\r\nHost: x\r\n\r\n");
+        CHECK(contains(fresh.read_until("GET /live"), "200 OK"));
+        CHECK(fresh.is_closed(0ms) == false);
+    }
+    CHECK(idle[2].is_closed(20s));
+    CHECK(!idle[1].is_closed(0ms));
+    CHECK(!other.is_closed(0ms));
+    idle[0].send("\r\n");
+    CHECK(contains(idle[0].read_until("GET /a "), "200 OK"));
+}
+
+TEST_CASE("what an address has beyond its share costs its own connections") {
+    ConnectionOptions options;
+    options.connections_max = 100;
+    options.connections_per_address_max = 3;
+    const Echo echo(options);
+    RawClient other(echo.port(), "127.0.0.3");
+    std::vector<RawClient> mine;
+    for (std::size_t i = 0; i < 8; ++i) {
+        mine.emplace_back(echo.port());
+        REQUIRE(
+            eventually([&] { return echo.listener().connections() == 1 + std::min<std::size_t>(i + 1, 3); }));
+    }
+    for (std::size_t i = 0; i < 5; ++i)
+        CHECK(mine[i].is_closed(20s));
+    for (std::size_t i = 5; i < 8; ++i)
+        CHECK(!mine[i].is_closed(0ms));
+    CHECK(!other.is_closed(0ms));
+    mine[5].send(
+        "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"); // all are in the middle of a request
+    mine[6].send("GET /a HTTP/1.1\r\n");
+    mine[7].send("GET /a HTTP/1.1\r\n");
+    std::this_thread::sleep_for(100ms);
+    RawClient one_more(echo.port());
+    CHECK(contains(mine[5].read_all(), "HTTP/1.1 503 ")); // who is displaced then is told
 }
 
 TEST_CASE("idle connections end after their time") {

@@ -119,6 +119,12 @@ FakeAnswer FakeService::ask(const server::HttpRequest& request, std::size_t byte
             .body = reply.stream ? collector.text : reply.body};
 }
 
+std::string FakeService::drain(server::HttpReply& reply) {
+    Collector collector(SIZE_MAX);
+    reply.stream(collector);
+    return collector.text;
+}
+
 FakeAnswer FakeService::post(const std::string& path, const std::string& body, std::size_t bytes_max) {
     return ask({.method = "POST", .path = path, .headers = {{"host", "127.0.0.1"}}, .body = body}, bytes_max);
 }

@@ -57,6 +57,10 @@ public:
 
     [[nodiscard]] int loads() const { return loads_; }
     [[nodiscard]] server::Service& service() { return service_; }
+    [[nodiscard]] const server::Router& router() const { return router_; }
+
+    /// Reads an answer that comes in pieces to its end.
+    static std::string drain(server::HttpReply& reply);
 
 private:
     Result<server::Models::Handle> load(const store::ModelSource& source);

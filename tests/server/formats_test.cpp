@@ -67,7 +67,8 @@ TEST_CASE("an answer is kept to the schema of a json_object") {
         };
         CHECK(Json::parse(text_of(with(R"({"const": {"a": 1}})"))) == Json({{"a", 1}}));
         CHECK(Json::parse(text_of(with(R"({"enum": ["red"]})"))) == "red");
-        const std::string unenforceable = R"({"type": "array", "items": {"enum": [1]}, "uniqueItems": true})";
+        const std::string unenforceable =
+            R"({"type": "array", "items": {"enum": [{}]}, "uniqueItems": true})";
         CHECK(refused(with(unenforceable))["param"] == "response_format.schema");
         CHECK(with(unenforceable, R"(, "etna": {"schema": "lenient"})").status == 200);
         CHECK(refused(with("5"))["param"] == "response_format.schema");
@@ -176,7 +177,8 @@ TEST_CASE("what can be done about a form that cannot be kept to is told") {
         {R"("json_schema": {"multipleOf": 0.12345678912345})",
          "; choose a smaller one, or one with fewer digits before its last zeros"},
         {R"("json_schema": {"uniqueItems": true})",
-         "; leave it out, or have such keywords left out (`etna.schema`: \"lenient\")"},
+         "; let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
+         "(`etna.schema`: \"lenient\")"},
         {R"("guided_regex": "7", "allowed_token_ids": [300])",
          "; take away what bans tokens, such as logit_bias and min_tokens"}};
     for (const char* path : {chats, completions}) {

@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::size_t body_bytes_max = 100'000;
 
-IncomingBounds bounds(std::size_t bodies_bytes_max = SIZE_MAX) {
-    return {.header_bytes_max = 1000,
-            .body_bytes_max = [](const HttpRequest&) { return body_bytes_max; },
-            .bodies_bytes_max = bodies_bytes_max};
+IncomingBounds bounds() {
+    return {.header_bytes_max = 1000, .body_bytes_max = [](const HttpRequest&) { return body_bytes_max; }};
+}
+
+std::shared_ptr<MemoryTotal> memory(std::size_t bytes_max = SIZE_MAX) {
+    return std::make_shared<MemoryTotal>(bytes_max);
 }
 
 struct Case {
@@ -29,8 +31,7 @@ const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\n";
 const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
 
 int status_of(const std::string& bytes) {
-    std::atomic<std::size_t> total{0};
-    IncomingRequest request(total);
+    IncomingRequest request(memory());
     const auto refusal = request.take(bytes, bounds());
     return refusal ? refusal->status : 200;
 }
@@ -46,8 +47,7 @@ TEST_CASE("a request is whole at the same byte, however it is cut") {
                       "abc0123456789", "GET"});
     for (std::size_t piece = 1; piece <= one.bytes.size(); ++piece) {
         CAPTURE(one.bytes, piece);
-        std::atomic<std::size_t> total{0};
-        IncomingRequest request(total);
+        IncomingRequest request(memory());
         CHECK(request.stage() == Stage::none);
         for (std::size_t at = 0; at < one.bytes.size(); at += piece) {
             REQUIRE(request.stage() != Stage::whole);
@@ -68,6 +68,12 @@ TEST_CASE("chunks that are none are refused") {
         CAPTURE(body);
         CHECK(status_of(chunked + body) == 400);
     }
+    for (const char* body : {"1;x\ny\r\na\r\n0\r\n\r\n", "1;x\ry\r\na\r\n0\r\n\r\n", "1 \n\r\na\r\n",
+                             "0\n\r\n\r\n", "0\r\njunk\r\n\r\n", "0\r\n: x\r\n\r\n", "0\r\nA: b\n\r\n\r\n",
+                             "0\r\nA : b\r\n\r\n", "0\r\n x\r\n\r\n", "0\r\nGET / HTTP/1.1\r\n\r\n"}) {
+        CAPTURE(body);
+        CHECK(status_of(chunked + body) == 400);
+    }
     CHECK(status_of(chunked + std::string(2000, '0')) == 400); // a size that never ends
     CHECK(status_of(chunked + "1;" + std::string(2000, 'x') + "\r\na\r\n") == 400);
     std::string trailer;
@@ -85,29 +91,36 @@ TEST_CASE("a body beyond its bound is refused before it has come") {
 }
 
 TEST_CASE("all bodies together have a bound, which small ones do not meet, and give back what they held") {
-    constexpr std::size_t small = IncomingRequest::uncounted_bytes;
-    std::atomic<std::size_t> total{0};
+    constexpr std::size_t small = MemoryShare::uncounted_bytes;
+    const auto total = memory(1500);
     const auto post = [](std::size_t bytes) {
         return head + "Content-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
     };
     {
         IncomingRequest first(total), second(total), third(total);
-        CHECK(!first.take(post(small + 1000), bounds(1500)));
-        CHECK(total == 1000);
-        const auto refusal = second.take(post(small + 501), bounds(1500));
+        CHECK(!first.take(post(small + 1000), bounds()));
+        CHECK(total->held() == 1000);
+        const auto refusal = second.take(post(small + 501), bounds());
         REQUIRE(refusal.has_value());
         CHECK(refusal->status == 503);
-        CHECK(!third.take(post(small), bounds(1500)));
+        CHECK(!third.take(post(small), bounds()));
         const Arrival arrival = first.take_arrival();
-        CHECK(total == 1000);
+        CHECK(total->held() == 1000);
+        CHECK(arrival.head.request.claim_memory(small + 500));
+        CHECK(!arrival.head.request.claim_memory(small + 1));
+        CHECK(arrival.head.request.claim_memory(small)); // small claims never fail
+        arrival.head.request.memory->shrink_to(100);
+        CHECK(total->held() == 100);
+        CHECK(total->take_given_back() == 1400);
     }
-    CHECK(total == 0);
+    CHECK(total->held() == 0);
+    CHECK(total->take_given_back() == 100);
+    CHECK(!total->take(SIZE_MAX));
 }
 
 TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
     const auto wishes = [](const std::string& bytes) {
-        std::atomic<std::size_t> total{0};
-        IncomingRequest request(total);
+        IncomingRequest request(memory());
         REQUIRE(!request.take(bytes, bounds()));
         const bool once = request.take_wish_to_continue();
         CHECK(!request.take_wish_to_continue());
@@ -145,8 +158,7 @@ TEST_CASE("whatever comes, it is understood in the same way in one piece and in 
                                   "FF",
                                   "Expect: 100-continue"};
     const auto outcome = [](const std::string& bytes, std::size_t piece) {
-        std::atomic<std::size_t> total{0};
-        IncomingRequest request(total);
+        IncomingRequest request(memory());
         std::size_t at = 0;
         for (; at < bytes.size() && request.stage() != Stage::whole; at += piece) {
             if (const auto refusal = request.take(bytes.substr(at, piece), bounds()))

@@ -232,3 +232,34 @@ TEST_CASE("a stop token that is told in the text is told among the tokens") {
     CHECK(joined(ask(service, completions, end + R"(, "skip_special_tokens": false)").tokens) ==
           " there was a dog</s>");
 }
+
+namespace {
+
+/// Without the blank that SentencePiece puts in front.
+std::string shown(const std::vector<std::string>& tokens) {
+    const std::string all = joined(tokens);
+    return all.starts_with(' ') ? all.substr(1) : all;
+}
+
+} // namespace
+
+TEST_CASE("white space at the end of an answer is told, as its tokens have it") {
+    FakeService service({.chat_template = plain_template, .says = "there was  \n"});
+    for (const std::string stream : {"", R"(, "stream": true)"}) {
+        for (const auto& [format, text] :
+             {std::pair<std::string, std::string>(R"("regex": "ab\n\n")", "ab\n\n"),
+              {R"("choice": ["ab  "])", "ab  "}}) {
+            const Told told = ask(service, chats, R"("structured_outputs": {)" + format + "}" + stream);
+            CAPTURE(format, stream);
+            CHECK(told.text == text);
+            CHECK(shown(told.tokens) == text);
+        }
+        const Told free = ask(service, chats, R"("top_logprobs": 0)" + stream);
+        CHECK(free.text == "there was  \n");
+        for (const char* const most : {"3", "4", "5", "6"}) { // wherever a limit cuts
+            const Told cut = ask(service, chats, R"("max_completion_tokens": )" + std::string(most) + stream);
+            CAPTURE(most, cut.text);
+            CHECK(cut.text == shown(cut.tokens));
+        }
+    }
+}

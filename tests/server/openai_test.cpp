@@ -237,7 +237,6 @@ TEST_CASE("work before the engine ends when the client leaves, or the server") {
     const std::string prompt = R"({"truncate_prompt_tokens": 5, "prompt": ")" + words + "\"}";
     for (const auto& [path, body] : {std::pair<std::string, std::string>("/tokenize", text),
                                      {"/tokenize", message},
-                                     {"/apply-template", message},
                                      {completions, prompt}}) {
         int asked_for = 0;
         server::HttpRequest request = post(path, body);

@@ -31,6 +31,7 @@ TEST_CASE("a stop is not lost while the watching thread is busy") {
     auto parking = Parking::create(
         {.bounds = {.header_bytes_max = 1000,
                     .body_bytes_max = [](const HttpRequest&) { return std::size_t{0}; }},
+         .memory = std::make_shared<MemoryTotal>(SIZE_MAX),
          .header_timeout = 20s,
          .idle_timeout = 20s,
          .body_timeout = 20s},

@@ -12,9 +12,14 @@
 
 namespace etna::test {
 
-RawClient::RawClient(int port) : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawClient::RawClient(int port, const std::string& from)
+    : descriptor_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    if (!from.empty()) {
+        REQUIRE(::inet_pton(AF_INET, from.c_str(), &address.sin_addr) == 1);
+        REQUIRE(::bind(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);
+    }
     address.sin_port = htons(static_cast<uint16_t>(port));
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     REQUIRE(::connect(descriptor_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0);

@@ -9,7 +9,8 @@ namespace etna::test {
 /// A TCP client that sends exactly what it is told: for requests that no library would make.
 class RawClient {
 public:
-    explicit RawClient(int port);
+    /// From that address, one of the loopback; empty: from any.
+    explicit RawClient(int port, const std::string& from = {});
     RawClient(RawClient&& other) noexcept;
     RawClient& operator=(RawClient&&) = delete;
     RawClient(const RawClient&) = delete;

@@ -67,6 +67,21 @@ TEST_CASE("a connection goes on unless the client says otherwise, in any letters
     CHECK(!good("GET / HTTP/1.0", "Connection: keep-alive\r\n").closes_after_it);
 }
 
+TEST_CASE("a Host that is none is refused, so that nobody takes a part of it for the whole") {
+    for (const char* host :
+         {"", "x", "x:80", "x:", "127.0.0.1:8080", "[::1]", "[::1]:8080", "a_b.c-d~e", "xn--a"}) {
+        CAPTURE(host);
+        CHECK(refused("GET / HTTP/1.1", std::string("Host: ") + host + "\r\n") == 200);
+    }
+    for (const char* host : {"[::1]evil.com", "[::1]:80evil.com", "[::1", "::1", "[]", "[evil.com]", "x:y",
+                             "x:8:9", "a@b", "a/b", "a b", "a?b", "\xc3\xa4"}) {
+        CAPTURE(host);
+        CHECK(refused("GET / HTTP/1.1", std::string("Host: ") + host + "\r\n") == 400);
+        if (std::string_view(host).find_first_of("/?") == std::string_view::npos) // there its path begins
+            CHECK(refused(std::string("GET http://") + host + "/a HTTP/1.1", "Host: x\r\n") == 400);
+    }
+}
+
 TEST_CASE("a target in absolute form is a path on the host that it names") {
     const RequestHead head = good("GET HTTP://h.example:80/v1/models?a HTTP/1.1", "Host: other\r\n");
     CHECK(head.request.path == "/v1/models");

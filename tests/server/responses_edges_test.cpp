@@ -364,7 +364,7 @@ TEST_CASE("what a schema asks for and cannot be enforced can be left out as in c
     FakeService service({.chat_template = turns});
     const std::string format =
         R"(, "text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "array",
-        "items": {"const": 1}, "uniqueItems": true}}})";
+        "items": {"const": {}}, "uniqueItems": true}}})";
     const Json error = refused(service.post(responses, asked("Go", format)));
     CHECK(error["param"] == "text.format.schema");
     CHECK(error["message"].get<std::string>().ends_with("(`etna.schema`: \"lenient\")"));

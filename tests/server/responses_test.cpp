@@ -479,3 +479,18 @@ TEST_CASE("items of one id in a conversation are all kept") {
     CHECK(refused(service.get("/v1/conversations/" + id + "/items?after=none"))["param"] == "after");
     CHECK(refused(service.post("/v1/conversations/" + id, "{}"))["param"] == "metadata");
 }
+
+TEST_CASE("white space at the end of an output is told") {
+    FakeService service({.chat_template = turns, .says = "there was  \n"});
+    const std::string text = "there was  \n";
+    CHECK(made(service, asked("a"))["output_text"] == text);
+    std::string streamed;
+    const auto events = events_of(service.post(responses, asked("a", R"(, "stream": true)")).body);
+    for (const Json& event : events) {
+        if (event["type"] == "response.output_text.delta")
+            streamed += event["delta"].get<std::string>();
+        if (event["type"] == "response.output_text.done")
+            CHECK(event["text"] == text);
+    }
+    CHECK(streamed == text);
+}

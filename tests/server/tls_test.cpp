@@ -289,9 +289,17 @@ TEST_CASE("over TLS, places that are taken and connections that are broken from 
     second.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(contains(second.read_all(), "HTTP/1.1 503 "));
     const TlsClient third = welcomed(echo), fourth = welcomed(echo);
+    TlsClient(echo.port()).shake_hands(); // takes the place of an idle one
+
+    options.connections_max = 1;
+    const Echo full(options);
+    TlsClient busy = welcomed(full);
+    busy.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
+    REQUIRE(eventually([&] { return full.waiting == 1; }));
     // There is no place to shake hands at. A connection that is just looked at is not counted for that
     // moment.
-    CHECK(eventually([&] { return !TlsClient(echo.port()).shake_hands(); }));
+    CHECK(eventually([&] { return !TlsClient(full.port()).shake_hands(); }));
+    full.listener().abort();
     echo.listener().abort();
     CHECK(eventually([&] { return echo.seen_gone == 1; }));
 }

@@ -85,3 +85,76 @@ TEST_CASE("a choice of tools that makes no sense is refused with its place") {
           "tool_choice.allowed_tools.tools[1]");
     CHECK(refused(allowed("required", "")) == "tool_choice");
 }
+
+namespace {
+
+std::string call_of(const std::string& name, const std::string& arguments = "{}") {
+    return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": " + arguments + "}\n</tool_call>";
+}
+
+/// What the model calls, with log-probabilities, so that it follows its script as far as it may.
+Json calls_of(FakeService& service, const std::string& more) {
+    std::string body = talk("");
+    body.insert(body.size() - 1, R"(, "temperature": 0, "logprobs": true)" + more);
+    const auto answer = service.post(chats, body);
+    CAPTURE(answer.body);
+    REQUIRE(answer.status == 200);
+    return Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+}
+
+} // namespace
+
+TEST_CASE("a tool that was not offered is not called, whether tools are strict or not") {
+    FakeService service({.chat_template = naming_tools, .says = call_of("get_rearts_lobob", R"({"a": 1})")});
+    const Json calls = calls_of(service, "");
+    for (const Json& call : calls) {
+        const std::string name = call["function"]["name"];
+        CHECK((name == "one" || name == "two" || name == "three"));
+        CHECK(Json::parse(call["function"]["arguments"].get<std::string>()).is_object());
+    }
+    CHECK_FALSE(calls.empty());
+}
+
+TEST_CASE("arguments fit the schema where the server keeps all tools to theirs") {
+    const std::string tools = R"(, "tools": [{"type": "function", "function": {"name": "one", "parameters":
+        {"type": "object", "properties": {"n": {"enum": [7]}}, "required": ["n"], "additionalProperties": false}}}])";
+    const auto arguments = [&](bool are_strict) {
+        server::ServiceOptions options;
+        options.limits.has_strict_tools = are_strict;
+        FakeService service({.service = options,
+                             .chat_template = naming_tools,
+                             .says = call_of("one", R"({"n": 5, "m": 1})")});
+        const auto answer = service.post(
+            chats, R"({"messages": [{"role": "user", "content": "Go."}], "max_tokens": 100, "temperature": 0,
+            "logprobs": true)" +
+                       tools + "}");
+        CAPTURE(answer.body);
+        REQUIRE(answer.status == 200);
+        const Json calls =
+            Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+        REQUIRE(calls.size() == 1);
+        return Json::parse(calls[0]["function"]["arguments"].get<std::string>());
+    };
+    CHECK(arguments(false) == Json({{"n", 5}, {"m", 1}}));
+    CHECK(arguments(true) == Json({{"n", 7}}));
+}
+
+TEST_CASE("a tool that is demanded by name is called once") {
+    FakeService service({.chat_template = naming_tools, .says = call_of("two") + "\n" + call_of("two")});
+    CHECK(calls_of(service, "").size() == 2);
+    CHECK(calls_of(service, R"(, "tool_choice": "required")").size() == 2);
+    CHECK(calls_of(service, R"(, "tool_choice": )" + function("two")).size() == 1);
+    CHECK(calls_of(service, R"(, "tool_choice": )" + function("two") + R"(, "parallel_tool_calls": true)")
+              .size() == 1);
+    const std::string body =
+        R"({"input": "Go.", "max_output_tokens": 100, "temperature": 0, "top_logprobs": 1,
+        "include": ["message.output_text.logprobs"], "tools": [{"type": "function", "name": "two"}])";
+    const auto calls = [&](const std::string& more) {
+        const auto answer = service.post("/v1/responses", body + more + "}");
+        CAPTURE(answer.body);
+        REQUIRE(answer.status == 200);
+        return Json::parse(answer.body)["output"].size();
+    };
+    CHECK(calls("") == 2);
+    CHECK(calls(R"(, "tool_choice": {"type": "function", "name": "two"})") == 1);
+}

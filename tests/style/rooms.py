@@ -35,7 +35,8 @@ EXTERNAL = {
     r"openssl/.*": r"server/(tls|seal)\.cpp|tests/server/.*",
     r"sqlite3\.h": r"server/memory/.*|tests/memory/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
-    r"nlohmann/.*": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)",
+    r"nlohmann/.*|core/base/json\.hpp": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)"
+    r"|core/base/json\.[ch]pp",
 }
 
 

@@ -11,6 +11,7 @@ void EventWriter::text(EventKind kind, std::string_view text) {
         space_ += text;
         return;
     }
+    last_space_.clear();
     std::string piece;
     if (!in_stretch_) {
         const auto first = text.find_first_not_of(white_space);
@@ -39,9 +40,19 @@ void EventWriter::mark() {
     after_mark_ = true;
 }
 
+void EventWriter::end_message() {
+    std::string last = in_stretch_ && space_kind_ == EventKind::content ? std::move(space_) : std::string();
+    mark();
+    last_space_ = std::move(last);
+}
+
 void EventWriter::keep_space() {
-    if (!space_.empty() && (in_stretch_ || !after_mark_))
+    if (!last_space_.empty()) {
+        add(EventKind::content, last_space_);
+    } else if (!space_.empty() && (in_stretch_ || !after_mark_)) {
         add(space_kind_, space_);
+    }
+    last_space_.clear();
     space_.clear();
 }
 
@@ -56,6 +67,7 @@ void EventWriter::end_unopened_reasoning() {
 }
 
 void EventWriter::begin_call(std::string_view name, std::string_view id) {
+    last_space_.clear();
     target().push_back({.kind = EventKind::call_begun,
                         .call = calls_,
                         .text = {},

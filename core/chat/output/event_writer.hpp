@@ -23,6 +23,12 @@ public:
     /// Protocol stands here: white space around it goes, and the next text begins a stretch of its own.
     void mark();
 
+    /// A message ends: the white space in front is its own, if nothing comes behind it.
+    void end_message();
+
+    /// Whether there has been content other than white space.
+    [[nodiscard]] bool has_content() const { return has_content_; }
+
     /// The white space that came last is no mark's.
     void keep_space();
 
@@ -51,7 +57,8 @@ private:
     bool holding_ = false;
     std::string space_; ///< white space, content only if text follows
     EventKind space_kind_ = EventKind::content;
-    bool after_mark_; ///< of the stretch that has not begun yet
+    std::string last_space_; ///< at the end of a message, content only if nothing follows
+    bool after_mark_;        ///< of the stretch that has not begun yet
     bool in_stretch_ = false;
     bool has_content_ = false;
     bool has_reasoning_ = false;

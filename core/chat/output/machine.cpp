@@ -40,9 +40,11 @@ std::span<const Event> Parser::Machine::finish(Ending ending) {
             fail();
             run();
         }
-        if (state_ == State::content)
-            out_.keep_space();
     }
+    // White space alone that is cut off may stand in front of a call, where there are tools.
+    const bool may_come_before_call = ending == Ending::cut_off && !tools_.empty() && !out_.has_content();
+    if (state_ == State::content && rest().empty() && !may_come_before_call)
+        out_.keep_space();
     const bool nothing_in_section = state_ == State::section && section_calls_ == 0;
     if (nothing_in_section || state_ == State::broken || (state_ == State::call && !call_.done)) {
         out_.take_back();

@@ -114,8 +114,11 @@ void Parser::Machine::content_mark(std::size_t mark) {
         out_.end_unopened_reasoning();
         enter_content();
         break;
-    case Meaning::Kind::hidden:
     case Meaning::Kind::message_close:
+        out_.end_message();
+        enter_content();
+        break;
+    case Meaning::Kind::hidden:
         out_.mark();
         enter_content();
         break;

@@ -23,7 +23,8 @@ Start start_after(const Syntax& syntax, std::string_view prompt);
 
 enum class Ending : uint8_t {
     complete, ///< the model ended its turn: what was held back is content
-    cut_off,  ///< a limit or the user stopped it: what may be the beginning of a mark is dropped
+    cut_off,  ///< a limit or the user stopped it: what may be the beginning of a mark is dropped, with the
+              ///< white space in front of it
 };
 
 struct ParserOptions {
@@ -38,9 +39,9 @@ struct ParserOptions {
 
 /// Turns a model's output into content, reasoning and calls while it streams. What comes out does not depend
 /// on how the text is cut (neighbouring pieces of the same kind joined). White space at marks is the
-/// protocol's; two stretches of content, or of reasoning, with something else between them are set apart by
-/// an empty line. Time and memory are linear in the text. Bytes that are not UTF-8 become U+FFFD. Not
-/// thread-safe; movable.
+/// protocol's, but for that at the end of a last message; two stretches of content, or of reasoning, with
+/// something else between them are set apart by an empty line. Time and memory are linear in the text. Bytes
+/// that are not UTF-8 become U+FFFD. Not thread-safe; movable.
 class Parser {
 public:
     /// Errors: invalid_argument (`tools` is not such JSON).

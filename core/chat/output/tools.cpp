@@ -1,5 +1,6 @@
 #include "core/chat/output/tools.hpp"
 
+#include "core/base/json.hpp"
 #include "core/chat/output/call_object.hpp"
 #include "core/chat/output/json_scanner.hpp"
 #include "core/chat/output/marks.hpp"
@@ -140,7 +141,7 @@ const Tools::Parameters* Tools::parameters_of(std::string_view function) const {
 Result<std::vector<Function>> functions_of(std::string_view tools) {
     ETNA_CHECK(Tools::create(tools));
     std::vector<Function> all;
-    const auto list = nlohmann::ordered_json::parse(tools, nullptr, false);
+    const auto list = Json::parse(tools, nullptr, false);
     for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
         const bool is_wrapped = list[i].contains("function") && list[i]["function"].is_object();
         const auto& function = is_wrapped ? list[i]["function"] : list[i];
@@ -148,10 +149,16 @@ Result<std::vector<Function>> functions_of(std::string_view tools) {
             continue; // a built-in tool
         Function one = {.name = function["name"],
                         .parameters = {},
-                        .is_strict = function.value("strict", nlohmann::ordered_json(false)) == true,
+                        .is_strict = function.value("strict", Json(false)) == true,
                         .place = fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
         if (function.contains("parameters") && !function["parameters"].is_null())
             one.parameters = function["parameters"].dump();
+        const auto parameters = function.value("parameters", nlohmann::ordered_json());
+        if (parameters.is_object() && parameters.contains("properties") &&
+            parameters["properties"].is_object()) {
+            for (const auto& [name, schema] : parameters["properties"].items())
+                one.names.push_back(name);
+        }
         const bool is_known = std::any_of(all.begin(), all.end(),
                                           [&](const Function& other) { return other.name == one.name; });
         if (!is_known)

@@ -50,9 +50,10 @@ private:
 /// A function as a request offers it.
 struct Function {
     std::string name;
-    std::string parameters; ///< its JSON Schema, members in the request's order; empty for none
-    bool is_strict = false; ///< its arguments have to fit the schema
-    std::string place;      ///< of the schema: "tools[0].function.parameters"
+    std::string parameters;              ///< its JSON Schema, members in the request's order; empty for none
+    std::vector<std::string> names = {}; ///< of the parameters that the schema tells of, in that order
+    bool is_strict = false;              ///< its arguments have to fit the schema
+    std::string place;                   ///< of the schema: "tools[0].function.parameters"
 };
 
 /// The functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
