@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Grammars that are written to hold a model up for everybody. Usage: grammar_attack_test.py ETNA [ROUNDS]"""
+
+import http.client
+import json
+import os
+import pathlib
+import sys
+import threading
+import time
+import unittest
+
+import serve_test
+from serve_test import Serve
+
+ROUNDS = 1
+ATTACKERS = 4
+CPU_MAX_S = 1  # of a grammar that is refused
+CHAIN, ITEMS = 30_000, 5_000
+
+
+def hostile_grammars():
+    chain = "root ::= r0\n" + "".join(f"r{i} ::= r{i + 1}\n" for i in range(CHAIN))
+    ends = "root ::= r0\n" + "".join(f'r{i} ::= r{i + 1} "a"\n' for i in range(CHAIN))
+    items = "".join(f"(x{i})?" for i in range(ITEMS))
+    schema = {"type": "string", "pattern": f"^{items}$"}
+    return {
+        "a chain of 30,000 rules": {"structured_outputs": {"grammar": chain + f'r{CHAIN} ::= "b"'}},
+        "a chain of 30,000 rules with ends": {"structured_outputs": {"grammar": ends + f'r{CHAIN} ::= "b"'}},
+        "a pattern of 5,000 items": {"structured_outputs": {"regex": items}},
+        "a schema with it": {"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}}},
+        "Lark of 68 KB": {"structured_outputs": {"grammar": "start:" + "".join(f' "x{i}"?' for i in range(6500))}},
+        "GBNF alternatives of 127 KB": {"structured_outputs": {"grammar": 'root ::= "x"' + "".join(f' | "x{i}"' for i in range(12_500))}},
+        "GBNF of strings that may be empty": {"structured_outputs": {"grammar": "root ::=" + "".join(f' ("x{i}" | "")' for i in range(7000))}},
+    }
+
+
+def cpu_s(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def peak_mib(pid):
+    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) / 1024
+
+
+class Attack(Serve):
+    def hostile(self, grammar, limit_s=serve_test.LIMIT_S):
+        """Status of an answer that a grammar of a stranger's making is for; None where the client left before."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=limit_s)
+        try:
+            body = {**serve_test.QUESTION, "max_tokens": 24, "ignore_eos": True, "reasoning_effort": "none", **grammar}
+            connection.request("POST", "/v1/chat/completions", json.dumps(body))
+            answer = connection.getresponse()
+            answer.read()
+            return answer.status
+        except TimeoutError:
+            return None
+        finally:
+            connection.close()
+
+    def honest(self):
+        """The tokens of an unrelated answer, and the longest that one let wait for it."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=serve_test.LIMIT_S)
+        body = {**serve_test.QUESTION, "temperature": 0, "max_tokens": 120, "ignore_eos": True, "stream": True}
+        connection.request("POST", "/v1/chat/completions", json.dumps(body))
+        text, longest, last = "", 0, time.monotonic()
+        for line in connection.getresponse():
+            if line.startswith(b"data: {"):
+                text += "".join(choice["delta"].get("content") or "" for choice in json.loads(line[6:])["choices"])
+                longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        connection.close()
+        return text, longest
+
+    def test_each_costs_about_a_second_at_most(self):
+        self.assertEqual(self.server.ask()[0], 200)  # the model is there
+        pid = self.server.process.pid
+        for name, grammar in hostile_grammars().items():
+            before = cpu_s(pid)
+            status = self.hostile(grammar)
+            first, before = cpu_s(pid) - before, cpu_s(pid)
+            self.assertIn(status, (200, 400), name)
+            # What one text has found stays for others: one that was too much at first may be followed then.
+            self.assertIn(self.hostile(grammar), (status, 200), name)
+            again = cpu_s(pid) - before
+            print(f"{name}: {status}, {first:.2f} s of a processor, {again:.2f} s again; {peak_mib(pid):.0f} MiB at most", file=sys.stderr)
+            if status == 400:
+                self.assertLess(first, CPU_MAX_S, name)
+
+    def test_others_keep_their_pace(self):
+        alone, alone_s = self.honest()
+        grammars = list(hostile_grammars().values())
+        begin, cpu_before = time.monotonic(), cpu_s(self.server.process.pid)
+        statuses, under_attack = [], []
+        for _ in range(ROUNDS):
+            attackers = [threading.Thread(target=lambda number=number: statuses.extend(
+                self.hostile(grammars[(number + i) % len(grammars)]) for i in range(len(grammars)))) for number in range(ATTACKERS)]
+            for attacker in attackers:
+                attacker.start()
+            while any(attacker.is_alive() for attacker in attackers):
+                under_attack.append(self.honest())
+            for attacker in attackers:
+                attacker.join()
+        spent = cpu_s(self.server.process.pid) - cpu_before
+        print(f"{len(statuses)} hostile grammars, {len(under_attack)} other answers in {time.monotonic() - begin:.1f} s: longest wait for a token "
+              f"{max(wait for _, wait in under_attack):.2f} s (alone {alone_s:.2f} s); {spent:.1f} s of a processor, "
+              f"{peak_mib(self.server.process.pid):.0f} MiB at most", file=sys.stderr)
+        self.assertEqual(set(statuses) - {200, 400}, set())
+        self.assertEqual({text for text, _ in under_attack}, {alone})
+
+    def test_work_ends_when_the_client_leaves(self):
+        self.assertEqual(self.server.ask()[0], 200)
+        pid = self.server.process.pid
+        for grammar in hostile_grammars().values():
+            self.hostile(grammar, limit_s=0.05)
+        before = cpu_s(pid)
+        time.sleep(3)
+        self.assertLess(cpu_s(pid) - before, 2.5)  # nobody has left work behind that goes on
+        end = time.monotonic() + serve_test.LIMIT_S
+        while self.server.in_flight() > 0:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    serve_test.ETNA = sys.argv.pop(1)
+    if len(sys.argv) > 1 and sys.argv[1].isdigit():
+        ROUNDS = int(sys.argv.pop(1))
+    unittest.main()
