@@ -109,10 +109,11 @@ void Models::inspect() {
     for (const auto& entry : unknown) { // which takes a while: outside the lock
         const auto facts = inspector_(entry->listed.source);
         const std::scoped_lock lock(mutex_);
-        if (facts)
+        if (facts) {
             learn(*entry, *facts);
-        else
+        } else {
             (void)fail(*entry, facts.error());
+        }
     }
 }
 
@@ -255,10 +256,11 @@ void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handl
         learn(*entry, {.context_tokens = (*loaded)->context_tokens(),
                        .has_chat_template = (*loaded)->chat().find({}).has_value(),
                        .stand_in_template = (*loaded)->chat().guessed()});
-        if (entry->is_retired)
+        if (entry->is_retired) {
             held_.push_back(*loaded);
-        else
+        } else {
             entry->model = *loaded;
+        }
     } else {
         failure = fail(*entry, loaded.error());
     }

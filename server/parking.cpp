@@ -195,6 +195,7 @@ void Parking::read_or_close(Parked parked) {
     try {
         read_on(std::move(parked));
     } catch (const std::bad_alloc&) {
+        return; // it was closed on the way out
     }
 }
 
@@ -295,10 +296,11 @@ void Parking::expire() {
     for (auto& [descriptor, parked] : late) {
         using Stage = IncomingRequest::Stage;
         const Stage stage = parked.request.stage();
-        if (stage == Stage::head || stage == Stage::body)
+        if (stage == Stage::head || stage == Stage::body) {
             refuse(parked, {.status = 408,
                             .problem = stage == Stage::head ? "the head of the request took too long"
                                                             : "the body of the request took too long"});
+        }
     }
 }
 

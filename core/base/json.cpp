@@ -76,8 +76,9 @@ etna::Json* std::allocator<etna::Json>::allocate(std::size_t count) {
 }
 
 void std::allocator<etna::Json>::deallocate(etna::Json* memory, std::size_t /*count*/) {
-    if (etna::reserve.owns(memory))
+    if (etna::reserve.owns(memory)) {
         etna::reserve.give_back();
-    else
+    } else {
         std::free(memory);
+    }
 }

@@ -71,8 +71,9 @@ void ConstraintWorkers::dispose(std::shared_ptr<Constraint> constraint) {
     try {
         const std::scoped_lock lock(mutex_);
         disposed_.push_back(constraint);
-        constraint.reset();
-    } catch (const std::bad_alloc&) { // it goes here
+        constraint.reset(); // before they see it: else it may go on this thread after all
+    } catch (const std::bad_alloc&) {
+        return; // it goes here
     }
     changed_.notify_one();
 }

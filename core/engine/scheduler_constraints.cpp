@@ -69,9 +69,9 @@ void Scheduler::prepare_constraints() {
         return;
     for (const Wanted& wanted : steps_.back()) {
         const auto found = sequences_.find(wanted.sequence);
-        if (found != sequences_.end() && wanted.index + 1 == found->second.length())
-            (void)is_known(found->second,
-                           Constraint::Part::tokens); // errors are told when the logits are there
+        if (found == sequences_.end() || wanted.index + 1 != found->second.length())
+            continue;
+        (void)is_known(found->second, Constraint::Part::tokens); // errors are told when the logits are there
     }
 }
 

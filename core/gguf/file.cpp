@@ -204,9 +204,10 @@ uint64_t File::tensor_bytes() const {
 }
 
 Status File::read(const Tensor& tensor, uint64_t offset, MutableByteView into) const {
-    if (offset > tensor.bytes || into.size() > tensor.bytes - offset)
+    if (offset > tensor.bytes || into.size() > tensor.bytes - offset) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("{}: read beyond tensor {}", content_->name, backquoted(tensor.name))};
+    }
     if (!content_->files.empty())
         return content_->files[tensor.part].read(tensor.offset + offset, into);
     const ByteView source = content_->in_memory.subspan(tensor.offset + offset, into.size());

@@ -82,13 +82,13 @@ Expression Language::derive_counted(const Node& node, uint8_t byte) {
                        node.most == unbounded ? unbounded : node.most - one);
 }
 
-Expression Language::with_small_counts(Expression expression, uint32_t characters) {
+Expression Language::with_small_counts(Expression expression, uint32_t bytes) {
     const Node node = nodes_[expression];
     if (node.kind != Kind::counted)
         return expression;
     const Lengths& lengths = *counts_[node.index].lengths;
     take_steps(node.least > 0 ? lengths.states() : 1);
-    const Lengths::Range range = lengths.shortened({.least = node.least, .most = node.most}, characters);
+    const Lengths::Range range = lengths.shortened({.least = node.least, .most = node.most}, bytes);
     return add_counted(node.index, node.state, range.least, range.most);
 }
 

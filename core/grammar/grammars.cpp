@@ -21,7 +21,7 @@ constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
 std::size_t bytes_of(const Description& description) {
     std::size_t bytes = sizeof(Description) + description.text.size();
     for (const std::string& choice : description.choices)
-        bytes += sizeof(choice) + choice.size();
+        bytes += sizeof(std::string) + choice.size();
     for (const auto* const parts : {&description.parts, &description.ends_reasoning}) {
         for (const Description& part : *parts)
             bytes += bytes_of(part);

@@ -55,8 +55,15 @@ Error vulkan_error(VkResult code, std::string_view activity) {
             "the driver reset the device: see the system's log (dmesg), update the driver, then start again"};
     case VK_ERROR_INCOMPATIBLE_DRIVER:
         return {ErrorKind::no_device, std::move(message), "install or update the GPU's Vulkan driver"};
-    default:
+    case VK_ERROR_LAYER_NOT_PRESENT:
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+    case VK_ERROR_FORMAT_NOT_SUPPORTED:
+    case VK_ERROR_INVALID_SHADER_NV:
         return {ErrorKind::unsupported, std::move(message),
+                "update the GPU's Vulkan driver, or choose another device"};
+    default: // the driver's own trouble, such as a thread that the system did not give it
+        return {ErrorKind::no_device, std::move(message),
                 "update the GPU's Vulkan driver, or choose another device"};
     }
 }

@@ -8,6 +8,7 @@
 #include "server/openai/answering.hpp"
 #include "server/openai/chat_request.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/openai/piecewise.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -55,50 +56,11 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
                            .claim_memory = [&](std::size_t bytes) { return request.claim_memory(bytes); }}};
 }
 
-/// Takes the next bytes of an answer; false when nobody wants more.
-using Put = std::function<bool(std::string_view bytes)>;
-
-/// What writes an answer piece by piece, from no more than it holds.
-struct Pieces {
-    std::function<void(const Put& put)> write;
-    std::size_t bytes = 0; ///< of the answer, about
-    std::size_t held = 0;
-};
-
-/// A long answer is made while it is sent, so that it is never whole in memory.
-HttpReply pieced_reply(const Asked& asked, const Delivery& delivery, Pieces pieces) {
-    constexpr std::size_t whole_bytes_max = 256 * 1024;
-    constexpr std::size_t piece_bytes = 64 * 1024;
-    HttpReply reply;
+HttpReply told(const Asked& asked, const Delivery& delivery, Pieces pieces) {
+    HttpReply reply = reply_of(std::move(pieces), asked.memory);
     tell_ignored(delivery, reply);
     tell_model(asked.model_name, reply);
-    if (pieces.bytes <= whole_bytes_max) {
-        pieces.write([&](std::string_view bytes) { return reply.body += bytes, true; });
-        return reply;
-    }
-    reply.stream = [memory = asked.memory, pieces = std::move(pieces)](HttpWriter& writer) {
-        if (memory != nullptr)
-            memory->shrink_to(pieces.held); // the request itself has gone
-        std::string waiting;
-        bool is_wanted = true;
-        pieces.write([&](std::string_view bytes) {
-            waiting += bytes;
-            if (waiting.size() < piece_bytes)
-                return is_wanted;
-            is_wanted = is_wanted && writer.write(waiting);
-            waiting.clear();
-            return is_wanted;
-        });
-        if (is_wanted)
-            writer.write(waiting);
-    };
     return reply;
-}
-
-/// As it stands in a JSON string; what is no UTF-8 becomes U+FFFD.
-std::string escaped(std::string_view text) {
-    const std::string quoted = text_of(Json(text));
-    return quoted.substr(1, quoted.size() - 2);
 }
 
 /// A prompt, and the members of the body that nobody knows or that have no effect.
@@ -168,83 +130,6 @@ std::variant<Encoded, ApiError> encode_text(const Service& service, const Asked&
     return Encoded{.tokens = std::move(*tokens), .delivery = std::get<Delivery>(std::move(end))};
 }
 
-/// {"id", "piece"}: the text, or the bytes of what is no whole text.
-Json piece_json(const text::Tokenizer& tokenizer, TokenId token) {
-    const std::string_view bytes = tokenizer.bytes(token);
-    if (valid_utf8_prefix(bytes) == bytes.size())
-        return {{"id", token}, {"piece", bytes}};
-    Json list = Json::array();
-    for (const char byte : bytes)
-        list.push_back(static_cast<unsigned char>(byte));
-    return {{"id", token}, {"piece", std::move(list)}};
-}
-
-/// {"tokens", "count", "max_model_len"}.
-Pieces told_tokens(const Models::Handle& model, std::vector<TokenId> tokens, bool with_pieces) {
-    constexpr std::size_t bytes_of_id = 8;
-    constexpr std::size_t bytes_of_piece = 32;
-    Pieces pieces = {.write = {},
-                     .bytes = tokens.size() * (with_pieces ? bytes_of_piece : bytes_of_id),
-                     .held = tokens.capacity() * sizeof(TokenId)};
-    const auto shared = std::make_shared<const std::vector<TokenId>>(std::move(tokens));
-    pieces.write = [model, shared, with_pieces](const Put& put) {
-        std::string_view before = R"({"tokens":[)";
-        for (const TokenId token : *shared) {
-            const std::string item =
-                with_pieces ? text_of(piece_json(model->tokenizer(), token)) : fmt::to_string(token);
-            if (!put(before) || !put(item))
-                return;
-            before = ",";
-        }
-        put(shared->empty() ? before : "");
-        put(fmt::format("],\"count\":{},\"max_model_len\":{}}}\n", shared->size(), model->context_tokens()));
-    };
-    return pieces;
-}
-
-/// {"content", "prompt"}: the text of tokens, by both names.
-Pieces told_text(const Models::Handle& model, std::vector<TokenId> tokens) {
-    Pieces pieces = {.write = {}, .bytes = 0, .held = tokens.capacity() * sizeof(TokenId)};
-    for (const TokenId token : tokens)
-        pieces.bytes += 2 * model->tokenizer().bytes(token).size();
-    const auto shared = std::make_shared<const std::vector<TokenId>>(std::move(tokens));
-    pieces.write = [model, shared](const Put& put) {
-        for (const std::string_view before : {R"({"content":")", R"(","prompt":")"}) {
-            text::Detokenizer detokenizer(model->tokenizer(), {.control = text::ControlTokens::shown});
-            bool is_wanted = put(before);
-            for (std::size_t i = 0; i < shared->size() && is_wanted; ++i)
-                is_wanted = put(escaped(detokenizer.push((*shared)[i])));
-            if (!is_wanted || !put(escaped(detokenizer.flush())))
-                return;
-        }
-        put("\"}\n");
-    };
-    return pieces;
-}
-
-/// {"prompt"}, of whole characters at a time.
-Pieces told_prompt(std::string text) {
-    Pieces pieces = {.write = {}, .bytes = text.size(), .held = text.capacity()};
-    const auto shared = std::make_shared<const std::string>(std::move(text));
-    pieces.write = [shared](const Put& put) {
-        constexpr std::size_t slice_bytes = 64 * 1024;
-        constexpr unsigned char kind_of_byte = 0xC0;
-        constexpr unsigned char goes_on = 0x80;
-        bool is_wanted = put(R"({"prompt":")");
-        for (std::string_view rest = *shared; !rest.empty() && is_wanted;) {
-            std::size_t end = std::min(rest.size(), slice_bytes);
-            while (end < rest.size() && end > 1 &&
-                   (static_cast<unsigned char>(rest[end]) & kind_of_byte) == goes_on)
-                --end;
-            is_wanted = put(escaped(rest.substr(0, end)));
-            rest.remove_prefix(end);
-        }
-        if (is_wanted)
-            put("\"}\n");
-    };
-    return pieces;
-}
-
 } // namespace
 
 HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call) {
@@ -263,8 +148,7 @@ HttpReply tokenize(Service& service, const HttpRequest& request, const Call& cal
     if (const auto* error = std::get_if<ApiError>(&read))
         return reply_of(*error);
     auto& encoded = std::get<Encoded>(read);
-    return pieced_reply(asked, encoded.delivery,
-                        told_tokens(asked.model, std::move(encoded.tokens), with_pieces));
+    return told(asked, encoded.delivery, told_tokens(asked.model, std::move(encoded.tokens), with_pieces));
 }
 
 HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
@@ -287,7 +171,7 @@ HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /
     const auto end = end_of(fields, asked.is_strict);
     if (const auto* error = std::get_if<ApiError>(&end))
         return reply_of(*error);
-    return pieced_reply(asked, std::get<Delivery>(end), told_text(asked.model, std::move(ids)));
+    return told(asked, std::get<Delivery>(end), told_text(asked.model, std::move(ids)));
 }
 
 HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call) {
@@ -302,7 +186,7 @@ HttpReply apply_template(Service& service, const HttpRequest& request, const Cal
     auto text = generate::render(*asked.model, wanted.requests.front(), asked.costs);
     if (!text)
         return reply_of(told(service, text.error()));
-    return pieced_reply(asked, wanted.delivery, told_prompt(std::move(*text)));
+    return told(asked, wanted.delivery, told_prompt(std::move(*text)));
 }
 
 HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call) {

@@ -3,7 +3,6 @@
 
 import http.client
 import json
-import pathlib
 import resource
 import sys
 import tempfile
@@ -12,21 +11,12 @@ import time
 import unittest
 
 import serve_test
+from processes import MIB, cpu_s, memory_bytes
 from serve_test import QUESTION, Server
 
 ROUNDS = 5
 FIRST_TOKEN_S = 2
 ENDLESS = {**QUESTION, "ignore_eos": True, "max_tokens": 1900}
-
-
-def processor_s(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / 100
-
-
-def resident_mib(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) // 1024
 
 
 def in_flight(server, headers):
@@ -89,8 +79,8 @@ class OneOfTwoClients(unittest.TestCase):
             while in_flight(server, light) < min(10, len(crowd.connections)) and time.monotonic() < deadline:
                 time.sleep(0.05)
             times = [first_token_s(server.port, light, source) for _ in range(ROUNDS)]
-            print(f"{self.id().rsplit('.', 1)[1]}: first token after {max(times):.2f} s at most, {processor_s(server.process.pid):.1f} s of "
-                  f"processor time, {resident_mib(server.process.pid)} MiB", file=sys.stderr)
+            print(f"{self.id().rsplit('.', 1)[1]}: first token after {max(times):.2f} s at most, {cpu_s(server.process.pid):.1f} s of "
+                  f"processor time, {memory_bytes(server.process.pid) // MIB} MiB", file=sys.stderr)
             self.assertLess(max(times), FIRST_TOKEN_S)
         finally:
             crowd.leave()

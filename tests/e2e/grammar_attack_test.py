@@ -3,14 +3,13 @@
 
 import http.client
 import json
-import os
-import pathlib
 import sys
 import threading
 import time
 import unittest
 
 import serve_test
+from processes import MIB, cpu_s, memory_bytes
 from serve_test import Serve
 
 ROUNDS = 1
@@ -35,14 +34,8 @@ def hostile_grammars():
     }
 
 
-def cpu_s(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def peak_mib(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM:")).split()[1]) / 1024
+    return memory_bytes(pid, "VmHWM") / MIB
 
 
 class Attack(Serve):

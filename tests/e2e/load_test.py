@@ -13,6 +13,7 @@ import time
 import unittest
 
 import serve_test
+from processes import MIB, memory_bytes
 from serve_test import Server
 
 SECONDS = 10
@@ -27,11 +28,6 @@ QUESTIONS = ["What is 34 + 58?", "Count to 9.", "Reply with: blue kettle", "What
 
 def body(question):
     return {"messages": [{"role": "user", "content": question}], "stream": True, "temperature": 0, "max_tokens": 60}
-
-
-def resident_kib(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1])
 
 
 class Stream:
@@ -94,9 +90,9 @@ class Crowd:
         for thread in threads:
             thread.start()
         time.sleep(seconds / 4)
-        quarter = resident_kib(self.server.process.pid)
+        quarter = memory_bytes(self.server.process.pid)
         time.sleep(seconds * 3 / 4)
-        end = resident_kib(self.server.process.pid)
+        end = memory_bytes(self.server.process.pid)
         for thread in threads:
             thread.join()
         return quarter, end
@@ -141,7 +137,7 @@ class Load(unittest.TestCase):
         found = self.settled()
         tokens = sum_of(found, "etna_completion_tokens_total") - tokens_before
         print(f"{STREAMS} streams, {SECONDS} s: {crowd.answered} answers, {crowd.left} left early, {tokens / SECONDS:.0f} tokens/s; "
-              f"resident {quarter / 1024:.0f} MiB after a quarter, {end / 1024:.0f} MiB at the end", file=sys.stderr)
+              f"resident {quarter / MIB:.0f} MiB after a quarter, {end / MIB:.0f} MiB at the end", file=sys.stderr)
         self.assertLessEqual(end, quarter * GROWTH_MAX)
 
     def test_idle_connections_hold_nobody_up(self):

@@ -15,24 +15,14 @@ import time
 import unittest
 
 import serve_test
-from serve_test import LIMIT_S, QUESTION, Server
+from processes import MIB, cpu_s, memory_bytes
+from serve_test import LIMIT_S, Server
 
-MIB = 1024 * 1024
 LONG = False
 MODEL = pathlib.Path(__file__).parents[2] / "core/store/demo/demo.gguf"
 OTHER_MODEL = pathlib.Path(__file__).parents[2] / "tests/data/models/stories260K.gguf"
 IDLE_S = 10  # until what was freed has gone back
 SLACK_BYTES = 96 * MIB  # that an idle server may have kept
-
-
-def status_bytes(pid, name):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(name + ":")).split()[1]) * 1024
-
-
-def cpu_s(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class Watch:
@@ -43,11 +33,11 @@ class Watch:
 
     def __enter__(self):
         pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")  # the peak begins anew
-        self.before, self.cpu_s, self.begin = status_bytes(self.pid, "VmRSS"), cpu_s(self.pid), time.monotonic()
+        self.before, self.cpu_s, self.begin = memory_bytes(self.pid, "VmRSS"), cpu_s(self.pid), time.monotonic()
         return self
 
     def __exit__(self, *_):
-        self.peak = status_bytes(self.pid, "VmHWM") - self.before
+        self.peak = memory_bytes(self.pid, "VmHWM") - self.before
         print(f"  {self.name}: {time.monotonic() - self.begin:.1f} s, {cpu_s(self.pid) - self.cpu_s:.1f} s of CPU, "
               f"{self.before / MIB:.0f} MiB before, {self.peak / MIB:.0f} MiB more at most", flush=True)
 
@@ -55,7 +45,7 @@ class Watch:
         """How much more is resident than before, once the server has been idle."""
         end = time.monotonic() + IDLE_S
         while True:
-            left = status_bytes(self.pid, "VmRSS") - self.before
+            left = memory_bytes(self.pid, "VmRSS") - self.before
             if left <= SLACK_BYTES or time.monotonic() > end:
                 print(f"  {self.name}: {left / MIB:.0f} MiB kept after {time.monotonic() - end + IDLE_S:.0f} s", flush=True)
                 return left
@@ -180,7 +170,7 @@ class Limited(unittest.TestCase):
                   "/v1/chat/completions": conversation(100_000)}
         seen = set()
         for more in (16, 48, 128, 300):
-            resource.prlimit(pid, resource.RLIMIT_AS, (status_bytes(pid, "VmSize") + more * MIB, hard))
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
             for path, body in bodies.items():
                 with Watch(server, f"{path} with {more} MiB to take"):
                     for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):

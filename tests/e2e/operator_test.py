@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import serve_test
+from processes import memory_bytes
 from serve_test import LIMIT_S, QUESTION, Server
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
@@ -369,18 +370,13 @@ class Requests(unittest.TestCase):
 class Memory(unittest.TestCase):
     def test_a_body_of_many_values_is_refused_before_it_takes_memory(self):
         server = Server()
-
-        def peak_bytes():
-            status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
-            return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
-
         try:
             server.request("POST", "/tokenize", {"content": "a"})
-            before = peak_bytes()
+            before = memory_bytes(server.process.pid, "VmHWM")
             for begin in ('{"prompt":[', '{"prompt":"a","odd":['):
                 status, _, text = server.request("POST", "/v1/completions", begin + '"a",' * 7_000_000 + '"a"]}')
                 self.assertEqual((status, "values" in json.loads(text)["error"]["message"]), (413, True), text)
-            self.assertLess(peak_bytes() - before, 300_000_000)
+            self.assertLess(memory_bytes(server.process.pid, "VmHWM") - before, 300_000_000)
         finally:
             server.stop()
 

@@ -2,6 +2,7 @@
 
 #include "core/grammar/masks.hpp"
 #include "tests/grammar/description.hpp"
+#include "tests/grammar/mask_check.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -116,16 +117,8 @@ TEST_CASE("masks of lists of different items allow what fits token by token") {
         const Expression other = language.literal("aab]");
         Expression state = language.either(other, language.sequence(lists, language.literal("]")));
         for (int steps = 0; state != nothing && steps < 12; ++steps) {
-            const TokenMask mask = masks.mask(state);
-            std::vector<TokenId> allowed;
-            for (TokenId token = 0; token < vocabulary.size(); ++token) {
-                const std::string_view bytes = vocabulary.bytes(token);
-                const bool fits = !bytes.empty() && language.next(state, bytes) != nothing;
-                CAPTURE(round, least, most, bytes);
-                REQUIRE(mask.allows(token) == fits);
-                if (fits)
-                    allowed.push_back(token);
-            }
+            CAPTURE(round, least, most);
+            const std::vector<TokenId> allowed = test::check_mask(language, masks, vocabulary, state);
             ++states;
             state = allowed.empty()
                         ? nothing

@@ -3,6 +3,7 @@
 #include "core/grammar/lengths.hpp"
 #include "core/grammar/masks.hpp"
 #include "tests/grammar/description.hpp"
+#include "tests/grammar/mask_check.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -111,16 +112,8 @@ TEST_CASE("masks of counted texts allow what fits token by token") {
         const auto counted = language.counted(content, characters, least, most);
         REQUIRE(counted.has_value());
         for (Expression state = language.sequence(*counted, language.literal("c")); state != nothing;) {
-            const TokenMask mask = masks.mask(state);
-            std::vector<TokenId> allowed;
-            for (TokenId token = 0; token < vocabulary.size(); ++token) {
-                const std::string_view bytes = vocabulary.bytes(token);
-                const bool fits = !bytes.empty() && language.next(state, bytes) != nothing;
-                CAPTURE(round, least, most, bytes);
-                REQUIRE(mask.allows(token) == fits);
-                if (fits)
-                    allowed.push_back(token);
-            }
+            CAPTURE(round, least, most);
+            const std::vector<TokenId> allowed = test::check_mask(language, masks, vocabulary, state);
             ++states;
             state = allowed.empty()
                         ? nothing

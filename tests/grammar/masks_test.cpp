@@ -5,6 +5,7 @@
 #include "core/grammar/masks.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/grammar/description.hpp"
+#include "tests/grammar/mask_check.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -35,17 +36,6 @@ std::vector<std::string> random_vocabulary(std::mt19937& random, std::size_t lon
 Expression state_after(Language& language, const test::Descriptions& rules, const std::string& text) {
     const auto root = language.seal(test::built(language, rules));
     return root ? language.next(*root, text) : nothing;
-}
-
-void check_against_each_token(Language& language, Masks& masks, const Vocabulary& vocabulary,
-                              Expression state) {
-    const TokenMask mask = masks.mask(state);
-    for (TokenId token = 0; token < vocabulary.size(); ++token) {
-        const std::string_view bytes = vocabulary.bytes(token);
-        const bool fits = !bytes.empty() && language.next(state, bytes) != nothing;
-        CAPTURE(token, bytes);
-        REQUIRE(mask.allows(token) == fits);
-    }
 }
 
 } // namespace
@@ -92,7 +82,7 @@ TEST_CASE("masks allow what fits token by token") {
             Masks masks(language, vocabulary);
             const Expression state = state_after(language, rules, text);
             CAPTURE(round, text);
-            check_against_each_token(language, masks, vocabulary, state);
+            test::check_mask(language, masks, vocabulary, state);
             states += state == nothing ? 0 : 1;
         }
     }
@@ -113,7 +103,7 @@ TEST_CASE("masks of what an automaton accepts allow what fits token by token") {
         for (const std::string& text : test::all_texts(3)) {
             const Expression state = root ? language.next(*root, text) : nothing;
             CAPTURE(round, text);
-            check_against_each_token(language, masks, vocabulary, state);
+            test::check_mask(language, masks, vocabulary, state);
             states += state == nothing ? 0 : 1;
         }
     }
@@ -143,7 +133,7 @@ TEST_CASE("masks of many ways at a time allow what fits token by token") {
             const Expression state = language.next(*root, text);
             CAPTURE(round, text);
             for (int again = 0; again < 2; ++again) // found, and kept
-                check_against_each_token(language, masks, vocabulary, state);
+                test::check_mask(language, masks, vocabulary, state);
             states += state == nothing ? 0 : 1;
         }
     }
@@ -166,7 +156,7 @@ TEST_CASE("masks that were cut short are not kept") {
                 static_cast<void>(masks.mask(at));
                 language.allow_steps(UINT64_MAX);
                 CAPTURE(schema, steps);
-                check_against_each_token(language, masks, vocabulary, at);
+                test::check_mask(language, masks, vocabulary, at);
             }
         }
     }
@@ -192,7 +182,7 @@ TEST_CASE("masks of bounded strings agree at each length, and share their heads"
         Expression state = language.seal(list).value();
         for (const char byte : std::string("[\"" + std::string(std::min(most, 75U), 'a') + "\"]")) {
             CAPTURE(most);
-            check_against_each_token(language, masks, vocabulary, state);
+            test::check_mask(language, masks, vocabulary, state);
             state = language.next(state, static_cast<uint8_t>(byte));
         }
     }
@@ -229,7 +219,7 @@ TEST_CASE("masks of plain text agree with each token, whatever stands beside it"
         Expression state = json_schema(language, schema, {}).value();
         for (const char byte : text) {
             CAPTURE(schema, text);
-            check_against_each_token(language, masks, vocabulary, state);
+            test::check_mask(language, masks, vocabulary, state);
             state = language.next(state, static_cast<uint8_t>(byte));
             REQUIRE(state != nothing);
         }

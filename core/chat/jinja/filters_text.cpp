@@ -2,8 +2,8 @@
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
+#include "core/chat/jinja/from_json.hpp"
 #include "core/chat/jinja/json.hpp"
-#include "core/chat/jinja/json_loads.hpp"
 #include "core/chat/jinja/methods.hpp"
 #include "core/chat/jinja/operators.hpp"
 #include "core/chat/jinja/percent_format.hpp"
@@ -221,8 +221,10 @@ Result<Value> parsed_json(Machine& machine, const Value& self, const Bound& /*ar
             fmt::format("the JSON object must be str, bytes or bytearray, not {}", type_name(self)));
     }
     ETNA_CHECK(machine.reserve(self.string().size() * 8));
-    ETNA_TRY(const Value value, json_loads(self.string(), machine.limits().value_depth));
-    return machine.adopt(value);
+    auto value = from_json(self.string(), machine.limits().value_depth);
+    if (!value)
+        return python_error("JSONDecodeError", value.error().message);
+    return machine.adopt(*value);
 }
 
 /// Text without tags and comments, white space of any length one space.
