@@ -39,9 +39,10 @@ ExitCode print(const Environment& environment, const std::string& text) {
 
 /// Commands of Ollama's, and what there is instead.
 std::string_view instead_of(std::string_view command) {
-    if (command == "pull" || command == "create" || command == "cp")
+    if (command == "pull" || command == "create" || command == "cp") {
         return "etna fetches no models yet: put a .gguf file into $XDG_DATA_HOME/etna/models "
                "(~/.local/share/etna/models) and name it without .gguf, or give its path";
+    }
     if (command == "list" || command == "ls" || command == "rm")
         return "stored models are the files of $XDG_DATA_HOME/etna/models (~/.local/share/etna/models)";
     if (command == "ps" || command == "stop")

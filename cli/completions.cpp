@@ -108,9 +108,10 @@ std::string bash_models() {
 
 /// The command that completes an option's value.
 std::string bash_value(const Option& option) {
-    if (option.kind == Kind::choice)
+    if (option.kind == Kind::choice) {
         return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"));",
                            fmt::join(option.choices, " "));
+    }
     switch (completion_of(option)) {
     case Completion::models:
         return "_etna_models;";

@@ -43,7 +43,7 @@ void ConversationScreen::show(const generate::Event& event) {
 }
 
 std::string ConversationScreen::on_terminal(std::string_view text, WordWrap& wrap, int descriptor) const {
-    std::string shown = harmless(text);
+    const std::string shown = harmless(text);
     const uint32_t columns = lines_ == Lines::between_words ? columns_of(descriptor) : 0; // it may be resized
     return columns > 0 ? wrap.add(shown, columns) : wrap.finish() + shown;
 }

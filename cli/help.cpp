@@ -121,9 +121,10 @@ std::string brief_help(const Command& command) {
     constexpr std::size_t examples_max = 3;
     std::string page =
         fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
-    for (const Positional& positional : command.positionals)
+    for (const Positional& positional : command.positionals) {
         append_row(page, positional.name,
                    positional.brief.empty() ? positional.description : positional.brief);
+    }
     page += "\nOptions:\n";
     for (const Option& option : command.options) {
         if (!option.brief.empty() && option.visibility == Visibility::shown)

@@ -92,10 +92,11 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
                                      header_value(without_port(host))));
     }
     const std::string_view origin = request.header("origin");
-    if (!origin.empty() && in_small_letters(authority_of(origin)) != host && !may_read(rules, origin))
+    if (!origin.empty() && in_small_letters(authority_of(origin)) != host && !may_read(rules, origin)) {
         return forbidden(fmt::format("pages of other sites may not use this server, and this one is of `{}`; "
                                      "whoever runs it can allow the site with --cors",
                                      header_value(origin)));
+    }
     return std::nullopt;
 }
 

@@ -98,6 +98,13 @@ ApiError no_memory() {
             .retry_after_s = busy_retry_s};
 }
 
+ApiError too_large_for_memory() {
+    return {.status = 413,
+            .message = "the request, with what is made of it, takes more memory than there is for requests: "
+                       "send less at once, or let the operator raise --bodies-max",
+            .code = "request_too_large"};
+}
+
 HttpReply reply_of(const ApiError& error) {
     HttpReply reply = {.status = error.status, .body = error_json(error) + "\n"};
     if (error.retry_after_s) {

@@ -36,6 +36,9 @@ std::string error_json(const ApiError& error);
 /// 503: the memory for requests is used up, or the machine's.
 ApiError no_memory();
 
+/// 413: the request, and what is made of it, would take more than the memory for all requests.
+ApiError too_large_for_memory();
+
 HttpReply reply_of(const ApiError& error);
 
 } // namespace etna::server

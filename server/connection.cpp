@@ -195,9 +195,10 @@ public:
         });
         set_post_routing_handler([this](const auto& request, auto& response) { finish(request, response); });
         set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
-            if (response.body.empty())
+            if (response.body.empty()) {
                 refuse({.status = response.status, .problem = "this is no HTTP request that can be served"},
                        request, response);
+            }
         });
         set_exception_handler([this](const auto& request, auto& response, const std::exception_ptr& what) {
             refuse(refusal_after(what), request, response);
@@ -281,7 +282,8 @@ private:
             } else if (!is_stopping_) {
                 parking_->park(std::move(socket), {});
             }
-        } catch (const std::bad_alloc&) { // the connection is closed
+        } catch (const std::bad_alloc&) {
+            return true; // the connection is closed
         }
         return true;
     }
@@ -299,10 +301,11 @@ private:
             handlers_.is_vital(arrival.head.request) ? Workers::Rank::vital : Workers::Rank::common;
         // std::function wants to copy what it holds.
         const auto connection = std::make_shared<Connection>(std::move(socket), std::move(arrival), options_);
-        if (!workers_.start([this, connection] { serve(*connection); }, rank))
+        if (!workers_.start([this, connection] { serve(*connection); }, rank)) {
             turn_away(
                 connection->take_socket(),
                 {.status = 503, .problem = "too many requests at work", .request = connection->known()});
+        }
     }
 
     /// One request and its answer, on a worker's thread. Where there is no memory for what stands around the
@@ -332,7 +335,8 @@ private:
         try {
             if (goes_on)
                 parking_->park(connection.take_socket(), connection.rest());
-        } catch (const std::bad_alloc&) { // closed with its socket
+        } catch (const std::bad_alloc&) {
+            return; // closed with its socket
         }
     }
 

@@ -60,10 +60,11 @@ std::optional<Refusal> IncomingBody::take(std::string& received) {
 }
 
 std::optional<Refusal> IncomingBody::take_data(std::string_view available, std::size_t& used) {
-    if (left_ > bytes_max_ - body_.size())
+    if (left_ > bytes_max_ - body_.size()) {
         return Refusal{
             .status = 413,
             .problem = fmt::format("the body is longer than the {} bytes that are allowed here", bytes_max_)};
+    }
     available = available.substr(0, static_cast<std::size_t>(left_));
     body_.append(available);
     used += available.size();

@@ -25,19 +25,21 @@ std::optional<Refusal> IncomingRequest::take(std::string_view bytes, const Incom
     if (auto refusal = body_->take(received_))
         return refusal;
     const std::size_t counted = body_->bytes() - std::min(body_->bytes(), MemoryShare::uncounted_bytes);
-    if (!share_.grow_by(counted - share_.bytes()))
+    if (!share_.grow_by(counted - share_.bytes())) {
         return Refusal{.status = 503,
                        .problem = "the bodies of requests that are on their way are too long together"};
+    }
     return std::nullopt;
 }
 
 /// Begins the body where the head is whole. `searched`: bytes in which its end cannot begin.
 std::optional<Refusal> IncomingRequest::take_head(std::size_t searched, const IncomingBounds& bounds) {
     const std::size_t end = received_.find(head_end, searched);
-    if (std::min(end, received_.size()) > bounds.header_bytes_max)
+    if (std::min(end, received_.size()) > bounds.header_bytes_max) {
         return Refusal{.status = 431,
                        .problem = fmt::format("the head of the request is longer than {} bytes",
                                               bounds.header_bytes_max)};
+    }
     if (end == std::string::npos)
         return std::nullopt;
     auto head = read_head(std::string_view(received_).substr(0, end + line_end.size()));

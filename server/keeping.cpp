@@ -60,7 +60,7 @@ Result<Seal> open_seal(const std::filesystem::path& store, const Tell& tell) {
 Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options, const Tell& tell) {
     if (!options.keeps) {
         ETNA_TRY(auto seal, Seal::temporary());
-        return std::make_unique<Keeping>(std::nullopt, std::move(seal));
+        return std::make_unique<Keeping>(std::nullopt, seal);
     }
     auto store = wait_for_store(options.store, tell);
     const bool is_makeshift = !store && options.in_memory;
@@ -76,9 +76,8 @@ Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options, con
             tell(settled.error().message);
     }
     ETNA_TRY(auto seal, open_seal(options.store.file, tell));
-    return std::make_unique<Keeping>(std::move(*store), std::move(seal),
-                                     is_makeshift ? std::filesystem::path() : options.store.file,
-                                     is_makeshift);
+    return std::make_unique<Keeping>(
+        std::move(*store), seal, is_makeshift ? std::filesystem::path() : options.store.file, is_makeshift);
 }
 
 memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {

@@ -27,6 +27,7 @@ public:
         given_back_ += bytes;
     }
 
+    [[nodiscard]] bool could_hold(std::size_t bytes) const { return bytes <= bytes_max_; }
     [[nodiscard]] std::size_t held() const { return held_; }
 
     /// What was given back since the last call.
@@ -46,10 +47,12 @@ public:
     /// Holds nothing yet.
     explicit MemoryShare(std::shared_ptr<MemoryTotal> total) : total_(std::move(total)) {}
     MemoryShare(MemoryShare&& other) noexcept
-        : total_(std::move(other.total_)), bytes_(std::exchange(other.bytes_, 0)) {}
+        : total_(std::move(other.total_)), bytes_(std::exchange(other.bytes_, 0)),
+          is_too_large_(other.is_too_large_) {}
     MemoryShare& operator=(MemoryShare&& other) noexcept {
         std::swap(total_, other.total_);
         std::swap(bytes_, other.bytes_);
+        std::swap(is_too_large_, other.is_too_large_);
         return *this;
     }
     MemoryShare(const MemoryShare&) = delete;
@@ -69,7 +72,15 @@ public:
 
     /// The same for a request, whose small claims are granted and not counted: small requests get through
     /// whatever large ones hold.
-    bool claim(std::size_t bytes) { return bytes <= uncounted_bytes || grow_by(bytes - uncounted_bytes); }
+    bool claim(std::size_t bytes) {
+        if (bytes <= uncounted_bytes || grow_by(bytes - uncounted_bytes))
+            return true;
+        is_too_large_ = is_too_large_ || !total_->could_hold(bytes_ + (bytes - uncounted_bytes));
+        return false;
+    }
+
+    /// A claim was refused that no waiting would help: this request alone would hold more than the bound.
+    [[nodiscard]] bool is_too_large() const { return is_too_large_; }
 
     /// Holds no more than `bytes` from now on.
     void shrink_to(std::size_t bytes) {
@@ -83,6 +94,7 @@ public:
 private:
     std::shared_ptr<MemoryTotal> total_;
     std::size_t bytes_ = 0;
+    bool is_too_large_ = false;
 };
 
 } // namespace etna::server

@@ -21,9 +21,10 @@ std::string plain_name(std::string_view name) {
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names) {
     constexpr std::size_t told_max = 3;
     std::vector<std::string> nearest = store::similar(plain_name(wanted), names);
-    if (nearest.empty()) // nothing is like it: some that there are
+    if (nearest.empty()) { // nothing is like it: some that there are
         nearest.assign(names.begin(),
                        names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), told_max)));
+    }
     return nearest;
 }
 

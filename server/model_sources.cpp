@@ -42,9 +42,10 @@ const ModelSources::Listed& ModelSources::look() {
         const auto found = listed_.find(name);
         return found == listed_.end() ? nullptr : &found->second;
     };
-    for (const NamedSource& named : named_)
+    for (const NamedSource& named : named_) {
         now.emplace(named.name, listed(named.source, before(named.name))).first->second.aliases =
             named.aliases;
+    }
     if (!folder_.empty()) {
         for (const store::ModelFile& file : store::model_files(folder_))
             add_file(now, file);
@@ -61,14 +62,16 @@ void ModelSources::add_file(Listed& now, const store::ModelFile& file) {
     const bool is_named = named != now.end() && !named->second.source.path.empty();
     if (is_named || is_alias(file.name)) {
         std::error_code ignored;
-        if (!is_named || !std::filesystem::equivalent(named->second.source.path, file.path, ignored))
+        if (!is_named || !std::filesystem::equivalent(named->second.source.path, file.path, ignored)) {
             log_once(
                 fmt::format("{} is not served: another model is named `{}`", file.path.string(), file.name));
+        }
         return;
     }
-    if (store::embedded_model(file.name) != nullptr)
+    if (store::embedded_model(file.name) != nullptr) {
         log_once(
             fmt::format("`{}` is {}, and not the model that is built in", file.name, file.path.string()));
+    }
     const auto before = listed_.find(file.name);
     now.insert_or_assign(file.name, listed({.name = file.name, .path = file.path, .bytes = {}},
                                            before == listed_.end() ? nullptr : &before->second));

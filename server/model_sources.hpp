@@ -53,7 +53,7 @@ public:
 private:
     using Listed = std::map<std::string, ListedSource, std::less<>>;
 
-    void add_file(Listed& listed, const store::ModelFile& file);
+    void add_file(Listed& now, const store::ModelFile& file);
     void log_once(std::string message);
     [[nodiscard]] bool is_alias(const std::string& name) const;
 

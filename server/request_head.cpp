@@ -96,9 +96,10 @@ std::vector<std::pair<std::string, std::string>> read_query(std::string_view tex
         text.remove_prefix(std::min(pair.size() + 1, text.size()));
         std::replace(pair.begin(), pair.end(), '+', ' ');
         const std::size_t equals = std::min(pair.find('='), pair.size());
-        if (!pair.empty())
+        if (!pair.empty()) {
             query.emplace_back(decoded(std::string_view(pair).substr(0, equals)),
                                decoded(std::string_view(pair).substr(std::min(equals + 1, pair.size()))));
+        }
     }
     return query;
 }
@@ -133,9 +134,10 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
     if (first == line.size() || !is_token(method) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
         return Refusal{.problem = "the first line is not one of a request in HTTP/1.1"};
     std::string_view target = line.substr(first + 1, second - first - 1);
-    if (target.size() > target_bytes_max)
+    if (target.size() > target_bytes_max) {
         return Refusal{.status = 414,
                        .problem = fmt::format("the path is longer than {} bytes", target_bytes_max)};
+    }
     authority = take_authority(target);
     if (authority && (authority->empty() || authority->find('@') != std::string_view::npos))
         return Refusal{.problem = "the target of the request names no host"};
@@ -216,9 +218,10 @@ bool is_value(std::string_view text) {
 
 std::optional<Refusal> check_header(std::string_view line) {
     const std::size_t colon = line.find(':');
-    if (line.size() > header_line_bytes_max)
+    if (line.size() > header_line_bytes_max) {
         return Refusal{.status = 431,
                        .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
+    }
     // White space before the colon, and at the beginning of a line, has been read in more than one way.
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
         return Refusal{.problem = "a header has no name, or one with characters that no name has"};
@@ -244,9 +247,10 @@ std::variant<RequestHead, Refusal> read_head(std::string_view text) {
         return std::move(*refusal);
     Headers& headers = head.request.headers;
     for (std::size_t count = 0; !text.empty(); ++count) {
-        if (count == headers_max)
+        if (count == headers_max) {
             return Refusal{.status = 431,
                            .problem = fmt::format("the request has more than {} headers", headers_max)};
+        }
         if (auto refusal = add_header(next_line(text), headers))
             return std::move(*refusal);
     }

@@ -149,15 +149,19 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         call.path_values = std::move(*values);
         call.dialect = route.dialect;
         try {
-            return route.endpoint(*service_, request, call);
+            HttpReply reply = route.endpoint(*service_, request, call);
+            if (reply.status == 503 && request.memory != nullptr && request.memory->is_too_large())
+                return reply_of(too_large_for_memory());
+            return reply;
         } catch (const std::bad_alloc&) { // what the endpoint held is free again
             return reply_of(no_memory());
         }
     }
-    if (methods.empty())
+    if (methods.empty()) {
         return reply_of({.status = 404,
                          .message = fmt::format("there is nothing at {}", request.path),
                          .code = "unknown_url"});
+    }
     HttpReply reply =
         reply_of({.status = 405,
                   .message = fmt::format("{} takes {} only", request.path, fmt::join(methods, " and ")),

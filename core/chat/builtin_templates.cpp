@@ -172,7 +172,9 @@ const BuiltinTemplate& guess_builtin_template(const std::function<bool(std::stri
         std::find_if(templates.begin(), templates.end(), [&](const BuiltinTemplate& each) {
             return !each.marker.empty() && has_token(each.marker);
         });
-    return found == templates.end() ? *find_builtin_template("chatml") : *found;
+    if (found != templates.end())
+        return *found;
+    return *std::ranges::find(templates, "chatml", &BuiltinTemplate::name);
 }
 
 } // namespace etna::chat

@@ -54,6 +54,7 @@ const Section* bare_section(const Syntax& syntax) {
 Description with_hidden(const Syntax& syntax, Description text) {
     constexpr uint32_t hidden_max = 3;
     std::vector<Description> hidden;
+    hidden.reserve(syntax.hidden.size());
     for (const std::string_view mark : syntax.hidden)
         hidden.push_back(literal(trim(mark)));
     if (hidden.empty())
@@ -113,6 +114,7 @@ Description content_and_calls(const Syntax& syntax, const CallWriter& writer) {
     if (bare != nullptr) // calls without a mark begin where content could
         text.not_begun = beginning_of_bare_calls(syntax, *bare, writer);
     std::vector<Description> hidden;
+    hidden.reserve(syntax.hidden.size());
     for (const std::string_view mark : syntax.hidden)
         hidden.push_back(literal(trim(mark)));
     const Description content =
@@ -155,7 +157,7 @@ public:
         const Description last = last_message();
         const bool has_thoughts = !messages_->model_header.empty();
         const Description thoughts = sequence({literal(messages_->model_header), body_and_next()});
-        const Description all = has_thoughts ? sequence({repeated(thoughts), last}) : last;
+        Description all = has_thoughts ? sequence({repeated(thoughts), last}) : last;
         if (form_->start == Start::reasoning)
             return sequence({text(), next(), all});
         if (form_->start == Start::header)
@@ -171,13 +173,13 @@ private:
         const bool may_call = calls_->offers_any();
         if (form_->demanded)
             return functions();
-        const Description user =
+        Description user =
             sequence({literal(messages_->user_header), form_->content ? json_body(*messages_) : literal(""),
                       literal(messages_->body), user_text(), end()});
         if (!may_call)
             return user;
         if (form_->content)
-            return either({user, functions()});
+            return either({std::move(user), functions()});
         std::vector<Description> headers = {literal(messages_->user_header)};
         if (!messages_->preamble_header.empty())
             headers.push_back(literal(messages_->preamble_header));

@@ -177,6 +177,7 @@ Description CallWriter::sections() const {
 Description CallWriter::section(const Section& section, Description calls) const {
     const bool ends_itself = section.close.empty() && section.brackets != Brackets::required;
     std::vector<Description> opens;
+    opens.reserve(section.open.size());
     for (const std::string_view open : section.open)
         opens.push_back(mark(open));
     std::vector<Description> all;
@@ -214,6 +215,7 @@ Description CallWriter::any_call(const Pattern& pattern) const {
         std::vector<Description> here = {mark(part.text)};
         if (part.slot == Slot::name) {
             std::vector<Description> ways;
+            ways.reserve(functions_.size());
             for (const Function& function : functions_)
                 ways.push_back(sequence({literal(function.name), behind_name(pattern, i + 1, function)}));
             here.push_back(either(std::move(ways)));
@@ -235,8 +237,9 @@ Description CallWriter::behind_name(const Pattern& pattern, std::size_t part,
     std::vector<Description> all;
     for (; part < pattern.size(); ++part) {
         Description here = sequence({mark(pattern[part].text), slot(pattern[part].slot, function)});
-        all.push_back(pattern[part].presence == Presence::optional ? optional(std::move(here))
-                                                                   : std::move(here));
+        if (pattern[part].presence == Presence::optional)
+            here = optional(std::move(here));
+        all.push_back(std::move(here));
     }
     return sequence(std::move(all));
 }
@@ -264,6 +267,7 @@ Description CallWriter::any_object() const {
     const Members& members = form_->syntax.members;
     const Description comma = sequence({literal(","), space()});
     std::vector<Description> calls;
+    calls.reserve(functions_.size());
     for (const Function& function : functions_) {
         calls.push_back(sequence({literal(fmt::format("\"{}\"", grammar::json_escaped(function.name))), comma,
                                   member_name(members.arguments.front()), arguments(function, {})}));

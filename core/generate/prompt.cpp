@@ -192,9 +192,10 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
         using Kind = chat::output::EventKind;
         const bool is_text = event.kind == Kind::content || event.kind == Kind::reasoning ||
                              event.kind == Kind::content_was_reasoning;
-        if (!is_text)
+        if (!is_text) {
             return Error{ErrorKind::invalid_argument, "the last message has begun to call a tool",
                          "go on with a message that is text"};
+        }
     }
     return std::optional<chat::output::Parser>(std::move(parser));
 }

@@ -15,7 +15,8 @@ class Targets {
 public:
     explicit Targets(const Automaton& automaton) : begin_(1) {
         for (uint32_t state = 0; state < automaton.state_count(); ++state) {
-            const auto first = automaton.targets.begin() + state * automaton.class_count;
+            const auto first = automaton.targets.begin() +
+                               static_cast<std::ptrdiff_t>(std::size_t{state} * automaton.class_count);
             std::vector<uint32_t> targets(first, first + automaton.class_count);
             std::sort(targets.begin(), targets.end());
             targets.erase(std::unique(targets.begin(), targets.end()), targets.end());

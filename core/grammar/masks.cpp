@@ -428,6 +428,7 @@ Expression Masks::shortened(Expression expression, int depth) {
     const Node node = language_->node(expression);
     language_->take_steps(steps_of_way + node.children.size());
     std::vector<Expression> children;
+    children.reserve(node.children.size());
     for (const Expression child : node.children)
         children.push_back(shortened(child, depth + 1));
     Expression result = expression;

@@ -182,6 +182,7 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
         const auto e = static_cast<Expression>(first + i);
         const Node node = nodes_[e];
         std::vector<Expression> children;
+        children.reserve(node.children.size());
         for (const Expression child : node.children)
             children.push_back(image(child));
         if (children == node.children) {

@@ -51,9 +51,10 @@ Result<GenerationConfig> generation_config_beside(const std::filesystem::path& m
     const auto file = FileReader::open(model.parent_path() / generation_config_name);
     if (!file)
         return file.error().kind == ErrorKind::not_found ? Result(GenerationConfig()) : file.error();
-    if (file->bytes() > file_bytes_max)
+    if (file->bytes() > file_bytes_max) {
         return Error{ErrorKind::io, fmt::format("{} has {} bytes, more than the {} that are read",
                                                 generation_config_name, file->bytes(), file_bytes_max)};
+    }
     std::string text(file->bytes(), '\0');
     ETNA_CHECK(file->read(0, std::as_writable_bytes(std::span(text))));
     return parse_generation_config(text);

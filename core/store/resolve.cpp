@@ -89,6 +89,7 @@ std::vector<ModelFile> model_files(const std::filesystem::path& models_folder) {
             known = path;
     });
     std::vector<ModelFile> files;
+    files.reserve(paths.size());
     for (auto& [name, path] : paths)
         files.push_back({name, std::move(path)});
     return files;

@@ -43,10 +43,11 @@ Status Spm::encode(std::string_view text, bool begins_with_space, Patience& pati
         if (!patience.may_work_in(merging_bytes(word.size()) + space_mark.size() * word.size()))
             return Patience::no_memory();
         for (const char byte : word) {
-            if (byte == ' ')
+            if (byte == ' ') {
                 scratch.marked += space_mark;
-            else
+            } else {
                 scratch.marked += byte;
+            }
         }
         ETNA_CHECK(encode_word(patience, scratch, tokens));
         scratch.marked.clear();

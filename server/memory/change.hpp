@@ -70,7 +70,7 @@ private:
 /// told whether to overwrite.
 template <class Remove>
 Result<bool> make_removal(Store::Content& content, const Remove& remove) {
-    Result<bool> removed = make_change(content, [&] { return remove(true); });
+    const auto removed = make_change(content, [&] { return remove(true); });
     return removed || removed.error().kind != ErrorKind::io ? removed : remove(false);
 }
 

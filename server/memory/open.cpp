@@ -60,10 +60,11 @@ Status open_to_write(Store::Content& content) {
     Status status = count_shares(*content.database);
     if (status)
         status = tidy(content);
-    if (!status)
+    if (!status) {
         content.database = nullptr;
-    else if (!file.empty())
+    } else if (!file.empty()) {
         reserve_change(file);
+    }
     return status;
 }
 

@@ -29,10 +29,11 @@ void send_failure(EventStream& stream, const ApiError& error) {
 Json chunk_of(const Answering& answering, const Json& piece) {
     Json chunk = to_json(answering.head);
     chunk["choices"].push_back(piece);
-    if (answering.call.delivery.counts_each_chunk)
+    if (answering.call.delivery.counts_each_chunk) {
         chunk["usage"] = answering.usage_so_far(piece["index"].get<uint32_t>());
-    else if (answering.call.delivery.includes_usage)
+    } else if (answering.call.delivery.includes_usage) {
         chunk["usage"] = nullptr;
+    }
     for (const auto change : answering.call.rearrange)
         change(chunk);
     return chunk;

@@ -106,10 +106,11 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
         *model, std::move(call.requests),
         {.stop_requested = [&] { return service->is_aborting || is_late() || is_unwanted(); },
          .claim_memory = claim});
-    if (begun)
+    if (begun) {
         memory.reset();
-    else if (memory != nullptr)
+    } else if (memory != nullptr) {
         memory->shrink_to(held); // somebody may try again with less
+    }
     if (!begun)
         return failed(begun.error());
     queued_s_ = in_flight->elapsed_s();

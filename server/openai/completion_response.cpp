@@ -61,9 +61,10 @@ std::optional<Json> CompletionChoice::begin() {
 
 std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event)) {
-        if (form_.echoes && form_.logprobs)
+        if (form_.echoes && form_.logprobs) {
             add(name_of(token->token, token->bytes, form_.token_names),
                 token->likelihood ? &*token->likelihood : nullptr, characters_of(*token));
+        }
     } else if (const auto* generated = std::get_if<generate::TokenDelta>(&event)) {
         return take_token(*generated);
     } else if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
@@ -132,9 +133,10 @@ void CompletionChoice::add(const std::string& name, const generate::TokenDelta* 
     logprobs_["tokens"].push_back(name);
     logprobs_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
     logprobs_["text_offset"].push_back(characters_);
-    if (*form_.logprobs > 0) // the published schema has no null for it
+    if (*form_.logprobs > 0) { // the published schema has no null for it
         logprobs_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs, form_.token_names)
                                                      : Json(nullptr));
+    }
     characters_ += characters;
 }
 

@@ -35,10 +35,11 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
     delivery.counts_each_chunk = delivery.includes_usage && counts_each;
     options.accept({"include_obfuscation"});
     constexpr const char* problem = "is for `stream`: true only";
-    if (!delivery.is_streamed && options.any("include_usage") != nullptr)
+    if (!delivery.is_streamed && options.any("include_usage") != nullptr) {
         options.refuse("include_usage", problem);
-    else if (!delivery.is_streamed)
+    } else if (!delivery.is_streamed) {
         fields.refuse("stream_options", problem);
+    }
     if (options.problem())
         fields.adopt(*options.problem());
     fields.adopt_unknown(options.unknown());
@@ -47,10 +48,11 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
 } // namespace
 
 void note_without_effect(Fields& fields, bool is_kept) {
-    if (is_kept)
+    if (is_kept) {
         fields.accept({"store", "user", "metadata"}); // all are told with what is kept
-    else
+    } else {
         fields.note({"store", "user", "metadata"});
+    }
     fields.note({"safety_identifier", "prompt_cache_key", "service_tier"});
 }
 

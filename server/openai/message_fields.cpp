@@ -60,11 +60,12 @@ bool is_call(const Json& call) {
 void check_calls(Fields& message) {
     const Json* const calls = message.list("tool_calls");
     for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
-        if (!is_call((*calls)[i]))
+        if (!is_call((*calls)[i])) {
             return message.refuse(
                 fmt::format("tool_calls[{}]", i),
                 R"(must be {"id": ..., "type": "function", "function": {"name": ..., "arguments": ...}} )"
                 R"(or {"id": ..., "type": "custom", "custom": {"name": ..., "input": ...}})");
+        }
     }
     const Json* const older = message.object("function_call");
     if (older != nullptr && !is_function(*older))

@@ -62,9 +62,10 @@ bool is_closed_object(const Json& schema, const Json& root) {
 }
 
 bool is_plain_keyword(std::string_view name, const Json& value, const Json& root) {
-    if (name == "type")
+    if (name == "type") {
         return value.is_array() ? !value.empty() && std::all_of(value.begin(), value.end(), is_type)
                                 : is_type(value);
+    }
     if (name == "enum")
         return value.is_array() && !value.empty();
     if (name == "anyOf")

@@ -149,7 +149,8 @@ std::string type_of(const Json& item) {
 Json completed(Fields& fields, const Json& given, const Kind& kind) {
     Json item = {{"type", kind.type}};
     const Json id = given.value("id", Json());
-    item["id"] = id.is_string() && id != "" ? id : Json(new_id(kind.id_prefix));
+    item["id"] =
+        id.is_string() && !id.get_ref<const std::string&>().empty() ? id : Json(new_id(kind.id_prefix));
     for (const auto& [name, value] : given.items()) {
         if (name != "type" && name != "id" && !value.is_null())
             item[name] = value;

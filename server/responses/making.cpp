@@ -302,10 +302,11 @@ bool Making::drop_to_one_of(const std::vector<std::size_t>& places, std::size_t 
         const auto* const tokens = std::get_if<std::size_t>(&taken);
         if (is_unwanted())
             break;
-        if (tokens != nullptr && *tokens <= tokens_max)
+        if (tokens != nullptr && *tokens <= tokens_max) {
             high = middle;
-        else
+        } else {
             low = middle + 1;
+        }
     }
     dropped_ = high < places.size() ? places[high] : before;
     return high < places.size();
@@ -336,10 +337,11 @@ std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) 
         const bool is_too_long = error->code == "context_length_exceeded";
         if (!is_too_long || !request_.drops_oldest || dropped_ >= droppable(items_))
             return in_words_of_responses(too_long ? *too_long : *error, request_);
-        if (too_long)
+        if (too_long) {
             ++dropped_; // what was thought to be enough is not
-        else
+        } else {
             drop_to_fit(room().after_dropping, is_unwanted);
+        }
         too_long = error;
     }
     if (dropped_ > 0)

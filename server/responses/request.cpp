@@ -277,10 +277,11 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     if (fields.problem())
         return *fields.problem();
     for (const std::string& name : fields.unknown()) {
-        if (body.contains(name) && !is_of_chats_alone(name) && !request.chat.contains(name))
+        if (body.contains(name) && !is_of_chats_alone(name) && !request.chat.contains(name)) {
             request.chat[name] = body[name];
-        else
+        } else {
             request.ignored.push_back(name);
+        }
     }
     const Json choices = request.chat.value("n", Json());
     if (!choices.is_null() && choices != 1) {

@@ -64,13 +64,14 @@ TEST_CASE("JSON is destroyed where there is no memory left") {
     const auto is_destroyed = [](int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 7; };
     CHECK(is_destroyed(end_of_child([] { return Json({{"role", "user"}}); })));
     CHECK(is_destroyed(end_of_child([] { return Json(std::vector<int>(2'000'000, 1)); })));
-    CHECK(is_destroyed(end_of_child([] {
-        Json deep = Json::array();
+    const auto many = [] {
+        const Json part = {{"type", "text"}, {"text", "a text that is no short one, at all"}};
+        Json messages = Json::array();
         for (int i = 0; i < 100'000; ++i)
-            deep.push_back(
-                {{"content", {{{"type", "text"}, {"text", "a text that is no short one, at all"}}}}});
-        return deep;
-    })));
+            messages.push_back({{"content", Json::array({part})}});
+        return messages;
+    };
+    CHECK(is_destroyed(end_of_child(many)));
 }
 
 TEST_CASE("JSON with memory of its own keeps what JSON does") {

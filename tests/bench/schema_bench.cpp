@@ -83,6 +83,7 @@ public:
         fmt::print("compiled in ms: median {:.2f}, 90 % {:.2f}, 95 % {:.2f}, 99 % {:.2f}, most {:.2f}\n",
                    at(0.5), at(0.9), at(0.95), at(0.99), times_.back());
         std::vector<std::pair<int, std::string>> reasons;
+        reasons.reserve(reasons_.size());
         for (const auto& [reason, count] : reasons_)
             reasons.emplace_back(count, reason);
         std::sort(reasons.rbegin(), reasons.rend());

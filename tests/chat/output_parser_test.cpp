@@ -14,6 +14,7 @@
 #include <ctime>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace etna;
@@ -276,7 +277,9 @@ TEST_CASE("the scanner agrees with another JSON parser", "[output]") {
 
 TEST_CASE("JSON's numbers are the finite doubles, which is all that a grammar lets a model write",
           "[output]") {
-    const auto is_read = [](const std::string& number) { return is_json_object("{\"a\":" + number + "}"); };
+    const auto is_read = [](const std::string& number) {
+        return is_json_object(fmt::format(R"({{"a":{}}})", number));
+    };
     const std::string nines(40, '9');
     for (const std::string& number :
          {std::string(308, '9'), "-" + std::string(308, '9'), "1" + std::string(308, '0'), nines + "e99",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
@@ -170,7 +171,8 @@ TEST_CASE("a message that is too long is passed over and told, and the next one 
     const std::string told = "error: a message is longer than 64 MiB: it is left out\n";
     for (const std::string& begin : {std::string(), std::string("\"\"\"\n")}) {
         const std::string end = begin.empty() ? "\n" : "\nmore\n\"\"\"\n";
-        const Outcome outcome = etna.chat(begin + std::string(line_bytes, 'x') + end + "hi\n");
+        const Outcome outcome =
+            etna.chat(fmt::format("{}{}{}hi\n", begin, std::string(line_bytes, 'x'), end));
         CAPTURE(outcome.error.substr(0, 200));
         CHECK(outcome.code == 1);
         CHECK(contains(outcome.error, told));

@@ -179,7 +179,7 @@ TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
     const auto report =
         nlohmann::json::parse(etna.run({"run", "chatty", "go", "--tools", tools, "--json"}).output);
     CHECK(report["finish_reason"] == "tool_calls");
-    CHECK(report["text"] == "");
+    CHECK(report["text"].get<std::string>().empty());
     REQUIRE(report["tool_calls"].size() == 1);
     CHECK(report["tool_calls"][0]["function"]["name"] == "roll");
     CHECK(report["tool_calls"][0]["id"].get<std::string>().size() == 9);

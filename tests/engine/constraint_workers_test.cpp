@@ -169,6 +169,7 @@ std::vector<engine::Request> mix(const std::shared_ptr<Watch>& watch, uint32_t s
 std::vector<std::vector<TokenId>> answers_of(Driver& driver, const std::vector<engine::Request>& requests) {
     std::vector<std::vector<TokenId>> all;
     std::vector<engine::RequestId> ids;
+    ids.reserve(requests.size());
     for (const engine::Request& one : requests)
         ids.push_back(driver.add(one));
     driver.run();
@@ -212,9 +213,9 @@ TEST_CASE("work on a constraint ends when its request does") {
     {
         const auto engine = make_engine();
         std::vector<engine::Stream> streams;
-        for (uint32_t i = 0; i < 5; ++i) {
+        streams.reserve(5);
+        for (uint32_t i = 0; i < 5; ++i)
             streams.push_back(engine->submit(request(std::make_shared<Slow>(watch, 20, false), i)).value());
-        }
         while (watch->waited == 0)
             std::this_thread::sleep_for(1ms);
         for (engine::Stream& stream : streams)
@@ -307,6 +308,7 @@ TEST_CASE("constraints take turns: a short one does not wait for the end of a lo
     std::atomic<int> rings{0};
     ConstraintWorkers workers([&] { ++rings; });
     std::vector<std::shared_ptr<engine::ConstraintJob>> endless;
+    endless.reserve(6);
     for (int i = 0; i < 6; ++i)
         endless.push_back(workers.begin(std::make_shared<Slow>(never, 20, false), Constraint::Part::tokens));
     const auto watch = std::make_shared<Watch>();

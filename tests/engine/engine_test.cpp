@@ -255,6 +255,7 @@ TEST_CASE("a full queue keeps room for a client that has few requests") {
     options.limits.groups = {{.page_count = 25000}};
     const auto engine = make_engine(options, {.queue_max = 20});
     std::vector<Stream> heavy;
+    heavy.reserve(21);
     for (int i = 0; i < 21; ++i)
         heavy.push_back(engine->submit(request(2, {})).value());
     CHECK(engine->submit(request(2, {})).error().kind == ErrorKind::busy);
@@ -265,10 +266,12 @@ TEST_CASE("a full queue keeps room for a client that has few requests") {
     };
     for (int round = 0; round < 2; ++round) { // what has ended counts no more
         std::vector<Stream> light;
+        light.reserve(16);
         for (int i = 0; i < 16; ++i)
             light.push_back(submit_as(1).value());
         CHECK(submit_as(1).error().kind == ErrorKind::busy);
         std::vector<Stream> others;
+        others.reserve(4);
         for (int i = 0; i < 4; ++i)
             others.push_back(submit_as(2).value());
         CHECK(submit_as(3).error().kind == ErrorKind::busy); // twice the queue is the end
@@ -288,6 +291,7 @@ TEST_CASE("the places of answers that were cut are free when their ends are told
     auto running = engine->submit(request(2, {}));
     for (uint32_t round = 0; round < 5; ++round) {
         std::vector<Stream> others;
+        others.reserve(5);
         for (uint32_t i = 0; i < 5; ++i) // all places, and the queue
             others.push_back(engine->submit(request(4 + i, {})).value());
         CHECK(!engine->submit(request(2, 2)));
@@ -314,6 +318,7 @@ TEST_CASE("an engine tells how busy it is") {
     const auto engine = make_engine(options);
     CHECK((engine->load().pages_total == 8 && engine->load().pages_used == 0));
     std::vector<Stream> streams;
+    streams.reserve(5);
     for (uint32_t i = 0; i < 5; ++i)
         streams.push_back(engine->submit(request(0, std::nullopt)).value());
     REQUIRE(std::holds_alternative<TokenEvent>(streams[0].next()));

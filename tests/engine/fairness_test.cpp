@@ -47,6 +47,7 @@ TEST_CASE("a client with one request does not wait for one that has all places a
     const FakeOptions options = spacious();
     Driver driver(options);
     std::vector<engine::RequestId> many;
+    many.reserve(std::size_t{5} * options.limits.sequences_max);
     for (uint32_t i = 0; i < 5 * options.limits.sequences_max; ++i)
         many.push_back(driver.add(request_of(heavy, 8, 200, i + 1)));
     for (int i = 0; i < 50; ++i)
@@ -60,9 +61,10 @@ TEST_CASE("a client with one request does not wait for one that has all places a
         CHECK(driver.told(id).ids() == simulate(options, asked).tokens);
     }
     driver.run();
-    for (std::size_t i = 0; i < many.size(); ++i)
+    for (std::size_t i = 0; i < many.size(); ++i) {
         CHECK(driver.told(many[i]).ids() ==
               simulate(options, request_of(heavy, 8, 200, static_cast<uint32_t>(i) + 1)).tokens);
+    }
 }
 
 TEST_CASE("a short prompt does not wait for the long prompts of another client") {

@@ -89,9 +89,10 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     if (dice.one_in(4)) { // an answer stands in the prompt
         const uint32_t begin = dice.roll(0, length - 1);
         const uint32_t end = dice.roll(begin, length);
-        for (uint32_t i = 0; i < length; ++i)
+        for (uint32_t i = 0; i < length; ++i) {
             request.kinds.push_back(i >= begin && i < end ? engine::RowKind::generation
                                                           : engine::RowKind::prompt);
+        }
     }
     request.sampling = random_sampling(dice, limits);
     if (!dice.one_in(4))

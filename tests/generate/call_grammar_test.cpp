@@ -209,9 +209,10 @@ TEST_CASE("calls as the families write them are allowed") {
                  .tools = strict_tools,
                  .start = one.value("start", "") == "header" ? Start::header : Start::content});
             REQUIRE(description.has_value());
-            if (one.contains("reasoning") && syntax.messages.open.empty())
+            if (one.contains("reasoning") && syntax.messages.open.empty()) {
                 (*description)->reasoning =
                     reasoning_in(syntax, output, one.value("start", "") == "reasoning");
+            }
             const auto grammar = grammars.make(**description).value();
             const bool is_allowed = fits(grammar, output);
             allowed += is_allowed ? 1 : 0;

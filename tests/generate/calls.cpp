@@ -152,7 +152,7 @@ std::string trimmed(std::string_view mark) {
 
 std::optional<grammar::Reasoning> reasoning_in(const Syntax& syntax, std::string_view text, bool is_open) {
     for (const auto& marks : syntax.reasoning) {
-        const grammar::Reasoning one = {
+        grammar::Reasoning one = {
             .open = trimmed(marks.open), .close = trimmed(marks.close), .is_open = is_open};
         if (is_open || text.find(one.open) != std::string_view::npos)
             return one;

@@ -101,10 +101,20 @@ TEST_CASE(
         }
         CHECK(all->held() == 0);
 
-        const auto little = count(request, taken / 2);
+        const auto shared = count(request, taken);
+        MemoryShare others(shared);
+        REQUIRE(others.grow_by(taken - 1));
         const FakeAnswer refused = service.ask(request);
         CHECK(refused.status == 503);
         CHECK(refused.headers.contains("retry-after"));
+        request.memory.reset();
+        CHECK(shared->held() == taken - 1);
+
+        const auto little = count(request, taken / 2); // which is never enough, however long one waits
+        const FakeAnswer too_large = service.ask(request);
+        CHECK(too_large.status == 413);
+        CHECK(Json::parse(too_large.body)["error"]["code"] == "request_too_large");
+        CHECK_FALSE(too_large.headers.contains("retry-after"));
         request.memory.reset();
         CHECK(little->held() == 0);
     }

@@ -239,6 +239,7 @@ Result<std::vector<std::string>> Keyword::strings() const {
                                      [](const JsonValue& item) { return item.is_string(); });
     if (!is_list)
         return wrong("has to be a list of strings");
+    all.reserve(value.items.size());
     for (const JsonValue& item : value.items)
         all.push_back(item.text);
     return all;

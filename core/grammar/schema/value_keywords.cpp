@@ -66,10 +66,11 @@ Result<Choices> enumeration(const Keyword& keyword) {
     std::vector<std::string> strings;
     Claims others;
     for (const JsonValue& value : keyword.value.items) {
-        if (value.is_string())
+        if (value.is_string()) {
             strings.push_back(value.text);
-        else
+        } else {
             others.push_back(constant(keyword, value));
+        }
     }
     if (keyword.is_negated)
         return Keyword::one({.claims = others, .constraints = {.string = {.excluded = strings}}});
