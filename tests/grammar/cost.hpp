@@ -31,7 +31,11 @@ struct Cost {
     int64_t kib = 0;      ///< resident at most, beyond what there was before
 };
 
-/// Does the work in a process of its own, so that its memory is its alone.
+constexpr int took_too_long = 5; ///< what work returns that has a bound of its own on a part of it
+
+/// Does the work in a process of its own, so that its memory is its alone. Work that takes longer than
+/// `seconds_max` is done again, three times at most, and the last one counts: who else is at work on the
+/// machine adds to the time, and nothing takes from it.
 Cost cost_of(const std::function<int()>& work);
 
 /// Of this thread: a busy machine adds little.
