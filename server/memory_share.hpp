@@ -73,13 +73,13 @@ public:
     /// The same for a request, whose small claims are granted and not counted: small requests get through
     /// whatever large ones hold.
     bool claim(std::size_t bytes) {
-        if (bytes <= uncounted_bytes || grow_by(bytes - uncounted_bytes))
+        if (bytes <= uncounted_bytes)
             return true;
-        is_too_large_ = is_too_large_ || !total_->could_hold(bytes_ + (bytes - uncounted_bytes));
-        return false;
+        is_too_large_ = !total_->could_hold(bytes_ + (bytes - uncounted_bytes));
+        return grow_by(bytes - uncounted_bytes);
     }
 
-    /// A claim was refused that no waiting would help: this request alone would hold more than the bound.
+    /// The last counted claim was refused for good: this request alone would hold more than the bound.
     [[nodiscard]] bool is_too_large() const { return is_too_large_; }
 
     /// Holds no more than `bytes` from now on.

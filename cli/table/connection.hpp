@@ -45,8 +45,8 @@ inline constexpr std::array connection_options = {
            .description = "what all requests may hold together: bodies on their way and until they are "
                           "answered, messages and "
                           "tokens that are made of them, and answers; at least --body-max; more are turned "
-                          "away with 503, but "
-                          "never those of 64K and less",
+                          "away with 503, but never those of 64K and less, and one that alone needs "
+                          "more with 413",
            .category = Category::server},
     Option{.name = "header-max",
            .value = "SIZE",
