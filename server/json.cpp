@@ -3,7 +3,6 @@
 #include "server/exact_numbers.hpp"
 
 #include <array>
-#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -11,6 +10,10 @@
 
 namespace etna::server {
 namespace {
+
+/// Of the string that it reads, which may be nearly all of the text, the library holds two while it reads:
+/// its value, and its letters for the message of a mistake.
+constexpr std::size_t string_copies = 2;
 
 /// What a body's JSON has to keep to. It reads ahead of the parser: asked by the parser's own callback, the
 /// library would look through a list again after each of its objects.
@@ -105,11 +108,16 @@ ApiError mistake_at(std::size_t byte) {
     return refused(fmt::format("the body is no JSON: there is a mistake at byte {}", byte));
 }
 
-std::variant<Json, ApiError> parse(std::string_view body,
-                                   const std::function<bool(std::size_t bytes)>& claim) {
+/// `share`: of the request; null: nobody counts.
+std::variant<Json, ApiError> parse(std::string_view body, MemoryShare* share) {
     // The library takes a zero byte for the end.
     if (const std::size_t zero = body.find('\0'); zero != std::string_view::npos)
         return mistake_at(zero + 1);
+    const auto claim = [share](std::size_t bytes) { return share == nullptr || share->claim(bytes); };
+    const std::size_t held = share == nullptr ? 0 : share->bytes();
+    if (!claim(string_copies * body.size()))
+        return no_memory();
+    const std::size_t for_copies = (share == nullptr ? 0 : share->bytes()) - held;
     try {
         Guard guard;
         Json::sax_parse(body.begin(), body.end(), &guard);
@@ -121,6 +129,8 @@ std::variant<Json, ApiError> parse(std::string_view body,
         if (!claim(guard.bytes_parsed(body.size())))
             return no_memory();
         Json json = Json::parse(body.begin(), body.end());
+        if (share != nullptr)
+            share->shrink_to(share->bytes() - for_copies);
         if (!json.is_object())
             return refused("the body is no JSON object");
         return json;
@@ -134,11 +144,11 @@ std::variant<Json, ApiError> parse(std::string_view body,
 } // namespace
 
 std::variant<Json, ApiError> parse_body(const HttpRequest& request) {
-    return parse(request.body, [&](std::size_t bytes) { return request.claim_memory(bytes); });
+    return parse(request.body, request.memory.get());
 }
 
 std::variant<Json, ApiError> parse_body(std::string_view body) {
-    return parse(body, [](std::size_t) { return true; });
+    return parse(body, nullptr);
 }
 
 std::string text_of(const Json& json) {

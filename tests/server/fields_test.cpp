@@ -50,11 +50,15 @@ TEST_CASE("a body of more values than are taken is refused before it is built") 
     CHECK(std::get<ApiError>(refused).message.find("more than 2000000 values") != std::string::npos);
 }
 
-TEST_CASE("a parsed body counts as what it holds, and has no place where there is none") {
+TEST_CASE("a parsed body counts as what it holds, with two copies of its strings while it is read") {
     const std::string text(100'000, 'x');
     HttpRequest request = {.body = R"({"a": [1, 2, 3], "b": ")" + text + R"("})"};
     const std::size_t taken = request.body.size() + 8 * json_value_bytes - MemoryShare::uncounted_bytes;
-    const auto total = std::make_shared<MemoryTotal>(2 * taken - 1); // six values and two names
+    const std::size_t copies = 2 * request.body.size() - MemoryShare::uncounted_bytes;
+    request.memory = std::make_shared<MemoryShare>(std::make_shared<MemoryTotal>(copies + taken - 1));
+    CHECK(std::get<ApiError>(parse_body(request)).status == 503);
+
+    const auto total = std::make_shared<MemoryTotal>(copies + 2 * taken - 1); // six values and two names
     request.memory = std::make_shared<MemoryShare>(total);
     CHECK(std::holds_alternative<Json>(parse_body(request)));
     CHECK(total->held() == taken);
