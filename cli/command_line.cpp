@@ -28,14 +28,12 @@ void set_up(CLI::App& app, const Command& command, const Translated& translated)
             option->expected(-1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     }
     for (const Option& option : command.options) {
-        std::string names = fmt::format("--{}", option.name);
-        if (option.short_name != 0)
-            names = fmt::format("-{},{}", option.short_name, names);
+        const std::string name = fmt::format("--{}", option.name); // translate() has replaced short names
         if (option.kind == Kind::flag) {
-            app.add_flag(names)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+            app.add_flag(name)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
             continue;
         }
-        app.add_option(names)->expected(1)->allow_extra_args(false)->multi_option_policy(
+        app.add_option(name)->expected(1)->allow_extra_args(false)->multi_option_policy(
             option.repeat == Repeat::collect ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
     }
@@ -99,13 +97,18 @@ std::vector<std::string> positionals_of(const CLI::App& app, const Command& comm
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
     ETNA_TRY(Translated translated, translate(command, arguments));
     CLI::App app;
-    set_up(app, command, translated);
     std::vector<std::string>& ours = translated.arguments;
     std::reverse(ours.begin(), ours.end()); // the order that CLI11 asks for
     try {
+        set_up(app, command, translated);
         app.parse(ours);
     } catch (const CLI::ParseError& error) {
         return malformed(command, error);
+    } catch (const CLI::Error& error) {
+        return Error{ErrorKind::internal,
+                     fmt::format("CLI11 {} refuses the options of `etna {}`: {}", CLI11_VERSION, command.name,
+                                 error.what()),
+                     "etna was built with a version of CLI11 that it does not support; please report it"};
     }
     ETNA_CHECK(check_extras(app, command));
 

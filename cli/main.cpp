@@ -2,6 +2,7 @@
 #include "cli/process_environment.hpp"
 
 #include <cstdio>
+#include <exception>
 #include <new>
 #include <string>
 #include <vector>
@@ -16,6 +17,11 @@ int main(int argument_count, char** arguments) {
             "error: there is not enough memory\nhint: free some, or give a shorter prompt or a smaller "
             "model\n",
             stderr);
+        return static_cast<int>(etna::cli::ExitCode::failed);
+    } catch (const std::exception& error) { // of a library: etna's own errors are values
+        std::fprintf(stderr,
+                     "error: unexpected failure: %s\nhint: this is a mistake in etna; please report it\n",
+                     error.what());
         return static_cast<int>(etna::cli::ExitCode::failed);
     }
 }

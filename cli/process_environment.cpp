@@ -144,8 +144,13 @@ Environment process_environment() {
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
-    environment.executor_factory = generate::device_executor;
-    environment.device_lister = generate::list_devices;
+    const auto devices = std::make_shared<generate::Devices>();
+    environment.executor_factory = [devices](const auto& file, const auto& options) {
+        return devices->load(file, options);
+    };
+    environment.device_lister = [devices](std::string_view device, const auto& cache_folder) {
+        return devices->list(device, cache_folder);
+    };
     environment.watch_interrupts = watch_interrupts;
     environment.watch_end_signals = watch_end_signals;
     environment.ask_at_terminal = ask_at_terminal;

@@ -241,6 +241,8 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(options.model, read_model(values, {}));
     ETNA_TRY(const auto parallel, values.integer("parallel"));
     options.model.executor.sequences_max = parallel.value_or(default_parallel);
+    ETNA_TRY(const auto batch_tokens, values.integer("batch-tokens"));
+    options.model.executor.batch_tokens_max = batch_tokens.value_or(0);
     ETNA_TRY(const auto queue, values.integer("queue"));
     options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
     ETNA_TRY(options.shows_routes, values.flag("routes"));

@@ -40,20 +40,11 @@ bool may_be_number(std::string_view text) {
            std::string_view("-.=").find(text.front()) != std::string_view::npos;
 }
 
-/// The option of an argument such as "-n", "-n5" or "-vn", where flags stand together, that takes a value,
-/// and what of that stands in the same argument. Null where there is none.
-std::pair<const Option*, std::string_view> valued_option(const Command& command, std::string_view letters) {
-    while (!letters.empty()) {
-        const char letter = letters.front();
-        letters.remove_prefix(1);
-        const auto option = std::find_if(command.options.begin(), command.options.end(),
-                                         [&](const Option& one) { return one.short_name == letter; });
-        if (option == command.options.end())
-            break;
-        if (option->kind != Kind::flag)
-            return {&*option, letters};
-    }
-    return {nullptr, {}};
+/// The option with this short name, null if there is none.
+const Option* find_short(const Command& command, char letter) {
+    const auto found = std::find_if(command.options.begin(), command.options.end(),
+                                    [letter](const Option& option) { return option.short_name == letter; });
+    return found == command.options.end() ? nullptr : &*found;
 }
 
 /// Goes through a command line, argument by argument.
@@ -111,32 +102,58 @@ private:
         return needs_value(name);
     }
 
-    /// An argument that is no other program's, with the value that stands behind it.
+    /// Copies an argument that is not another program's option, with the value that follows it.
     Status copy(const std::string& argument) {
+        if (argument.starts_with("--"))
+            return copy_long(argument);
+        if (argument.starts_with('-') && argument.size() > 1)
+            return copy_short(argument);
+        result_.arguments.push_back(argument);
+        return {};
+    }
+
+    Status copy_long(const std::string& argument) {
         result_.arguments.push_back(argument);
         const std::size_t equals = argument.find('=');
-        const Option* option = nullptr;
-        bool has_value = false;
-        if (argument.starts_with("--")) {
-            option = find_option(command_, std::string_view(argument).substr(0, equals).substr(2));
-            if (option != nullptr && option->kind == Kind::flag)
-                return {};
-            has_value = equals < argument.size() - 1;
-        } else if (argument.starts_with('-')) {
-            const auto [valued, value] = valued_option(command_, std::string_view(argument).substr(1));
-            option = valued;
-            has_value = !value.empty();
-            // Another program's option of several letters must not be read as one of ours and its value.
-            if (has_value && option->kind != Kind::text && option->kind != Kind::choice &&
-                !may_be_number(value))
-                return unknown_option(command_, argument);
-        }
-        if (option == nullptr || has_value)
+        const Option* option = find_option(command_, std::string_view(argument).substr(0, equals).substr(2));
+        if (option == nullptr || option->kind == Kind::flag || equals < argument.size() - 1)
             return {};
-        // CLI11 would take the next argument for the value of `--seed=`.
+        // CLI11 would take the next argument as the value of `--seed=`.
         if (equals != std::string::npos || at_ == arguments_.size())
             return needs_value(fmt::format("--{}", option->name));
         result_.arguments.push_back(arguments_[at_++]);
+        return {};
+    }
+
+    /// Rewrites "-n 5", "-n5" and "-vn5" with long names, because CLI11 2.4 and later treat `-n` and `--n` as
+    /// one name.
+    Status copy_short(const std::string& argument) {
+        std::string_view letters = std::string_view(argument).substr(1);
+        const Option* option = nullptr;
+        std::vector<std::string> flags;
+        for (; !letters.empty(); flags.push_back(fmt::format("--{}", option->name))) {
+            option = find_short(command_, letters.front());
+            if (option == nullptr || option->kind != Kind::flag)
+                break;
+            letters.remove_prefix(1);
+        }
+        auto& arguments = result_.arguments;
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        if (letters.empty())
+            return {};
+        if (option == nullptr) {
+            arguments.push_back(fmt::format("-{}", letters));
+            return {};
+        }
+        letters.remove_prefix(1);
+        // Another program's option of several letters is not one of ours followed by its value.
+        if (!letters.empty() && option->kind != Kind::text && option->kind != Kind::choice &&
+            !may_be_number(letters))
+            return unknown_option(command_, argument);
+        if (letters.empty() && at_ == arguments_.size())
+            return needs_value(fmt::format("--{}", option->name));
+        arguments.push_back(fmt::format("--{}", option->name));
+        arguments.push_back(letters.empty() ? arguments_[at_++] : std::string(letters));
         return {};
     }
 

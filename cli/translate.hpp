@@ -19,9 +19,10 @@ struct Translated {
     std::vector<std::string> notes; ///< of options that change nothing here
 };
 
-/// Puts our options for those of other programs that the command's table knows, wherever an option may stand,
-/// and sees to it that every option that takes a value has one. Errors: invalid_argument (an option that has
-/// no place here, or lacks its value).
+/// Replaces short names by long ones and options of other programs that the command's table knows by ours,
+/// wherever an option may stand, and checks that every option that takes a value has one. Unknown options
+/// stay as they are. Errors: invalid_argument (an option of another program that does not apply here, or a
+/// missing value).
 Result<Translated> translate(const Command& command, std::span<const std::string> arguments);
 
 /// "try `etna COMMAND --help`".

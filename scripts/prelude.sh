@@ -11,6 +11,15 @@ fail() {
     exit 1
 }
 
+# The archive that serves this release's main section, as apt itself understands its sources; empty if there is none.
+# (Debian sid names itself after the release to come.)
+debian_archive() {
+    # shellcheck source=/dev/null
+    . /etc/os-release
+    apt-get indextargets --format '$(RELEASE) $(CODENAME) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v name="$VERSION_CODENAME" '($1 == name || $2 == name || $2 == "sid") && $3 == "main" && !found++ { print $4 }'
+}
+
 # Compilers to run at once: one per core, but no more than fit in free memory at about 1 GiB each.
 compile_jobs() {
     local cores memory_gib

@@ -13,6 +13,8 @@ namespace etna::cli::table {
 
 inline constexpr double port_max = 65535;
 inline constexpr double parallel_max = 256;
+inline constexpr double batch_tokens_min = 16;
+inline constexpr double batch_tokens_max = 4096;
 inline constexpr double seconds_max = 86400;
 inline constexpr double choices_max = 128;
 inline constexpr double queue_max = 65536;
@@ -76,6 +78,14 @@ inline constexpr std::array server_options = {
            .default_text = "16",
            .description = "answers that a model works on at a time; more wait",
            .brief = "answers that a model works on at a time; more wait",
+           .category = Category::server},
+    Option{.name = "batch-tokens",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {batch_tokens_min, batch_tokens_max},
+           .default_text = "512, and 64 on a CPU",
+           .description = "maximum tokens of one step, of prompts and answers together; more is faster for long prompts "
+                          "and lets others wait longer",
            .category = Category::server},
     Option{.name = "api-key",
            .value = "KEY",

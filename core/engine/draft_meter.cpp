@@ -19,9 +19,10 @@ void DraftMeter::Recent::add(double sample) {
 }
 
 double DraftMeter::Recent::median() const {
-    auto sorted = samples_;
-    std::sort(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(count_));
-    return sorted[(count_ - 1) / 2];
+    auto samples = samples_;
+    const auto middle = samples.begin() + static_cast<std::ptrdiff_t>((count_ - 1) / 2);
+    std::nth_element(samples.begin(), middle, samples.begin() + static_cast<std::ptrdiff_t>(count_));
+    return *middle;
 }
 
 void DraftMeter::note_step(uint32_t rows, uint32_t drafts, double ms) {

@@ -44,8 +44,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     spare_rows_ = rows_for_drafts();
     share_places();
     schedule_generation(step, updates, now);
-    schedule_prompts(step);
-    admit_waiting(step, updates, now);
+    schedule_prompts(step, updates, now);
     shares_.end_batch();
     for (Sequence* sequence : running_) {
         cache_.publish(sequence->pages, sequence->content(),
@@ -138,7 +137,10 @@ bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
     return a.client == b.client ? a.id < b.id : shares_.comes_before(a.client, b.client);
 }
 
-void Scheduler::schedule_prompts(Step& step) {
+/// Rows for prompts, running and waiting ones, in the order of their clients: a waiting request is admitted
+/// before the running prompts of a client that comes after its own take the rest of the batch.
+void Scheduler::schedule_prompts(Step& step, Updates& updates, Clock::time_point now) {
+    lacks_pages_ = false;
     prompts_.clear();
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -146,8 +148,11 @@ void Scheduler::schedule_prompts(Step& step) {
     }
     std::sort(prompts_.begin(), prompts_.end(),
               [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
-    for (Sequence* sequence : prompts_)
-        schedule_known(*sequence, step);
+    for (std::size_t place = 0; place < prompts_.size(); ++place) {
+        place = admit_waiting(place, step, updates, now);
+        schedule_known(*prompts_[place], step);
+    }
+    admit_waiting(prompts_.size(), step, updates, now);
 }
 
 /// How many rows for known tokens those want that come after this sequence, at most.

@@ -49,14 +49,14 @@ Status check(const Limits& limits);
 /// constraint does not know yet what may come takes no part, and goes on where it was.
 ///
 /// Order: a row for every sequence that generates, oldest first; then prompts in chunks, of which one that
-/// does not end in this batch leaves up to half of the rows to those behind it; then waiting requests while
-/// their known tokens find pages. Prompts and waiting requests come by client, the one that has had the
-/// fewest rows first (see ClientShares); within a client by the caller with the fewest places, then first
-/// come first served. When a sequence that generates finds no page, the youngest of the client that has had
-/// the most gives its pages back and waits; its tokens are computed again later, as the same kind of rows. A
-/// sequence that is held, or a hypothesis of a beam search that waits for the others of its search, gives way
-/// to any that waits. A sequence that is alone then has used up the memory, and ends with
-/// FinishReason::length.
+/// does not end in this batch leaves up to half of the rows to those behind it. Prompts come by client, the
+/// one that has had the fewest rows first (see ClientShares), waiting requests among them while their known
+/// tokens find pages; within a client running prompts come first, then waiting requests by the caller with
+/// the fewest places, then first come first served. When a sequence that generates finds no page, the
+/// youngest of the client that has had the most gives its pages back and waits; its tokens are computed again
+/// later, as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for
+/// the others of its search, gives way to any that waits. A sequence that is alone then has used up the
+/// memory, and ends with FinishReason::length.
 ///
 /// Where places or pages are short, a client that has had less gets a place of one that has two more, or
 /// after a turn of some hundred tokens of one that has one more; a caller that has none gets one of a caller
@@ -162,7 +162,7 @@ private:
     void schedule_generation(Step& step, Updates& updates, Clock::time_point now);
     bool find_page(std::size_t place, Updates& updates, Clock::time_point now);
     [[nodiscard]] Sequence& first_to_yield(std::size_t first) const;
-    void schedule_prompts(Step& step);
+    void schedule_prompts(Step& step, Updates& updates, Clock::time_point now);
     [[nodiscard]] bool is_served_before(const Sequence& a, const Sequence& b) const;
     void schedule_known(Sequence& sequence, Step& step);
     void share_places();
@@ -174,7 +174,7 @@ private:
     void start_running(Sequence& sequence);
     void stop_running(Sequence& sequence);
     void wait(Sequence& sequence);
-    void admit_waiting(Step& step, Updates& updates, Clock::time_point now);
+    std::size_t admit_waiting(std::size_t place, Step& step, Updates& updates, Clock::time_point now);
     bool take_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
     [[nodiscard]] uint32_t known_rows_behind(const Sequence& sequence) const;

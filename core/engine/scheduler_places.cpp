@@ -148,32 +148,36 @@ bool Scheduler::preempt_held() {
     return one != nullptr;
 }
 
-void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point now) {
-    lacks_pages_ = false;
-    while (batch_.rows.size() < limits_.rows_max) {
+/// Admits waiting requests while rows are left, each with the first rows of its prompt; only those whose
+/// client comes before that of the prompt at `place`, if there is one. They stand before it in `prompts_`.
+/// Returns its new place.
+std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& updates, Clock::time_point now) {
+    while (!lacks_pages_ && batch_.rows.size() < limits_.rows_max) {
         Sequence* const next = next_waiting();
         if (next == nullptr)
-            return;
+            return place;
         Sequence& sequence = *next;
+        if (place < prompts_.size() && !shares_.comes_before(sequence.client, prompts_[place]->client))
+            return place;
         // Its last row could be the only one, and pages are copied for rows of the same batch alone.
         if (step.size() == limits_.wanted_max || (samples_on_device(sequence) && free_slots_.empty()))
-            return;
+            return place;
         if (running_.size() == running_max_ && !preempt_held())
-            return;
+            return place;
         if (sequence.unread > 0)
-            return; // it was preempted; its last tokens are still to come
+            return place; // it was preempted; its last tokens are still to come
         if (!take_pages(sequence)) {
             if (preempt_held())
                 continue;
             lacks_pages_ = !running_.empty();
             if (lacks_pages_)
-                return;
+                return place;
             end(sequence, FinishReason::length, updates, now); // it outgrew the memory
             continue;
         }
         waiting_.erase(sequence);
         start_running(sequence);
-        prompts_.push_back(&sequence);
+        prompts_.insert(prompts_.begin() + static_cast<std::ptrdiff_t>(place++), &sequence);
         sequence.state = SequenceState::prefill;
         if (!sequence.admitted) {
             sequence.admitted = now;
@@ -181,6 +185,7 @@ void Scheduler::admit_waiting(Step& step, Updates& updates, Clock::time_point no
         }
         schedule_known(sequence, step);
     }
+    return place;
 }
 
 /// Pages for all known tokens, as many of them as possible from the cache; one row at least is left to

@@ -75,7 +75,7 @@ Result<ChatFormats> ChatFormats::read(const gguf::File& file, const text::Tokeni
         if (formats.chosen_.empty())
             formats.chosen_ = builtin->text;
     } else if (!formats.has_own_) {
-        const chat::BuiltinTemplate& guess =
+        const chat::BuiltinTemplate guess =
             chat::guess_builtin_template([&](std::string_view name) { return has_special(tokenizer, name); });
         formats.chosen_ = guess.text;
         formats.guessed_ = guess.name;

@@ -22,9 +22,9 @@ constexpr vk::Validation validation = vk::Validation::on;
 constexpr vk::Validation validation = vk::Validation::off;
 #endif
 
-/// A device and the loader's instance under it.
+/// A device and the instance that it belongs to.
 struct OpenDevice {
-    std::unique_ptr<vk::Instance> instance;
+    std::shared_ptr<vk::Instance> instance;
     std::unique_ptr<vk::Device> device; // after the instance: destroyed before it
 };
 
@@ -47,6 +47,7 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
     wanted.cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)};
     wanted.contexts = options.sequences_max;
     wanted.sequences_max = options.sequences_max;
+    wanted.rows_max = options.batch_tokens_max;
     wanted.progress = options.progress;
     if (!options.plan_as.empty()) {
         wanted.plan_as = kernels::plan_family_named(options.plan_as);
@@ -58,10 +59,23 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
 
 } // namespace
 
-Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOptions& options) {
+Result<std::shared_ptr<vk::Instance>> Devices::instance() {
+    const std::scoped_lock lock(mutex_);
+    if (instance_ == nullptr) {
+        ETNA_TRY(instance_, vk::Instance::create(validation));
+    }
+    return instance_;
+}
+
+Result<DeviceReports> Devices::list(std::string_view device, const std::filesystem::path& cache_folder) {
+    ETNA_TRY(const auto open, instance());
+    return list_devices(*open, device, cache_folder);
+}
+
+Result<LoadedExecutor> Devices::load(const gguf::File& file, const ExecutorOptions& options) {
     ETNA_TRY(auto wanted, executor_options(options));
     auto open = std::make_shared<OpenDevice>();
-    ETNA_TRY(open->instance, vk::Instance::create(validation));
+    ETNA_TRY(open->instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
     PipelineCache pipelines(options.cache_folder, chosen.profile);
     ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen, {.pipeline_cache = pipelines.kept()}));

@@ -1,13 +1,40 @@
 #pragma once
 
+#include "core/generate/devices.hpp"
 #include "core/generate/model.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace etna::vk {
+class Instance;
+}
 
 namespace etna::generate {
 
-/// The factory that users run: opens the Vulkan loader, chooses a device, checks the kernels that the model
-/// needs when they are new to it (self_check.hpp), and puts the weights on it.
-/// Blocking. Errors: no_device, not_found and invalid_argument (the wished device), out_of_memory,
-/// device_lost, unsupported and corrupt (the model).
-Result<LoadedExecutor> device_executor(const gguf::File& file, const ExecutorOptions& options);
+/// Owner of the process's one Vulkan instance, which everything that is loaded or listed shares. It is opened
+/// by the first call that needs it, and again by the next one if that failed. Thread-safe.
+class Devices {
+public:
+    /// Errors: those of vk::Instance::create.
+    Result<std::shared_ptr<vk::Instance>> instance();
+
+    /// Chooses a device, checks the kernels that the model needs if they are new to it (self_check.hpp), and
+    /// uploads the weights. An ExecutorFactory. The result keeps the instance alive. Blocking. Errors: those
+    /// of instance(), not_found and invalid_argument (the requested device), out_of_memory, device_lost,
+    /// unsupported and corrupt (the model).
+    Result<LoadedExecutor> load(const gguf::File& file, const ExecutorOptions& options);
+
+    /// Reports on every device. A DeviceLister. Blocking. Errors: those of instance(), not_found and
+    /// invalid_argument
+    /// (`device`).
+    Result<DeviceReports> list(std::string_view device, const std::filesystem::path& cache_folder);
+
+private:
+    std::mutex mutex_; ///< of instance_
+    std::shared_ptr<vk::Instance> instance_;
+};
 
 } // namespace etna::generate

@@ -101,9 +101,9 @@ std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
     return shortfalls;
 }
 
-Result<DeviceReports> list_devices(std::string_view wish, const std::filesystem::path& cache_folder) {
-    ETNA_TRY(const auto instance, vk::Instance::create(vk::Validation::off));
-    const std::vector<vk::PhysicalDevice>& devices = instance->devices();
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+                                   const std::filesystem::path& cache_folder) {
+    const std::vector<vk::PhysicalDevice>& devices = instance.devices();
     std::optional<uint32_t> chosen;
     if (auto found = vk::choose(devices, wish)) {
         chosen = found->index;
@@ -127,7 +127,7 @@ Result<DeviceReports> list_devices(std::string_view wish, const std::filesystem:
                             .is_chosen = device.index == chosen,
                             .reason = reason_for(device, devices, chosen, wish)};
         if (device.missing.empty())
-            read_memory(*instance, device, report);
+            read_memory(instance, device, report);
         reports.push_back(std::move(report));
     }
     return reports;

@@ -11,6 +11,10 @@
 #include <string_view>
 #include <vector>
 
+namespace etna::vk {
+class Instance;
+}
+
 namespace etna::generate {
 
 /// Something that would make a device faster, or etna able to use it.
@@ -48,9 +52,10 @@ using DeviceReports = std::vector<DeviceReport>;
 using DeviceLister =
     std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
 
-/// Opens the Vulkan loader and asks every device. Blocking. Errors: no_device and unsupported (loader or
-/// driver; the hint says what to install), not_found and invalid_argument (the wish).
-Result<DeviceReports> list_devices(std::string_view wish, const std::filesystem::path& cache_folder);
+/// Opens each device of the instance for a moment, to read how much memory is free. Blocking. Errors:
+/// not_found and invalid_argument (the wish).
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+                                   const std::filesystem::path& cache_folder);
 
 /// What stands between a device and full speed. Pure.
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);

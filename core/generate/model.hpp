@@ -33,6 +33,7 @@ struct ExecutorOptions {
     KvType value_type = KvType::f16;
     uint64_t kv_memory_bytes = 0;       ///< 0: a context, and more for more sequences while memory is plenty
     uint32_t sequences_max = 1;         ///< requests that run at a time
+    uint32_t batch_tokens_max = 0;      ///< rows of one step, of all sequences; 0: 512, and 64 on a CPU
     uint32_t queue_max = 256;           ///< requests that may wait; more are refused
     std::string device;                 ///< empty: the best one; else an index, UUID or part of a name
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: none are kept

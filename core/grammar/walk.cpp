@@ -73,12 +73,11 @@ bool Walk::is_known(const Wanted& wanted) const {
 /// Does what it can with the shelf, within the steps that are left.
 Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     Shelf& shelf = grammar_->shelf();
-    std::unique_lock lock(shelf.mutex, std::try_to_lock);
-    while (!lock) {
+    std::unique_lock lock(shelf.mutex, std::defer_lock);
+    while (!lock.try_lock()) {
         if (!piece.may_wait || should_stop(piece))
             return Outcome::stopped;
         std::this_thread::sleep_for(wait_for_others);
-        lock.try_lock();
     }
     const bool is_shared = shelf.is_shared;
     const auto steps_left = static_cast<uint64_t>(std::max<int64_t>(*steps_left_, 0));

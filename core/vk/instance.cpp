@@ -144,7 +144,8 @@ Status list_devices(Instance::Content& content) {
         return Error{ErrorKind::no_device, "no Vulkan driver found a device", install_hint};
     handles.resize(count);
     for (uint32_t index = 0; index < count; ++index)
-        content.devices.push_back(read_physical_device(handles[index], index, content.version));
+        content.devices.push_back(
+            read_physical_device(content.handle, handles[index], index, content.version));
     return {};
 }
 
@@ -153,8 +154,10 @@ Status list_devices(Instance::Content& content) {
 Instance::Content::~Content() {
     if (messenger != VK_NULL_HANDLE)
         debug.destroy_messenger(handle, messenger, nullptr);
-    if (handle != VK_NULL_HANDLE)
-        vkDestroyInstance(handle, nullptr);
+    if (handle == VK_NULL_HANDLE)
+        return;
+    forget_instance(handle);
+    vkDestroyInstance(handle, nullptr);
 }
 
 Instance::Instance(std::unique_ptr<Content> content) : content_(std::move(content)) {}

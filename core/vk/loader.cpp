@@ -8,6 +8,9 @@
 namespace etna::vk {
 namespace {
 
+std::mutex loaded_instance_mutex;
+VkInstance loaded_instance = VK_NULL_HANDLE; ///< that volk's pointers were loaded from
+
 /// Whether the library that volk will open is a Vulkan loader: volk calls its entry without a look.
 bool has_entry() {
     for (const char* name : {"libvulkan.so.1", "libvulkan.so"}) {
@@ -43,8 +46,17 @@ Status open_loader() {
 }
 
 void load_instance_functions(VkInstance instance) {
-    static std::once_flag once;
-    std::call_once(once, [instance] { volkLoadInstanceOnly(instance); });
+    const std::scoped_lock lock(loaded_instance_mutex);
+    if (loaded_instance != VK_NULL_HANDLE)
+        return;
+    volkLoadInstanceOnly(instance);
+    loaded_instance = instance;
+}
+
+void forget_instance(VkInstance instance) {
+    const std::scoped_lock lock(loaded_instance_mutex);
+    if (loaded_instance == instance)
+        loaded_instance = VK_NULL_HANDLE;
 }
 
 } // namespace etna::vk

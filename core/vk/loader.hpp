@@ -10,9 +10,13 @@ namespace etna::vk {
 /// (older than Vulkan 1.2).
 Status open_loader();
 
-/// Fills the process-wide pointers of instance-level functions from the first instance. They are the loader's
-/// own entries, the same for every instance, and stay valid when that instance is gone. Thread-safe.
+/// Fills the process-wide pointers of instance-level functions from this instance, unless the instance that
+/// they were filled from still exists: they are the loader's own entries, the same for every instance.
+/// Thread-safe.
 void load_instance_functions(VkInstance instance);
+
+/// To be called before the instance is destroyed; the next one fills the pointers again. Thread-safe.
+void forget_instance(VkInstance instance);
 
 /// What a user can install when loader or driver is missing.
 extern const char* const install_hint;

@@ -61,9 +61,9 @@ void read_limits(const VkPhysicalDeviceProperties& properties, DeviceProfile& pr
 #ifdef VK_KHR_cooperative_matrix
 /// The largest shape of f16 factors and f32 sums. The function is younger than the volk of some
 /// distributions.
-MatrixShape find_matrix_shape(VkPhysicalDevice handle) {
+MatrixShape find_matrix_shape(VkInstance instance, VkPhysicalDevice handle) {
     const auto read = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-        vkGetInstanceProcAddr(volkGetLoadedInstance(), "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+        vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
     uint32_t count = 0;
     if (read == nullptr || read(handle, &count, nullptr) != VK_SUCCESS)
         return {};
@@ -87,8 +87,8 @@ MatrixShape find_matrix_shape(VkPhysicalDevice handle) {
 }
 #endif
 
-void read_properties(VkPhysicalDevice handle, const FeatureSources& sources, const FeatureChain& features,
-                     DeviceProfile& profile) {
+void read_properties(VkInstance instance, VkPhysicalDevice handle, const FeatureSources& sources,
+                     const FeatureChain& features, DeviceProfile& profile) {
     VkPhysicalDeviceProperties2 properties{};
     properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
     const auto link = [&properties](auto& structure, VkStructureType type) {
@@ -138,7 +138,7 @@ void read_properties(VkPhysicalDevice handle, const FeatureSources& sources, con
     profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE &&
                                   dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
 #ifdef VK_KHR_cooperative_matrix
-    profile.matrix_shape = sources.cooperative_matrix ? find_matrix_shape(handle) : MatrixShape{};
+    profile.matrix_shape = sources.cooperative_matrix ? find_matrix_shape(instance, handle) : MatrixShape{};
     profile.cooperative_matrix = features.cooperative_matrix.cooperativeMatrix == VK_TRUE &&
                                  profile.matrix_shape != MatrixShape{} &&
                                  features.vulkan12.vulkanMemoryModel == VK_TRUE &&
@@ -204,7 +204,8 @@ uint32_t timestamp_bits(VkPhysicalDevice handle, uint32_t family) {
     return family < count ? families[family].timestampValidBits : 0;
 }
 
-PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uint32_t instance_version) {
+PhysicalDevice read_physical_device(VkInstance instance, VkPhysicalDevice handle, uint32_t index,
+                                    uint32_t instance_version) {
     PhysicalDevice device;
     device.index = index;
     device.handle = handle;
@@ -241,7 +242,7 @@ PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uin
     profile.shader_int8 = features.vulkan12.shaderInt8 == VK_TRUE;
     profile.memory_budget = sources.memory_budget;
     profile.pipeline_statistics = features.pipeline_statistics.pipelineExecutableInfo == VK_TRUE;
-    read_properties(handle, sources, features, profile);
+    read_properties(instance, handle, sources, features, profile);
     return device;
 }
 

@@ -9,8 +9,9 @@
 
 namespace etna::vk {
 
-/// Everything that is known of a device before it is created, and what it lacks.
-PhysicalDevice read_physical_device(VkPhysicalDevice handle, uint32_t index, uint32_t instance_version);
+/// Everything that is known of a device of this instance before it is created, and what it lacks.
+PhysicalDevice read_physical_device(VkInstance instance, VkPhysicalDevice handle, uint32_t index,
+                                    uint32_t instance_version);
 
 /// The queue family to compute on: one without graphics where there is one, so that the desktop keeps its
 /// queue.

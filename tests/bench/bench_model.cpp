@@ -68,7 +68,8 @@ int main(int count, char** arguments) {
         return fail(file.error());
     generate::ExecutorOptions options;
     options.context_tokens = prompt_tokens + generated_tokens + 64;
-    auto loaded = generate::device_executor(*file, options);
+    generate::Devices devices;
+    auto loaded = devices.load(*file, options);
     if (!loaded)
         return fail(loaded.error());
     const auto engine = engine::Engine::create(std::move(loaded->executor));

@@ -72,7 +72,8 @@ int main(int count, char** arguments) {
         return fail(file.error());
     generate::ExecutorOptions options;
     options.key_type = options.value_type = cache == "f32" ? generate::KvType::f32 : generate::KvType::f16;
-    auto loaded = generate::device_executor(*file, options);
+    generate::Devices devices;
+    auto loaded = devices.load(*file, options);
     if (!loaded)
         return fail(loaded.error());
     const auto engine = engine::Engine::create(std::move(loaded->executor));

@@ -129,6 +129,15 @@ class OneOfTwoClients(unittest.TestCase):
                 crowd.ask("/v1/completions", {"prompt": "Once", "ignore_eos": True, "max_tokens": 1900, "stream": True})
         self.beside(attack)
 
+    def test_long_prompts(self):
+        for batch_tokens in ("64", "512"):
+            def attack(crowd):
+                for number in range(8):
+                    prompt = f"{number} " + "once upon a time " * 465
+                    crowd.ask("/v1/completions", {"prompt": prompt, "max_tokens": 1, "ignore_eos": True})
+            with self.subTest(batch_tokens=batch_tokens):
+                self.beside(attack, "--batch-tokens", batch_tokens)
+
     def tearDown(self):
         self.keys.close()
 

@@ -78,6 +78,23 @@ TEST_CASE("a short prompt does not wait for the long prompts of another client")
     CHECK(steps_to_first_token(driver, id) <= 2);
 }
 
+TEST_CASE("long prompts of one client that fill every batch do not delay another client, at any batch size") {
+    FakeOptions options = spacious();
+    options.limits.rows_max = GENERATE(64U, 512U);
+    options.limits.wanted_max = 64;
+    options.limits.sequences_max = 16;
+    options.limits.slots = 4 * (options.limits.sequences_max + options.limits.wanted_max);
+    const uint32_t prompts = GENERATE(4U, 7U, 8U, 12U, 15U);
+    CAPTURE(options.limits.rows_max, prompts);
+    Driver driver(options);
+    for (uint32_t i = 0; i < prompts; ++i)
+        driver.add(request_of(heavy, 4000, 2, 2 * i + 1));
+    for (int i = 0; i < 5; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 18, 3));
+    CHECK(steps_to_first_token(driver, id) <= 2);
+}
+
 TEST_CASE("a client finds pages where another has taken all") {
     FakeOptions options = spacious();
     options.limits.groups = {{.page_count = 100}};

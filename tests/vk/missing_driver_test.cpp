@@ -1,5 +1,6 @@
-// How a machine without loader, driver or validation layer looks, shown by child processes of this
-// executable.
+// Machines without loader, driver or validation layer, and a loader that aborts where others answer: child
+// processes of this executable open Vulkan there.
+#include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 #include "tests/support/catch.hpp"
 
@@ -30,12 +31,25 @@ TEST_CASE("child: opens Vulkan", "[.child]") {
     SUCCEED();
 }
 
+// Hidden: run by a test case below only.
+TEST_CASE("child: opens and closes Vulkan", "[.child]") {
+    for (int round = 0; round < 3; ++round) {
+        const auto instance = vk::Instance::create(vk::Validation::off);
+        REQUIRE(instance);
+        const auto chosen = vk::choose((*instance)->devices(), "");
+        REQUIRE(chosen);
+        REQUIRE(vk::Device::create(**instance, *chosen));
+    }
+    std::printf("opened 3 times\n");
+}
+
 namespace {
 
-/// Output of the child above, run with `environment` ("NAME=value ...").
-std::string output_of_child(const std::string& environment) {
+/// Output of a test case above, run in a process with `environment` ("NAME=value ...").
+std::string output_of_child(const std::string& environment,
+                            const std::string& test_case = "child: opens Vulkan") {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-    const std::string command = "env " + environment + " '" + self + "' 'child: opens Vulkan' 2>/dev/null";
+    const std::string command = "env " + environment + " '" + self + "' '" + test_case + "' 2>/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
     REQUIRE(pipe != nullptr);
     std::string output;
@@ -55,6 +69,22 @@ TEST_CASE("the child opens Vulkan where everything is there") {
     const std::string output = output_of_child("ETNA_CHILD_VALIDATION=1");
     CAPTURE(output);
     CHECK(contains(output, "opened "));
+}
+
+TEST_CASE("an instance can be opened after the last one has gone, with a loader that aborts on dead ones") {
+    void* library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(library != nullptr);
+    Dl_info loader{};
+    REQUIRE(dladdr(dlsym(library, "vkGetInstanceProcAddr"), &loader) != 0);
+    const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "strict_loader";
+    REQUIRE(std::filesystem::exists(folder / "libvulkan.so.1"));
+    const std::string output =
+        output_of_child("LD_LIBRARY_PATH='" + folder.string() + "' ETNA_TEST_VULKAN_LOADER='" +
+                            std::filesystem::canonical(loader.dli_fname).string() + "'",
+                        "child: opens and closes Vulkan");
+    dlclose(library);
+    CAPTURE(output);
+    CHECK(contains(output, "opened 3 times"));
 }
 
 TEST_CASE("no driver is an error that says what to install") {
