@@ -25,9 +25,7 @@ double DraftMeter::Recent::median() const {
     return *middle;
 }
 
-void DraftMeter::note_step(uint32_t rows, uint32_t drafts, double ms) {
-    if (rows == 0)
-        return;
+void DraftMeter::note_step(uint32_t drafts, double ms) {
     if (drafts == 0)
         return plain_ms_.add(ms);
     drafted_ms_.add(ms);

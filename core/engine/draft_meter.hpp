@@ -12,8 +12,8 @@ namespace etna::engine {
 /// Finds out what drafts cost on this device, from how long steps took. Steps with prompt rows say nothing.
 class DraftMeter {
 public:
-    /// A step of so many rows that tell a token was done after `ms`; `drafts` of them were behind drafts.
-    void note_step(uint32_t rows, uint32_t drafts, double ms);
+    /// A step without prefill rows took `ms`; `drafts` of its rows were behind drafts.
+    void note_step(uint32_t drafts, double ms);
 
     /// The draft model has made `tokens` in `ms`, and computed nothing else but what had just come.
     void note_drafts(uint32_t tokens, double ms);

@@ -15,6 +15,9 @@ struct EngineOptions {
     /// Requests that may wait for a place; beyond, submit() answers busy. A client with few requests may
     /// submit a few all the same, so that others do not shut it out: at most as many again in all.
     uint32_t queue_max = 256;
+    /// About how long a step with prefill rows may take, so that a request that arrives waits for no longer
+    /// than a few times that; 0: no limit. Long prompts are computed in more steps then.
+    double prefill_step_ms = 0;
     uint64_t model_salt = 0; ///< part of every page's hash: differs for weights that differ
 };
 

@@ -40,7 +40,8 @@ Engine::Loop::Loop(std::unique_ptr<Executor> executor, std::unique_ptr<Executor>
       draft_model_(draft == nullptr ? nullptr
                                     : std::make_unique<DraftModel>(std::move(draft),
                                                                    SchedulerOptions{.hash_key = hash_key})),
-      noted_(load_of(scheduler_)), thread_([this] { run(); }) {}
+      prefill_budget_(options.prefill_step_ms, limits_.rows_max), noted_(load_of(scheduler_)),
+      thread_([this] { run(); }) {}
 
 Engine::Loop::~Loop() {
     {
@@ -209,13 +210,13 @@ Result<bool> Engine::Loop::submit_batch() {
 }
 
 Engine::Loop::Unread Engine::Loop::unread_of(const Batch& batch, Ticket ticket) {
-    Unread unread = {.ticket = ticket, .submitted = Clock::now()};
-    const bool has_prompts = std::any_of(batch.rows.begin(), batch.rows.end(),
-                                         [](const Row& row) { return row.kind == RowKind::prompt; });
-    if (has_prompts)
-        return unread;
-    unread.rows = static_cast<uint32_t>(batch.rows.size());
-    unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
+    Unread unread = {.ticket = ticket,
+                     .rows = static_cast<uint32_t>(batch.rows.size()),
+                     .has_prefill = std::any_of(batch.rows.begin(), batch.rows.end(),
+                                                [](const Row& row) { return row.kind == RowKind::prompt; }),
+                     .submitted = Clock::now()};
+    if (!unread.has_prefill)
+        unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
     return unread;
 }
 
@@ -236,9 +237,15 @@ Status Engine::Loop::read_outputs() {
     tickets_.pop_front();
     ETNA_TRY(const Outputs outputs, executor_->wait(unread.ticket));
     // A batch begins when it was submitted, or when the one before it was done.
-    draft_meter_.note_step(unread.rows, unread.drafts, milliseconds_since(std::max(unread.submitted, read_)));
+    const double step_ms = milliseconds_since(std::max(unread.submitted, read_));
     read_ = Clock::now();
-    scheduler_.set_costs(draft_meter_.costs());
+    if (unread.has_prefill) {
+        prefill_budget_.note_step(unread.rows, step_ms);
+        scheduler_.set_prefill_rows_max(prefill_budget_.rows());
+    } else {
+        draft_meter_.note_step(unread.drafts, step_ms);
+        scheduler_.set_costs(draft_meter_.costs());
+    }
     Status status = scheduler_.publish(outputs, updates_, Clock::now());
     deliver();
     return status;

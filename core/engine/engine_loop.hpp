@@ -5,6 +5,7 @@
 #include "core/engine/draft_meter.hpp"
 #include "core/engine/draft_model.hpp"
 #include "core/engine/engine.hpp"
+#include "core/engine/prefill_budget.hpp"
 #include "core/engine/scheduler.hpp"
 
 #include <atomic>
@@ -56,8 +57,9 @@ private:
     /// A batch that was started.
     struct Unread {
         Ticket ticket;
-        uint32_t rows = 0;   ///< that tell a token; 0 where prompts are among them
-        uint32_t drafts = 0; ///< of these, behind drafts
+        uint32_t rows = 0;        ///< of all kinds
+        bool has_prefill = false; ///< some of them are a prompt's
+        uint32_t drafts = 0;      ///< rows after drafts; 0 with prefill
         Clock::time_point submitted;
     };
 
@@ -82,6 +84,7 @@ private:
     Scheduler scheduler_;
     std::unique_ptr<DraftModel> draft_model_; ///< null: none, or it has failed
     DraftMeter draft_meter_;
+    PrefillBudget prefill_budget_;
     std::map<RequestId, Open> open_;
     std::deque<Unread> tickets_; ///< oldest first
     Updates updates_;            ///< to be delivered

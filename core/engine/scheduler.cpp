@@ -11,7 +11,8 @@
 
 namespace etna::engine {
 Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
-    : limits_(limits), cache_(limits, options.hash_key, options.model_salt) {
+    : limits_(limits), cache_(limits, options.hash_key, options.model_salt),
+      prefill_rows_max_(limits.rows_max) {
     // With these bounds a sequence that generates always finds a row, a wish and, mostly, a slot.
     running_max_ = std::min({limits.sequences_max, limits.rows_max, limits.wanted_max,
                              std::max(limits.slots / limits.in_flight_max, 1U)});
@@ -141,6 +142,8 @@ bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
 /// before the running prompts of a client that comes after its own take the rest of the batch.
 void Scheduler::schedule_prompts(Step& step, Updates& updates, Clock::time_point now) {
     lacks_pages_ = false;
+    const auto rows = static_cast<uint32_t>(batch_.rows.size());
+    prefill_end_ = std::min(limits_.rows_max, rows + prefill_rows_max_);
     prompts_.clear();
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -180,7 +183,7 @@ uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
 
 /// How many rows for known tokens fit, lest a long prompt keeps all others waiting to its end.
 uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const {
-    auto room = limits_.rows_max - static_cast<uint32_t>(batch_.rows.size());
+    auto room = prefill_end_ - static_cast<uint32_t>(batch_.rows.size());
     if (sequence.length() - sequence.computed > room) // it takes several batches as it is
         room -= std::min(room / 2, known_rows_behind(sequence));
     const auto wishes = limits_.wanted_max - static_cast<uint32_t>(step.size());

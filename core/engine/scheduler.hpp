@@ -85,6 +85,9 @@ public:
     /// Nobody wishes a model's drafts from now on, or waits for them.
     void forget_draft_model();
 
+    /// How many prefill rows a batch may have from now on, at most; at first as many as rows.
+    void set_prefill_rows_max(uint32_t rows) { prefill_rows_max_ = rows; }
+
     /// What drafts cost from now on, as measured.
     void set_costs(const DraftCosts& costs) { draft_costs_ = costs; }
 
@@ -241,7 +244,9 @@ private:
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first
     Batch batch_;
-    uint32_t spare_rows_ = 0; ///< of the batch being made, that drafts may take
+    uint32_t prefill_rows_max_; ///< of any batch
+    uint32_t prefill_end_ = 0;  ///< rows of the batch being made that prefill may fill it up to
+    uint32_t spare_rows_ = 0;   ///< of the batch being made, that drafts may take
     DraftCosts draft_costs_;
     bool has_draft_model_ = true; ///< as far as is known
     sampling::Sampler sampler_;   ///< for what the device does not draw

@@ -152,7 +152,7 @@ bool Scheduler::preempt_held() {
 /// client comes before that of the prompt at `place`, if there is one. They stand before it in `prompts_`.
 /// Returns its new place.
 std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& updates, Clock::time_point now) {
-    while (!lacks_pages_ && batch_.rows.size() < limits_.rows_max) {
+    while (!lacks_pages_ && batch_.rows.size() < prefill_end_) {
         Sequence* const next = next_waiting();
         if (next == nullptr)
             return place;

@@ -14,6 +14,10 @@
 namespace etna::generate {
 namespace {
 
+/// How long a prompt holds the device at a time where others may ask meanwhile: they wait for up to three
+/// such steps.
+constexpr double shared_prefill_step_ms = 250;
+
 std::size_t longest_token(const text::Tokenizer& tokenizer) {
     std::size_t bytes = 0;
     for (TokenId token = 0; token < tokenizer.size(); ++token)
@@ -76,9 +80,11 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     model.device_ = std::move(loaded.device);
     model.draft_device_ = std::move(drafting.device);
     model.has_draft_model_ = drafting.executor != nullptr;
-    ETNA_TRY(model.engine_,
-             engine::Engine::create(std::move(loaded.executor), {.queue_max = options.queue_max},
-                                    std::move(drafting.executor)));
+    ETNA_TRY(model.engine_, engine::Engine::create(
+                                std::move(loaded.executor),
+                                {.queue_max = options.queue_max,
+                                 .prefill_step_ms = options.sequences_max > 1 ? shared_prefill_step_ms : 0},
+                                std::move(drafting.executor)));
     model.load_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return model;

@@ -268,25 +268,24 @@ TEST_CASE("drafts that cost more than they bring are given up although some are 
 TEST_CASE("costs are told in plain steps, as measured") {
     engine::DraftMeter meter;
     CHECK(meter.costs().draft == Approx(0.2));
-    meter.note_step(1, 0, 10);
-    meter.note_step(5, 4, 18);
+    meter.note_step(0, 10);
+    meter.note_step(4, 18);
     meter.note_drafts(4, 12);
     CHECK(meter.costs().draft == Approx(0.3));
     CHECK(meter.costs().row == Approx(0.2));
-    meter.note_step(0, 0, 1000); // prompts say nothing
     CHECK(meter.costs().row == Approx(0.2));
 }
 
 TEST_CASE("a call of the draft model that took long does not make drafts dear for ever") {
     engine::DraftMeter meter;
     for (int i = 0; i < 5; ++i) {
-        meter.note_step(1, 0, 10);
-        meter.note_step(5, 4, 18);
+        meter.note_step(0, 10);
+        meter.note_step(4, 18);
         meter.note_drafts(4, 12);
     }
     meter.note_drafts(2, 10'000);
-    meter.note_step(1, 0, 0.001); // its result was fetched late
-    meter.note_step(5, 4, 10'000);
+    meter.note_step(0, 0.001); // its result was fetched late
+    meter.note_step(4, 10'000);
     CHECK(meter.costs().draft == Approx(0.3));
     CHECK(meter.costs().row == Approx(0.2));
     for (int i = 0; i < 15; ++i) // what lasts is believed

@@ -50,6 +50,7 @@ public:
         return told_.at(id).at(answer);
     }
     [[nodiscard]] const engine::Scheduler& scheduler() const { return scheduler_; }
+    void set_prefill_rows_max(uint32_t rows) { scheduler_.set_prefill_rows_max(rows); }
     /// The batch that was started last.
     [[nodiscard]] const engine::Batch& batch() const { return batch_; }
     /// Rows of all batches so far.

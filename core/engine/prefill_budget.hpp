@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+namespace etna::engine {
+
+/// Limits the prefill rows of a step so that it takes about a target time on this device: a request that
+/// arrives waits for the steps in flight, and rows at the end of a long prompt cost many times those at its
+/// beginning. Starts with few rows and follows the measured time per row. Not thread-safe.
+class PrefillBudget {
+public:
+    /// `target_ms`: 0 for no limit but `rows_max`.
+    PrefillBudget(double target_ms, uint32_t rows_max);
+
+    /// A step with prefill rows took `ms`; `rows` counts its rows of all kinds.
+    void note_step(uint32_t rows, double ms);
+
+    /// Prefill rows that the next step may have.
+    [[nodiscard]] uint32_t rows() const { return rows_; }
+
+private:
+    double target_ms_;
+    uint32_t rows_max_;
+    uint32_t rows_;
+    double last_row_ms_ = 0;
+};
+
+} // namespace etna::engine

@@ -1,0 +1,77 @@
+#include "core/engine/prefill_budget.hpp"
+#include "tests/engine/driver.hpp"
+#include "tests/support/catch.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace etna::test {
+namespace {
+
+constexpr uint32_t rows_max = 512;
+
+/// Rows of a step after 20 steps that each took `row_ms` for a row.
+uint32_t rows_after(double row_ms) {
+    engine::PrefillBudget budget(250, rows_max);
+    for (int step = 0; step < 20; ++step)
+        budget.note_step(budget.rows(), row_ms * budget.rows());
+    return budget.rows();
+}
+
+TEST_CASE("a prefill step has as many rows as fit the target time, within bounds") {
+    CHECK(rows_after(0.1) == rows_max);
+    CHECK(rows_after(2.5) == 100);
+    CHECK(rows_after(100) == 16);
+}
+
+TEST_CASE("the first prefill step is short, and no step has more than twice the rows of the one before") {
+    engine::PrefillBudget budget(250, rows_max);
+    CHECK(budget.rows() == 64);
+    budget.note_step(64, 1);
+    CHECK(budget.rows() == 128);
+    CHECK(engine::PrefillBudget(250, 32).rows() == 32);
+}
+
+TEST_CASE("the slower of the last two prefill steps decides") {
+    engine::PrefillBudget budget(250, rows_max);
+    budget.note_step(64, 640); // the end of a long prompt
+    CHECK(budget.rows() == 25);
+    budget.note_step(25, 1); // the beginning of another
+    CHECK(budget.rows() == 25);
+    budget.note_step(25, 1);
+    CHECK(budget.rows() == 50);
+}
+
+TEST_CASE("without a target, prefill steps are as large as batches") {
+    engine::PrefillBudget budget(0, rows_max);
+    budget.note_step(rows_max, 10'000);
+    CHECK(budget.rows() == rows_max);
+}
+
+TEST_CASE("a batch has no more prefill rows than are allowed, and all rows of sequences that generate") {
+    FakeOptions options;
+    options.limits.context_tokens = 5000;
+    options.limits.groups = {{.page_count = 20'000}};
+    options.limits.rows_max = 512;
+    uint32_t most = 0;
+    options.on_submit = [&](const engine::Batch& batch) {
+        uint32_t prefill = 0;
+        for (const engine::Row& row : batch.rows)
+            prefill += row.kind == engine::RowKind::prompt ? 1 : 0;
+        most = std::max(most, prefill);
+    };
+    Driver driver(options);
+    engine::Request request = {.max_tokens = 5, .end_tokens = {}};
+    request.sampling.temperature = 0;
+    request.prompt.assign(2000, 7);
+    driver.set_prefill_rows_max(20);
+    for (uint32_t i = 0; i < 3; ++i) {
+        request.prompt.front() = i;
+        driver.add(request);
+    }
+    driver.run();
+    CHECK(most == 20);
+}
+
+} // namespace
+} // namespace etna::test
