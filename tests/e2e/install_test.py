@@ -5,6 +5,7 @@ Shells that are not installed are named as skipped."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,20 @@ class Files(Installation):
         self.assertIn(b"etna ", subprocess.run(installed, check=True, capture_output=True, timeout=LIMIT_S).stdout)
         checked_in = {page.name for page in (pathlib.Path(__file__).resolve().parents[2] / "man").iterdir()}
         self.assertEqual({page.name for page in (self.prefix / "share/man/man1").iterdir()}, checked_in)
+
+    def test_a_build_of_the_target_etna_alone_has_every_installed_file(self):
+        build = pathlib.Path(BUILD)
+        if not (build / "build.ninja").exists():
+            self.skipTest("the build is not ninja's")
+        scripts = "".join(script.read_text() for script in build.rglob("cmake_install.cmake"))
+        named = " ".join(re.findall(r"file\(INSTALL [^)]* FILES ([^)]*)\)", scripts))
+        made = [path for path in map(pathlib.Path, re.findall(r'"([^"]*)"', named)) if path.is_relative_to(build)]
+        self.assertEqual({path.name for path in made}, {"etna", "etna.bash", "etna.zsh", "etna.fish"})
+        # The command that links etna, with what follows it; a dependency of another target is not in it.
+        command = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", "etna"], check=True, capture_output=True, text=True,
+                                 timeout=LIMIT_S).stdout.split()
+        for path in made:
+            self.assertTrue({str(path), str(path.relative_to(build))} & set(command), f"{path} is not built with etna")
 
     def test_completions_are_those_of_the_program(self):
         for shell, (place, _) in SHELLS.items():
