@@ -77,24 +77,27 @@ class Completing(Installation):
         cls.variables = {"PATH": f"{cls.prefix}/bin:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "PS1": "$ ",
                          "XDG_DATA_DIRS": str(cls.prefix / "share")}
 
-    def shell(self, name):
+    def shell(self, name, start=None):
+        """A shell that has completions: those installed, unless it starts with another command."""
         place, command = SHELLS[name]
         if shutil.which(name) is None:
             self.skipTest(f"{name} is not installed")
         terminal = Terminal(["sh", "-c", f"cd {self.root}/work && exec {' '.join(command)}"], self.variables)
         terminal.wait_for(lambda screen: screen.strip())  # a prompt: what is typed before it may be lost
         script = self.prefix / place
-        terminal.type({"bash": f"PS1='ready '; source {script}",
-                       "zsh": f"PS1='ready '; fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
-                       "fish": f"function fish_prompt; echo 'ready '; end; source {script}"}[name])
+        ready = "function fish_prompt; echo 'ready '; end" if name == "fish" else "PS1='ready '"
+        installed = {"bash": f"source {script}",
+                     "zsh": f"fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
+                     "fish": f"source {script}"}
+        terminal.type(f"{start or installed[name]}; {ready}")
         terminal.keys("Enter")
         terminal.wait_for(lambda screen: screen.rstrip().endswith("ready"))
         terminal.keys("C-l")
         return terminal
 
-    def offered(self, shell, line, *wanted, unwanted=()):
+    def offered(self, shell, line, *wanted, unwanted=(), start=None):
         """What stands on the screen after Tab, twice, as bash wants it."""
-        with self.shell(shell) as terminal:
+        with self.shell(shell, start) as terminal:
             terminal.type(line)
             terminal.wait_for(line.rstrip())
             terminal.keys("Tab", "Tab")
@@ -112,6 +115,24 @@ class Completing(Installation):
             for command in ("run", "chat", "serve", "tokenize"):
                 with self.subTest(shell=shell, command=command):
                     self.offered(shell, f"etna {command} ", "demo", "stored", "local.gguf", "weights", unwanted=["notes.txt"])
+
+    def test_scripts_that_are_sourced(self):
+        # zsh alone and with its completion system loaded; without the installed file it has no other way to complete.
+        for shell, start in (("bash", "source <(etna completion bash)"), ("fish", "etna completion fish | source"),
+                             ("zsh", "source <(etna completion zsh)"),
+                             ("zsh", "autoload -Uz compinit; compinit -u -D; source <(etna completion zsh)"),
+                             ("zsh", 'eval "$(etna completion zsh)"')):
+            with self.subTest(shell=shell, start=start):
+                self.offered(shell, "etna ", "run", "chat", "serve", unwanted=["notes.txt"], start=start)
+                self.offered(shell, "etna run ", "demo", "stored", "local.gguf", unwanted=["notes.txt"], start=start)
+
+    def test_an_autoloaded_function_of_zsh_completes_again(self):
+        with self.shell("zsh") as terminal:
+            for line, wanted in (("etna completion b", "etna completion bash"), ("etna completion z", "etna completion zsh")):
+                terminal.type(line)
+                terminal.keys("Tab")
+                terminal.wait_for(wanted)
+                terminal.keys("C-u")
 
     def test_a_folder_goes_on_with_its_models(self):
         for shell in SHELLS:
