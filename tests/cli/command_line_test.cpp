@@ -146,7 +146,7 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
             "unknown option `--" + std::string(98, 'y') + "...`\n");
     refused({"demo", "Once", "upon"},
             "unexpected argument `upon`\nhint: put text of several words in quotes");
-    refused({}, "no model is named");
+    refused({}, "no model given");
 }
 
 TEST_CASE("what looks like an option without a value may be a value, or come after --") {

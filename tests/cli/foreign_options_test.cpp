@@ -130,7 +130,7 @@ TEST_CASE("-m, -p and -f name the model and the prompt, wherever they stand") {
     CHECK(etna.run({"run", "stories", "One", "-f", file}).code == 0);
     CHECK(etna.prompt == "<s> One\n\nfrom a file");
     CHECK(contains(etna.run({"run", "stories", "-f", file + ".not"}).error, "there is no file"));
-    CHECK(contains(etna.run({"run", "-p", "Once"}).error, "no model is named"));
+    CHECK(contains(etna.run({"run", "-p", "Once"}).error, "no model given"));
     CHECK(contains(etna.run({"run", "stories", "Once", "-p", "upon"}).error, "unexpected argument `Once`"));
     CHECK(parsed("serve", {"-m", "a.gguf", "b.gguf"}).positionals ==
           std::vector<std::string>{"a.gguf", "b.gguf"});

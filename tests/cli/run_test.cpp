@@ -70,6 +70,43 @@ TEST_CASE("no prompt at all is a usage error with a hint") {
     REQUIRE(etna.prompt == "<s> --not-an-option");
 }
 
+TEST_CASE("a prompt in the model's place gets a hint that quotes it") {
+    Harness etna;
+    const auto hint_for = [&](const std::vector<std::string>& arguments) {
+        const Outcome outcome = etna.run(arguments);
+        const std::string message = "error: no model given\nhint: try `";
+        CAPTURE(outcome.error);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.output.empty());
+        REQUIRE(outcome.error.starts_with(message));
+        return outcome.error.substr(message.size(), outcome.error.find('`', message.size()) - message.size());
+    };
+    CHECK(hint_for({"run", "What is 34 + 58?"}) == "etna run demo 'What is 34 + 58?'");
+    CHECK(hint_for({"run", "Isn't 3/4 > 1/2?"}) == R"(etna run demo 'Isn'\''t 3/4 > 1/2?')");
+    CHECK(hint_for({"run", "-p", "Hello"}) == "etna run demo 'Hello'");
+    CHECK(hint_for({"run", "two\nlines"}) == "etna run demo PROMPT");
+    CHECK(hint_for({"run", "x " + std::string(1000, 'x')}) == "etna run demo PROMPT");
+    CHECK(hint_for({"run"}) == "etna run demo 'What is 34 + 58?'");
+    for (const char* path : {"my model.gguf", "./my model", "/tmp/my model", "~/my model"}) {
+        CAPTURE(path);
+        CHECK(etna.run({"run", path}).code == 1); // a path, not a prompt
+    }
+    CHECK(contains(etna.run({"run", "my model", "x"}).error, "error: no model `my model`: "));
+    etna.write(".local/share/etna/models/two words.gguf", "no model");
+    CHECK(contains(etna.run({"run", "two words", "x"}).error, "two words.gguf"));
+}
+
+TEST_CASE("a model that does not exist is reported before a missing prompt") {
+    Harness etna;
+    for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
+        etna.input_kind = kind;
+        const Outcome outcome = etna.run({"run", "llama3.2"});
+        CHECK(outcome.code == 1);
+        CHECK(outcome.error.starts_with("error: no model `llama3.2`: no such file, and no "));
+        CHECK(!contains(outcome.error, "prompt"));
+    }
+}
+
 TEST_CASE("a chat template makes a message of the prompt, unless --raw") {
     Harness etna;
     etna.install_model(
