@@ -208,10 +208,14 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
     }
     if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
         diagnostics.note("the model's chat template has no switch for thinking");
+    const bool is_watched = receiver.output().state() == OutputState::open && environment.error_is_terminal &&
+                            options.output_form == OutputForm::text;
+    if (const std::string why = why_incomplete(turn.finished, options.generation.max_tokens);
+        is_watched && !why.empty())
+        diagnostics.note(fmt::format("{}; the answer is incomplete", why));
     if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, model, turn.finished);
-    } else if (receiver.output().state() == OutputState::open && environment.error_is_terminal &&
-               options.output_form == OutputForm::text && drew_a_seed(model, options)) {
+    } else if (is_watched && drew_a_seed(model, options)) {
         diagnostics.note(fmt::format("--seed {} repeats this", turn.finished.seed));
     }
 }

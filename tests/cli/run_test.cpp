@@ -215,6 +215,28 @@ TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
     REQUIRE(json["finish_reason"] == "cancelled");
 }
 
+TEST_CASE("an answer that ends early is called incomplete at a terminal") {
+    Harness etna;
+    etna.error_is_terminal = true;
+    const auto told = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"run", "stories", "x", "--seed", "1"});
+        return etna.run(arguments).error;
+    };
+    const std::string incomplete = "the answer is incomplete";
+    etna.variables["NO_COLOR"] = "1";
+    CHECK(told({"-n", "3"}) == "note: --max-tokens 3 reached; the answer is incomplete\n");
+    CHECK(told({"-n", "300"}).empty());
+    CHECK(told({"-n", "0", "--prompt-logprobs", "0"}).find(incomplete) == std::string::npos);
+    CHECK(told({"-n", "3", "--json"}).empty()); // finish_reason says so
+    etna.interrupted = true;
+    CHECK(told({}) == "note: stopped; the answer is incomplete\n");
+    etna.interrupted = false;
+    etna.answer.reset();
+    CHECK(told({"-c", "8"}) == "note: the context is full; the answer is incomplete\n");
+    etna.error_is_terminal = false;
+    CHECK(told({"-n", "3"}).empty());
+}
+
 TEST_CASE("SIGTERM and SIGHUP end an answer as Ctrl-C does, each with its own exit code") {
     Harness etna;
     etna.interrupted = true; // as watch_interrupts() tells of them too
