@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -24,15 +26,20 @@ namespace {
 
 constexpr std::size_t file_bytes_max = 16 * mebibyte;
 
+void help_row(Diagnostics& diagnostics, std::string_view name, std::string_view meaning) {
+    constexpr uint32_t meaning_column = 19;
+    diagnostics.paragraph(fmt::format("{:<{}}{}", name, meaning_column, meaning), meaning_column);
+}
+
 Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
     for (const ChatCommand& command : chat_commands()) {
         std::string usage = fmt::format("{} {}", command.name, command.argument);
         for (const std::string_view other : command.other_names)
             usage += other.empty() ? "" : fmt::format("{} ", other);
-        state.diagnostics.line(fmt::format("{:<18} {}", usage, command.summary));
+        help_row(state.diagnostics, usage, command.summary);
     }
-    state.diagnostics.line("\"\"\"                begins and ends a message of several lines");
-    state.diagnostics.line("Ctrl-C             stops an answer, or throws away what was typed");
+    help_row(state.diagnostics, "\"\"\"", "begins and ends a message of several lines");
+    help_row(state.diagnostics, "Ctrl-C", "stops an answer, or throws away what was typed");
     return ChatStep::go_on;
 }
 
