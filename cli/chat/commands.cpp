@@ -45,8 +45,11 @@ Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
 
 Result<ChatStep> set(ChatState& state, const std::string& argument) {
     if (argument.empty()) {
-        for (const Setting& setting : state.settings.entries())
+        const auto settings = state.settings.entries();
+        for (const Setting& setting : settings)
             state.diagnostics.line(fmt::format("{} {}", setting.name, setting.value));
+        if (settings.empty())
+            state.diagnostics.note("nothing is set; /set NAME VALUE sets an option, as in /set temp 0.5");
         return ChatStep::go_on;
     }
     const std::size_t space = argument.find(' ');

@@ -92,6 +92,13 @@ TEST_CASE("/set changes what follows, /show tells it") {
     CHECK(contains(outcome.error, "answer      1 tokens"));
 }
 
+TEST_CASE("/set alone says so if nothing is set") {
+    Chat etna;
+    const std::string nothing = "note: nothing is set; /set NAME VALUE sets an option, as in /set temp 0.5\n";
+    CHECK(etna.chat("/set\n").error == nothing);
+    CHECK(etna.chat("/set temp 0.5\n/set\n").error == "temp 0.5\n");
+}
+
 TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the system message") {
     Chat etna;
     std::string typed;
