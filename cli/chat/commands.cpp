@@ -4,6 +4,7 @@
 #include "cli/chat/show.hpp"
 #include "cli/folders.hpp"
 #include "cli/load_model.hpp"
+#include "cli/printable.hpp"
 #include "cli/quote.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -91,10 +93,33 @@ Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
     return ChatStep::answered;
 }
 
+/// Asks before a folder is made: its name may be mistyped. Errors: cancelled (refused), not_found (nobody to
+/// ask).
+Status allow_folder(const std::filesystem::path& folder, const Environment& environment) {
+    std::error_code failure;
+    if (folder.empty() || std::filesystem::exists(folder, failure) || failure)
+        return {};
+    const std::string name = folder.string();
+    const auto stop_requested = environment.watch_interrupts(SecondInterrupt::is_told);
+    const TerminalAnswer answer =
+        environment.ask_at_terminal
+            ? environment.ask_at_terminal(fmt::format("create folder {}? [y]es, [N]o: ", printable(name)),
+                                          stop_requested)
+            : TerminalAnswer();
+    if (answer.kind == TerminalAnswer::Kind::nobody) {
+        return Error{ErrorKind::not_found, fmt::format("folder {} does not exist", name),
+                     fmt::format("create it with `mkdir -p {}`", shell_quoted(name))};
+    }
+    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+        return {};
+    return Error{ErrorKind::cancelled, fmt::format("not saved; folder {} does not exist", name)};
+}
+
 Result<ChatStep> save(ChatState& state, const std::string& argument) {
-    const std::string path = expand_home(argument, state.environment.variables);
+    const std::filesystem::path path = expand_home(argument, state.environment.variables);
+    ETNA_CHECK(allow_folder(path.parent_path(), state.environment));
     ETNA_CHECK(write_text_file(path, saved_json(state.session, state.settings)));
-    state.diagnostics.note(fmt::format("saved to {}", path));
+    state.diagnostics.note(fmt::format("saved to {}", path.string()));
     return ChatStep::go_on;
 }
 

@@ -215,6 +215,19 @@ class Commands(Chat):
         self.assertFalse((self.home / "was-run").exists())
 
 
+    def test_save_asks_before_it_creates_a_folder(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("/save ~/new/chat.json")
+        for answer, told in (("n", "note: not saved; folder"), ("y", "note: saved to")):
+            terminal.keys("Enter")
+            terminal.wait_for("/new? [y]es, [N]o:")
+            terminal.type(answer)
+            terminal.keys("Enter")
+            terminal.wait_for(told)
+            self.assertEqual((self.home / "new" / "chat.json").exists(), answer == "y")
+            terminal.keys("C-l", "Up")
+            terminal.wait_for(lambda screen: screen.endswith(">>> /save ~/new/chat.json"))
+
     def test_paths_may_begin_at_home(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("/save ~/saved.json")
