@@ -309,7 +309,7 @@ TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
     const Outcome outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 0);
     REQUIRE(outcome.output == story);
-    REQUIRE(contains(outcome.error, "note: no usable GPU was found: running on the CPU (fake device)"));
+    REQUIRE(contains(outcome.error, "note: no GPU found; running on the CPU (slow)\n"));
     REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 2048 tokens"));
     REQUIRE(etna.run({"run", "stories", "x", "-c", "256", "--device", "fake", "--seed", "1"})
                 .error.empty()); // both were asked for
