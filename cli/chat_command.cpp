@@ -65,6 +65,7 @@ Result<ChatStep> say(ChatState& state, const std::string& text) {
 /// One message or command. Errors are told; the chat goes on.
 ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
     const bool is_command = message.kind == TypedMessage::Kind::line && is_chat_command(message.text);
+    state.diagnostics.set_lines(state.settings.lines()); // /set no-wrap changes it
     const auto step = is_command ? run_chat_command(state, message.text) : say(state, message.text);
     if (!step) {
         if (step.error().kind == ErrorKind::cancelled) {
@@ -131,6 +132,7 @@ Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& 
 
 ExitCode chat_command(ChatOptions options, const Environment& environment) {
     Diagnostics diagnostics(environment);
+    diagnostics.set_lines(options.settings.lines());
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     const auto session = open_session(options, environment, diagnostics);
@@ -144,8 +146,8 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     if (!reader)
         return fail(reader.error());
     if (environment.input_is_terminal) {
-        diagnostics.line(fmt::format("{} on {}. /help lists commands, Ctrl-D leaves.",
-                                     (*session)->model().name(), (*session)->model().device_name()));
+        diagnostics.paragraph(fmt::format("{} on {}. /help lists commands, Ctrl-D leaves.",
+                                          (*session)->model().name(), (*session)->model().device_name()));
     }
     ChatState state = {.session = **session,
                        .settings = options.settings,

@@ -38,14 +38,6 @@ std::string words(std::span<const Option> options) {
     return fmt::format("{}", fmt::join(result, " "));
 }
 
-/// For text between single quotes of a shell.
-std::string quoted(std::string_view text) {
-    std::string result = "'";
-    for (const char c : text)
-        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
-}
-
 /// For a description inside a zsh specification, where brackets and colons have a meaning.
 std::string zsh_text(std::string_view text) {
     std::string result;
@@ -155,8 +147,19 @@ std::string zsh_argument(const Positional& positional) {
     if (!positional.choices.empty())
         values = fmt::format("({})", fmt::join(positional.choices, " "));
     const std::string_view place = positional.repeat == Repeat::collect ? "*" : "";
-    return quoted(fmt::format("{}:{}:{}", place, positional.name, values));
+    return shell_quoted(fmt::format("{}:{}:{}", place, positional.name, values));
 }
+
+/// As an autoloaded file of $fpath, the script is the first call of _etna; when sourced, it registers _etna.
+constexpr std::string_view zsh_start =
+    "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
+    "    _etna \"$@\"\n"
+    "else\n"
+    "    if (( ! $+functions[compdef] )); then\n"
+    "        autoload -Uz compinit && compinit -i\n" // -i: leaves insecure folders out, and asks nothing
+    "    fi\n"
+    "    compdef _etna etna\n"
+    "fi\n";
 
 /// `complete -C` with a command that nobody knows lists files as fish does it, with ~ and variables.
 constexpr std::string_view fish_models =
@@ -176,7 +179,7 @@ std::string fish_value(const Option& option) {
     if (option.kind == Kind::flag)
         return "";
     if (option.kind == Kind::choice)
-        return fmt::format(" -x -a {}", quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+        return fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(option.choices, " "))));
     switch (completion_of(option)) {
     case Completion::models:
         return " -x -a '(__etna_models)'";
@@ -232,7 +235,7 @@ std::string zsh_completion() {
     script += "_etna() {\n    if (( CURRENT == 2 )); then\n        local -a commands\n        commands=(\n";
     for (const Command* command : shown_commands()) {
         script += fmt::format("            {}\n",
-                              quoted(fmt::format("{}:{}", command->name, zsh_text(command->summary))));
+                              shell_quoted(fmt::format("{}:{}", command->name, zsh_text(command->summary))));
     }
     script += "        )\n        _describe command commands\n";
     script += fmt::format("        compadd -- {}\n        return\n    fi\n", words(global_options()));
@@ -250,9 +253,9 @@ std::string zsh_completion() {
                  {option->short_name == 0 ? std::string() : fmt::format("-{}", option->short_name),
                   fmt::format("--{}", option->name)}) {
                 if (!name.empty()) {
-                    script +=
-                        fmt::format(" \\\n            {}",
-                                    quoted(fmt::format("{}{}[{}]{}", repeated, name, description, value)));
+                    script += fmt::format(
+                        " \\\n            {}",
+                        shell_quoted(fmt::format("{}{}[{}]{}", repeated, name, description, value)));
                 }
             }
         }
@@ -260,7 +263,8 @@ std::string zsh_completion() {
             script += fmt::format(" \\\n            {}", zsh_argument(positional));
         script += "\n        ;;\n";
     }
-    script += "    esac\n}\n_etna \"$@\"\n";
+    script += "    esac\n}\n";
+    script += zsh_start;
     return script;
 }
 
@@ -269,11 +273,11 @@ std::string fish_completion() {
     script += fish_models;
     for (const Option* option : shown_options(global_options())) {
         script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
-                              option->short_name, option->name, quoted(option->description));
+                              option->short_name, option->name, shell_quoted(option->description));
     }
     for (const Command* command : shown_commands()) {
         script += fmt::format("complete -c etna -f -n __fish_use_subcommand -a {} -d {}\n", command->name,
-                              quoted(command->summary));
+                              shell_quoted(command->summary));
         const std::string condition = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
         script += fmt::format("complete -c etna -n {} -f -a '{}'\n", condition,
                               takes_models(*command) ? "(__etna_models)" : argument_choices(*command));
@@ -282,7 +286,7 @@ std::string fish_completion() {
             if (option->short_name != 0)
                 script += fmt::format(" -s {}", option->short_name);
             script += fish_value(*option);
-            script += fmt::format(" -d {}\n", quoted(option->description));
+            script += fmt::format(" -d {}\n", shell_quoted(option->description));
         }
     }
     return script;

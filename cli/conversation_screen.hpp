@@ -20,13 +20,11 @@ namespace etna::cli {
 class ConversationScreen {
 public:
     enum class Content : uint8_t { shown, hidden };
-    enum class Lines : uint8_t { as_they_are, between_words };
 
     ConversationScreen(const Environment& environment, Diagnostics& diagnostics, ShowReasoning reasoning,
                        Content content = Content::shown);
 
     void set_reasoning(ShowReasoning reasoning);
-    /// Lines break where the text has them, and with `between_words` where the terminal's width asks for it.
     void set_lines(Lines lines) { lines_ = lines; }
 
     void show(const generate::Event& event);

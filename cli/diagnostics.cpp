@@ -40,13 +40,15 @@ std::string shown(std::string_view text, Length length) {
 } // namespace
 
 Diagnostics::Diagnostics(const Environment& environment)
-    : output_(environment.error), obeys_sequences_(obeys_sequences(environment)),
-      in_colour_(wants_colour(environment)) {}
+    : output_(environment.error), descriptor_(environment.error), is_terminal_(environment.error_is_terminal),
+      obeys_sequences_(obeys_sequences(environment)), in_colour_(wants_colour(environment)) {}
 
 void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text,
                            Length length) {
-    write_line(in_colour_ ? fmt::format("{}{}:{} {}", colour, label, plain, shown(text, length))
-                          : fmt::format("{}: {}", label, shown(text, length)));
+    const std::string lines = in_lines(fmt::format("{}: {}", label, shown(text, length)), 0);
+    const std::string_view rest =
+        std::string_view(lines).substr(label.size() + 1); // no line begins in a word
+    write_line(in_colour_ ? fmt::format("{}{}:{}{}", colour, label, plain, rest) : lines);
 }
 
 void Diagnostics::error(const Error& error) {
@@ -65,6 +67,19 @@ void Diagnostics::warning(std::string_view text) {
 
 void Diagnostics::line(std::string_view text) {
     write_line(shown(text, Length::cut));
+}
+
+void Diagnostics::paragraph(std::string_view text, uint32_t indent) {
+    write_line(in_lines(shown(text, Length::cut), indent));
+}
+
+std::string Diagnostics::in_lines(std::string text, uint32_t indent) const {
+    const uint32_t columns = is_terminal_ && lines_ == Lines::between_words ? columns_of(descriptor_) : 0;
+    if (columns == 0)
+        return text;
+    WordWrap wrap(indent);
+    const std::string lines = wrap.add(text, columns);
+    return lines + wrap.finish();
 }
 
 void Diagnostics::write_line(std::string_view text) {

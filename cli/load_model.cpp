@@ -17,10 +17,8 @@ namespace etna::cli {
 namespace {
 
 void tell_about(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
-    if (model.on_cpu() && options.executor.device.empty()) {
-        diagnostics.note(
-            fmt::format("no usable GPU was found: running on the CPU ({})", model.device_name()));
-    }
+    if (model.on_cpu() && options.executor.device.empty())
+        diagnostics.note("no GPU found; running on the CPU (slow)");
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
     if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
         diagnostics.note(

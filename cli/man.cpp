@@ -59,7 +59,7 @@ std::string meaning_of(const ForeignOption& foreign, const Command& command) {
     case ForeignMeaning::ours:
         break;
     case ForeignMeaning::no_effect:
-        return fmt::format("taken, and changes nothing: {}", foreign.hint);
+        return fmt::format("ignored; {}", foreign.hint);
     case ForeignMeaning::missing:
         return fmt::format("refused: {}", foreign.hint);
     }

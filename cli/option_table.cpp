@@ -37,8 +37,10 @@ constexpr std::array completion_positionals = {
 };
 constexpr std::array completion_examples = {
     Example{"source <(etna completion bash)", "for this shell; in ~/.bashrc for every later one"},
+    Example{"source <(etna completion zsh)", "the same in zsh; in ~/.zshrc, after compinit"},
     Example{"etna completion zsh > ~/.zfunc/_etna", "where ~/.zfunc is a folder of $fpath"},
-    Example{"etna completion fish > ~/.config/fish/completions/etna.fish", "for every later shell"},
+    Example{"etna completion fish | source", "for this fish shell"},
+    Example{"etna completion fish > ~/.config/fish/completions/etna.fish", "for every later fish shell"},
 };
 constexpr std::array only_help = {help_option};
 

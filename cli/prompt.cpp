@@ -1,5 +1,7 @@
 #include "cli/prompt.hpp"
 
+#include "cli/printable.hpp"
+#include "cli/quote.hpp"
 #include "cli/text_file.hpp"
 
 #include <array>
@@ -64,6 +66,14 @@ std::optional<std::string> assemble_prompt(const std::optional<std::string>& fir
     if (first && has_second)
         return *first + "\n\n" + *second;
     return has_second ? second : first;
+}
+
+Error no_model(std::string_view prompt) {
+    constexpr std::size_t shown_bytes_max = 200; // a cut prompt is no command to copy
+    const bool can_be_copied = prompt.size() <= shown_bytes_max && printable(prompt) == prompt;
+    return {ErrorKind::invalid_argument, "no model given",
+            fmt::format("try `etna run demo {}`, or `etna run --help`",
+                        can_be_copied ? shell_quoted(prompt) : "PROMPT")};
 }
 
 Error no_prompt(std::string_view model) {

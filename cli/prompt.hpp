@@ -32,6 +32,9 @@ Result<std::string> read_prompt_file(const std::filesystem::path& path);
 std::optional<std::string> assemble_prompt(const std::optional<std::string>& first,
                                            const std::optional<std::string>& second);
 
+/// "no model given", with a command that asks `demo` this prompt as the hint.
+Error no_model(std::string_view prompt);
+
 /// Error for `etna run` with this model: invalid_argument.
 Error no_prompt(std::string_view model);
 

@@ -14,6 +14,13 @@ std::string cut(std::string_view text, std::size_t bytes_max) {
     return fmt::format("{}...", text.substr(0, end));
 }
 
+std::string shell_quoted(std::string_view text) {
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
 std::string backquoted(std::string_view text) {
     constexpr std::size_t quoted_bytes_max = 100;
     return fmt::format("`{}`", cut(text, quoted_bytes_max));

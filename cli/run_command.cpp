@@ -4,6 +4,7 @@
 #include "cli/context_room.hpp"
 #include "cli/conversation_screen.hpp"
 #include "cli/diagnostics.hpp"
+#include "cli/folders.hpp"
 #include "cli/load_model.hpp"
 #include "cli/log_to_diagnostics.hpp"
 #include "cli/logprobs.hpp"
@@ -16,6 +17,7 @@
 #include "cli/turn.hpp"
 #include "core/base/bytes.hpp"
 #include "core/generate/generate.hpp"
+#include "core/store/resolve.hpp"
 
 #include <utility>
 
@@ -30,6 +32,15 @@ struct Asked {
     chat::Conversation conversation; ///< that of a file; with the tools, wherever they come from
     Tools tools;
 };
+
+/// A single argument that names no model and no path, and has several words: the model was left out.
+bool is_prompt(const RunOptions& options, const Error& not_resolved) {
+    const std::string& argument = options.model.model;
+    const bool may_be_path = argument.ends_with(".gguf") || argument.starts_with('/') ||
+                             argument.starts_with('.') || argument.starts_with('~');
+    return !options.prompt && not_resolved.kind == ErrorKind::not_found && !may_be_path &&
+           argument.find_first_of(" \t\n") != std::string::npos;
+}
 
 /// A model without a chat template is no chat model: it goes on with the text.
 bool is_conversation(const RunOptions& options, const generate::Model& model) {
@@ -197,10 +208,14 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
     }
     if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
         diagnostics.note("the model's chat template has no switch for thinking");
+    const bool is_watched = receiver.output().state() == OutputState::open && environment.error_is_terminal &&
+                            options.output_form == OutputForm::text;
+    if (const std::string why = why_incomplete(turn.finished, options.generation.max_tokens);
+        is_watched && !why.empty())
+        diagnostics.note(fmt::format("{}; the answer is incomplete", why));
     if (options.verbosity == Verbosity::verbose) {
         verbose_report(diagnostics, model, turn.finished);
-    } else if (receiver.output().state() == OutputState::open && environment.error_is_terminal &&
-               options.output_form == OutputForm::text && drew_a_seed(model, options)) {
+    } else if (is_watched && drew_a_seed(model, options)) {
         diagnostics.note(fmt::format("--seed {} repeats this", turn.finished.seed));
     }
 }
@@ -212,6 +227,12 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
+    // First, so that a mistyped model is not reported as a missing prompt.
+    if (const auto source = store::resolve(options.model.model, models_folder(environment.variables));
+        !source) {
+        return is_prompt(options, source.error()) ? fail(no_model(options.model.model), ExitCode::usage)
+                                                  : fail(source.error(), ExitCode::failed);
+    }
     auto asked = read_asked(options, environment);
     if (!asked) {
         return fail(asked.error(), asked.error().kind == ErrorKind::io ? ExitCode::failed : ExitCode::usage);

@@ -1,6 +1,7 @@
 #include "cli/run_options.hpp"
 
 #include "cli/option_values.hpp"
+#include "cli/prompt.hpp"
 
 #include <algorithm>
 
@@ -62,8 +63,8 @@ Status check_length(const RunOptions& options) {
 
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
-        return Error{ErrorKind::invalid_argument, "no model is named",
-                     "try `etna run demo \"What is 34 + 58?\"`, or `etna run --help`"};
+        const bool has_prompt = arguments.positionals.size() > 1;
+        return no_model(has_prompt ? arguments.positionals[1] : "What is 34 + 58?");
     }
     RunOptions options;
     const OptionValues values(command, arguments);

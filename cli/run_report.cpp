@@ -45,6 +45,15 @@ double tokens_per_second(const generate::Finished& finished) {
     return per_second(static_cast<double>(finished.tokens.size() - 1), finished.timings.generation_ms);
 }
 
+std::string why_incomplete(const generate::Finished& finished, std::optional<uint32_t> max_tokens) {
+    if (finished.finish_reason == generate::FinishReason::cancelled)
+        return std::string(stopped_early);
+    if (finished.finish_reason != generate::FinishReason::length || max_tokens == 0U)
+        return {};
+    const bool has_all_tokens = max_tokens && finished.tokens.size() >= *max_tokens;
+    return has_all_tokens ? fmt::format("--max-tokens {} reached", *max_tokens) : "the context is full";
+}
+
 std::string call_lines(const std::vector<chat::output::Call>& calls) {
     std::string lines;
     for (const chat::output::Call& call : calls)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::cli {
@@ -26,6 +27,13 @@ struct Reported {
 
 /// --json: one object on one line, with the newline. Text that is not UTF-8 is repaired with U+FFFD.
 std::string json_report(const generate::Model& model, const Reported& answer);
+
+/// Why an answer is incomplete that the user ended, by Ctrl-C or a signal.
+inline constexpr std::string_view stopped_early = "stopped";
+
+/// Why the answer is incomplete, as a clause for people; empty if the model ended it, or no answer was
+/// wanted.
+std::string why_incomplete(const generate::Finished& finished, std::optional<uint32_t> max_tokens);
 
 /// Calls that nobody here can run are the answer: one JSON object to a line.
 std::string call_lines(const std::vector<chat::output::Call>& calls);

@@ -6,7 +6,10 @@
 #include "core/generate/generation.hpp"
 
 #include <optional>
+#include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace etna::cli {
 namespace {
@@ -24,6 +27,7 @@ public:
                  const Environment& environment, Diagnostics& diagnostics)
         : options_(&options), model_(&model), diagnostics_(&diagnostics),
           screen_(environment, diagnostics, ShowReasoning::never),
+          error_is_terminal_(environment.error_is_terminal),
           is_conversation_(std::holds_alternative<chat::Conversation>(request.prompt)),
           answers_(options.answers) {}
 
@@ -44,6 +48,28 @@ public:
             write_whole_ones();
         }
         return state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+    }
+
+    /// How many answers are incomplete, and why, for people at a terminal.
+    void tell_incomplete() {
+        if (writes_json() || !error_is_terminal_ || state() != OutputState::open)
+            return;
+        std::size_t count = 0;
+        std::string cause;
+        for (const Answer& answer : answers_) {
+            const std::string why = answer.finished
+                                        ? why_incomplete(*answer.finished, options_->generation.max_tokens)
+                                        : std::string(stopped_early);
+            if (why.empty())
+                continue;
+            ++count;
+            if (cause != stopped_early) // which is what the user did last
+                cause = why;
+        }
+        if (count > 0) {
+            diagnostics_->note(
+                fmt::format("{}; {} of {} answers are incomplete", cause, count, answers_.size()));
+        }
     }
 
     [[nodiscard]] bool was_cancelled() const { return was_cancelled_; }
@@ -86,6 +112,7 @@ private:
     const generate::Model* model_;
     Diagnostics* diagnostics_;
     ConversationScreen screen_;
+    bool error_is_terminal_;
     bool is_conversation_;
     std::vector<Answer> answers_;
     std::size_t next_ = 0; ///< the first one that has not been written
@@ -110,7 +137,10 @@ ExitCode give_answers(const RunOptions& options, const generate::Model& model, g
     } else {
         status = generation.error();
     }
-    if (!status && status.error().kind == ErrorKind::cancelled)
+    const bool was_stopped_early = !status && status.error().kind == ErrorKind::cancelled;
+    if (status || was_stopped_early)
+        writer.tell_incomplete();
+    if (was_stopped_early)
         return ended_by(end_signal());
     if (!status || writer.state() == OutputState::failed) {
         diagnostics.error(status ? writer.error() : status.error());

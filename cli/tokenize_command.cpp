@@ -127,7 +127,7 @@ Result<std::string> convert(const text::Tokenizer& tokenizer, const std::string&
 
 Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
-        return Error{ErrorKind::invalid_argument, "no model is named",
+        return Error{ErrorKind::invalid_argument, "no model given",
                      "try `etna tokenize demo \"Hello there\"`, or `etna tokenize --help`"};
     }
     TokenizeOptions options;

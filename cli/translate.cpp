@@ -47,6 +47,13 @@ const Option* find_short(const Command& command, char letter) {
     return found == command.options.end() ? nullptr : &*found;
 }
 
+/// An environment variable or the configuration file may have set a flag: leaving it out is not enough.
+Error cannot_be_negated(const Option& option) {
+    return {ErrorKind::invalid_argument, fmt::format("--{} cannot be negated", option.name),
+            option.kind == Kind::flag ? fmt::format("--{}=false turns it off", option.name)
+                                      : fmt::format("leave --{} out", option.name)};
+}
+
 /// Goes through a command line, argument by argument.
 class Translator {
 public:
@@ -74,7 +81,7 @@ private:
         }
         ETNA_TRY(std::string value, value_of(foreign, name, argument));
         if (foreign.meaning == ForeignMeaning::no_effect) {
-            result_.notes.push_back(fmt::format("{} changes nothing: {}", name, foreign.hint));
+            result_.notes.push_back(fmt::format("{} is ignored; {}", name, foreign.hint));
             return {};
         }
         const Option* option = find_option(command_, foreign.ours);
@@ -178,7 +185,14 @@ std::string help_hint(const Command& command) {
 }
 
 Error unknown_option(const Command& command, const std::string& typed) {
+    constexpr std::string_view negation = "--no-";
     const std::string name = typed.substr(0, typed.find('='));
+    if (name.starts_with(negation)) {
+        const std::string_view negated = std::string_view(name).substr(negation.size());
+        const Option* option = find_option(command, negated);
+        if (option != nullptr && option->visibility == Visibility::shown)
+            return cannot_be_negated(*option);
+    }
     std::vector<std::string> known;
     for (const Option& option : command.options) {
         if (option.visibility == Visibility::shown)

@@ -76,8 +76,8 @@ void WordWrap::place_word(std::string& out) {
     const bool breaks =
         !continues && !is_code_ && column_ > 0 && column_ + spaces_width_ + word_width_ > columns_;
     if (breaks) {
-        out += '\n';
-        column_ = 0;
+        column_ = indent_ * 2 <= columns_ ? indent_ : 0;
+        out += '\n' + std::string(column_, ' ');
     } else {
         out += spaces_;
         advance(spaces_width_);
@@ -106,7 +106,7 @@ std::string WordWrap::finish() {
     std::string out;
     place_word(out);
     place_spaces(out);
-    *this = {};
+    *this = WordWrap(indent_);
     return out;
 }
 

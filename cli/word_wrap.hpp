@@ -6,12 +6,22 @@
 
 namespace etna::cli {
 
+/// How a text's lines are shown on a terminal.
+enum class Lines : uint8_t {
+    as_they_are,   ///< only where the text breaks them; the terminal breaks what is longer
+    between_words, ///< also between words, to the terminal's width
+};
+
 /// Breaks lines between words while a text is written to a terminal, piece by piece. A word is held back
 /// until it is whole, as it may have to begin the next line. Between two letters of double width a line may
 /// break as well. Code between lines that begin with three backquotes, and words that are longer than a line,
 /// are left to the terminal.
 class WordWrap {
 public:
+    /// `indent`: columns left free at the start of lines that this class begins; none if the terminal is less
+    /// than twice as wide.
+    explicit WordWrap(uint32_t indent = 0) : indent_(indent) {}
+
     /// What to write now, for a terminal of so many columns, one at least. `text` is UTF-8 in whole
     /// characters, without control characters but newlines and tabs.
     std::string add(std::string_view text, uint32_t columns);
@@ -25,6 +35,7 @@ private:
     void place_spaces(std::string& out);
     void advance(uint32_t width);
 
+    uint32_t indent_;
     uint32_t columns_ = 0;
     uint32_t column_ = 0; ///< where the cursor stands
     std::string spaces_;  ///< behind what is written, before the word

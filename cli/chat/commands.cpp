@@ -4,6 +4,7 @@
 #include "cli/chat/show.hpp"
 #include "cli/folders.hpp"
 #include "cli/load_model.hpp"
+#include "cli/printable.hpp"
 #include "cli/quote.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
@@ -13,7 +14,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,22 +28,30 @@ namespace {
 
 constexpr std::size_t file_bytes_max = 16 * mebibyte;
 
+void help_row(Diagnostics& diagnostics, std::string_view name, std::string_view meaning) {
+    constexpr uint32_t meaning_column = 19;
+    diagnostics.paragraph(fmt::format("{:<{}}{}", name, meaning_column, meaning), meaning_column);
+}
+
 Result<ChatStep> help(ChatState& state, const std::string& /*argument*/) {
     for (const ChatCommand& command : chat_commands()) {
         std::string usage = fmt::format("{} {}", command.name, command.argument);
         for (const std::string_view other : command.other_names)
             usage += other.empty() ? "" : fmt::format("{} ", other);
-        state.diagnostics.line(fmt::format("{:<18} {}", usage, command.summary));
+        help_row(state.diagnostics, usage, command.summary);
     }
-    state.diagnostics.line("\"\"\"                begins and ends a message of several lines");
-    state.diagnostics.line("Ctrl-C             stops an answer, or throws away what was typed");
+    help_row(state.diagnostics, "\"\"\"", "begins and ends a message of several lines");
+    help_row(state.diagnostics, "Ctrl-C", "stops an answer, or throws away what was typed");
     return ChatStep::go_on;
 }
 
 Result<ChatStep> set(ChatState& state, const std::string& argument) {
     if (argument.empty()) {
-        for (const Setting& setting : state.settings.entries())
+        const auto settings = state.settings.entries();
+        for (const Setting& setting : settings)
             state.diagnostics.line(fmt::format("{} {}", setting.name, setting.value));
+        if (settings.empty())
+            state.diagnostics.note("nothing is set; /set NAME VALUE sets an option, as in /set temp 0.5");
         return ChatStep::go_on;
     }
     const std::size_t space = argument.find(' ');
@@ -81,10 +93,33 @@ Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
     return ChatStep::answered;
 }
 
+/// Asks before a folder is made: its name may be mistyped. Errors: cancelled (refused), not_found (nobody to
+/// ask).
+Status allow_folder(const std::filesystem::path& folder, const Environment& environment) {
+    std::error_code failure;
+    if (folder.empty() || std::filesystem::exists(folder, failure) || failure)
+        return {};
+    const std::string name = folder.string();
+    const auto stop_requested = environment.watch_interrupts(SecondInterrupt::is_told);
+    const TerminalAnswer answer =
+        environment.ask_at_terminal
+            ? environment.ask_at_terminal(fmt::format("create folder {}? [y]es, [N]o: ", printable(name)),
+                                          stop_requested)
+            : TerminalAnswer();
+    if (answer.kind == TerminalAnswer::Kind::nobody) {
+        return Error{ErrorKind::not_found, fmt::format("folder {} does not exist", name),
+                     fmt::format("create it with `mkdir -p {}`", shell_quoted(name))};
+    }
+    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+        return {};
+    return Error{ErrorKind::cancelled, fmt::format("not saved; folder {} does not exist", name)};
+}
+
 Result<ChatStep> save(ChatState& state, const std::string& argument) {
-    const std::string path = expand_home(argument, state.environment.variables);
+    const std::filesystem::path path = expand_home(argument, state.environment.variables);
+    ETNA_CHECK(allow_folder(path.parent_path(), state.environment));
     ETNA_CHECK(write_text_file(path, saved_json(state.session, state.settings)));
-    state.diagnostics.note(fmt::format("saved to {}", path));
+    state.diagnostics.note(fmt::format("saved to {}", path.string()));
     return ChatStep::go_on;
 }
 

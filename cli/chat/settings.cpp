@@ -53,7 +53,7 @@ Status ChatSettings::take(TypedArguments arguments) {
     const OptionValues values(*command_, arguments);
     ETNA_TRY(const bool leaves_lines, values.flag("no-wrap"));
     ETNA_TRY(generation_, read_generation(values));
-    lines_ = leaves_lines ? ConversationScreen::Lines::as_they_are : ConversationScreen::Lines::between_words;
+    lines_ = leaves_lines ? Lines::as_they_are : Lines::between_words;
     arguments_ = std::move(arguments);
     return {};
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/command_line.hpp"
-#include "cli/conversation_screen.hpp"
 #include "cli/generation_options.hpp"
+#include "cli/word_wrap.hpp"
 
 #include <string>
 #include <vector>
@@ -30,7 +30,7 @@ public:
     Status restore(const std::vector<Setting>& settings);
 
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
-    [[nodiscard]] ConversationScreen::Lines lines() const { return lines_; }
+    [[nodiscard]] Lines lines() const { return lines_; }
 
     /// Every option that was given or set and can be set; those that may be given several times as often.
     [[nodiscard]] std::vector<Setting> entries() const;
@@ -44,7 +44,7 @@ private:
     const Command* command_;
     TypedArguments arguments_;
     GenerationOptions generation_;
-    ConversationScreen::Lines lines_ = ConversationScreen::Lines::between_words;
+    Lines lines_ = Lines::between_words;
 };
 
 } // namespace etna::cli

@@ -26,13 +26,30 @@ Result<const generate::ChatFormat*> format_of(const ChatSession& session) {
     return session.model().chat().find({.tools = !session.tools().is_empty()});
 }
 
+/// The name or the source of the chat template in use.
+std::string template_of(const ChatState& state) {
+    const std::string& option = state.model.chat_template;
+    const generate::ChatFormats& formats = state.session.model().chat();
+    switch (formats.origin()) {
+    case generate::TemplateOrigin::model:
+        break;
+    case generate::TemplateOrigin::variant:
+        return fmt::format("the model's own, variant {}", option);
+    case generate::TemplateOrigin::text:
+        return fmt::format("file {}", option);
+    case generate::TemplateOrigin::builtin:
+        return fmt::format("built-in {}", option);
+    case generate::TemplateOrigin::guess:
+        return fmt::format("built-in {}; the model has none", formats.guessed());
+    }
+    return "the model's own";
+}
+
 std::vector<std::string> state_lines(const ChatState& state) {
     const ChatSession& session = state.session;
     std::vector<std::string> lines = {
         fmt::format("model       {} on {}", session.model().name(), session.model().device_name()),
-        fmt::format("template    {}", session.model().chat().guessed().empty()
-                                          ? "the model's own, or the one that was named"
-                                          : session.model().chat().guessed() + ", since the model has none"),
+        fmt::format("template    {}", template_of(state)),
         fmt::format("messages    {} of yours", session.turns()),
         fmt::format("system      {}", session.system().empty() ? "none" : backquoted(session.system())),
         fmt::format("tools       {}", session.tools().commands().size())};

@@ -17,9 +17,7 @@ inline constexpr std::array foreign_model = {
 };
 
 inline constexpr std::string_view one_device = "the whole model runs on one device, which --device chooses";
-inline constexpr std::string_view own_threads =
-    "the device computes; where that is Mesa's CPU driver, LP_NUM_THREADS in the environment bounds its "
-    "threads";
+inline constexpr std::string_view own_threads = "set LP_NUM_THREADS to limit the threads of the CPU driver";
 inline constexpr std::string_view own_batches = "etna chooses by itself what it computes at a time";
 inline constexpr std::string_view in_device_memory = "the weights are copied to the device's memory";
 inline constexpr std::string_view own_cache =

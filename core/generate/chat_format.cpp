@@ -67,11 +67,14 @@ Result<ChatFormats> ChatFormats::read(const gguf::File& file, const text::Tokeni
     formats.templates_ = chat::TemplateSet::read(file);
     formats.has_own_ = !formats.templates_.is_empty() || !choice.name.empty() || !choice.text.empty();
     formats.chosen_ = choice.text;
+    if (!choice.text.empty())
+        formats.origin_ = TemplateOrigin::text;
     if (!choice.name.empty()) {
         formats.chosen_ = formats.templates_.find(choice.name);
         const chat::BuiltinTemplate* builtin = chat::find_builtin_template(choice.name);
         if (formats.chosen_.empty() && builtin == nullptr)
             return unknown_name(choice.name, formats.templates_);
+        formats.origin_ = formats.chosen_.empty() ? TemplateOrigin::builtin : TemplateOrigin::variant;
         if (formats.chosen_.empty())
             formats.chosen_ = builtin->text;
     } else if (!formats.has_own_) {
@@ -79,6 +82,7 @@ Result<ChatFormats> ChatFormats::read(const gguf::File& file, const text::Tokeni
             chat::guess_builtin_template([&](std::string_view name) { return has_special(tokenizer, name); });
         formats.chosen_ = guess.text;
         formats.guessed_ = guess.name;
+        formats.origin_ = TemplateOrigin::guess;
     }
     for (const chat::TemplatePurpose purpose :
          {chat::TemplatePurpose{}, {.tools = true}, {.documents = true}}) {

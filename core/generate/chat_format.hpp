@@ -8,6 +8,7 @@
 #include "core/gguf/file.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +39,15 @@ struct ChatTemplateChoice {
     std::string text; ///< a template itself
 };
 
+/// Where the template in use comes from.
+enum class TemplateOrigin : uint8_t {
+    model,   ///< the model's file; a variant for the purpose, if it has one
+    variant, ///< the variant of the model's file that was chosen by name
+    text,    ///< ChatTemplateChoice::text
+    builtin, ///< the one of chat::builtin_templates() that was chosen by name
+    guess,   ///< a built-in template, because the model has none
+};
+
 /// The chat formats that a model's file and the user's choice give. Immutable; thread-safe.
 class ChatFormats {
 public:
@@ -50,6 +60,7 @@ public:
 
     /// Whether the file, or the user, brought a template. Without, a built-in one stands in.
     [[nodiscard]] bool has_own() const { return has_own_; }
+    [[nodiscard]] TemplateOrigin origin() const { return origin_; }
     /// The name of the built-in template that stands in for one of the model's own; empty where none does.
     [[nodiscard]] const std::string& guessed() const { return guessed_; }
 
@@ -61,6 +72,7 @@ private:
     chat::TemplateSet templates_;
     std::string chosen_; ///< text of the user's choice or the guess; empty: see templates_
     std::string guessed_;
+    TemplateOrigin origin_ = TemplateOrigin::model;
     bool has_own_ = false;
     std::map<std::string, Result<ChatFormat>, std::less<>> formats_; ///< by text of the template
 };

@@ -202,6 +202,34 @@ TEST_CASE("-v tells how full the context is after each answer") {
     CHECK(count(etna.chat("hi\n/retry\n/show\n", {"-v", "-c", "500"}).error, " of 500 tokens, ") == 2);
 }
 
+TEST_CASE("/save asks before it creates a folder") {
+    Chat etna;
+    const std::filesystem::path folder = std::filesystem::path(etna.variables["HOME"]) / "it's new" / "deep";
+    const std::string save = "/save " + (folder / "chat.json").string() + "\n";
+    etna.agreements = {"n", ctrl_c, ""};
+    const Outcome refused = etna.chat("hi\n" + save + save + save);
+    CHECK(refused.code == 0);
+    CHECK(count(refused.error, "note: not saved; folder " + folder.string() + " does not exist\n") == 3);
+    CHECK(!std::filesystem::exists(folder.parent_path()));
+    REQUIRE(etna.questions.size() == 3);
+    CHECK(etna.questions[0] == "create folder " + folder.string() + "? [y]es, [N]o: ");
+
+    const Outcome nobody = etna.chat("hi\n" + save); // nobody can be asked
+    CHECK(nobody.code == 1);
+    CHECK(contains(nobody.error,
+                   "error: folder " + folder.string() + " does not exist\nhint: create it with `mkdir -p '"));
+    CHECK(contains(nobody.error, "/it'\\''s new/deep'`\n"));
+    CHECK(!std::filesystem::exists(folder.parent_path()));
+
+    etna.questions.clear();
+    etna.agreements = {"y"};
+    const Outcome agreed = etna.chat("hi\n" + save + save); // the folder exists when it is saved again
+    CHECK(agreed.code == 0);
+    CHECK(count(agreed.error, "note: saved to " + (folder / "chat.json").string() + "\n") == 2);
+    CHECK(std::filesystem::exists(folder / "chat.json"));
+    CHECK(etna.questions.size() == 1);
+}
+
 TEST_CASE("a folder is no place to save in, and it is said") {
     Chat etna;
     const Outcome outcome = etna.chat("hi\n/save " + etna.variables["HOME"] + "\n");

@@ -92,6 +92,35 @@ TEST_CASE("/set changes what follows, /show tells it") {
     CHECK(contains(outcome.error, "answer      1 tokens"));
 }
 
+TEST_CASE("/set alone says so if nothing is set") {
+    Chat etna;
+    const std::string nothing = "note: nothing is set; /set NAME VALUE sets an option, as in /set temp 0.5\n";
+    CHECK(etna.chat("/set\n").error == nothing);
+    CHECK(etna.chat("/set temp 0.5\n/set\n").error == "temp 0.5\n");
+}
+
+TEST_CASE("/show names the chat template in use and its source") {
+    Chat etna;
+    const auto template_in = [&](const std::string& model, const std::string& option) {
+        etna.input = "/show\n";
+        std::vector<std::string> arguments = {"chat", model};
+        if (!option.empty())
+            arguments.insert(arguments.end(), {"--chat-template", option});
+        const std::string told = etna.run(arguments).error;
+        const std::size_t begin = told.find("template    ");
+        REQUIRE(begin != std::string::npos);
+        return told.substr(begin + 12, told.find('\n', begin) - begin - 12);
+    };
+    const std::string file = etna.write("mine.jinja", lines_template).string();
+    etna.install_model("varied", {{"tokenizer.chat_template", lines_template},
+                                  {"tokenizer.chat_template.brief", lines_template}});
+    CHECK(template_in("chatty", "") == "the model's own");
+    CHECK(template_in("varied", "brief") == "the model's own, variant brief");
+    CHECK(template_in("chatty", file) == "file " + file);
+    CHECK(template_in("chatty", "llama3") == "built-in llama3");
+    CHECK(template_in("stories", "") == "built-in chatml; the model has none");
+}
+
 TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the system message") {
     Chat etna;
     std::string typed;

@@ -130,6 +130,9 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
     refused({"demo", "x", "--max-token=5"}, "did you mean `--max-tokens`?");
     refused({"demo", "x", "--frobnicate"}, "unknown option `--frobnicate`\nhint: try `etna run --help`");
     refused({"demo", "x", "-q"}, "unknown option `-q`");
+    refused({"demo", "x", "--no-json"}, "error: --json cannot be negated\nhint: --json=false turns it off\n");
+    refused({"demo", "x", "--no-seed=5"}, "error: --seed cannot be negated\nhint: leave --seed out\n");
+    refused({"demo", "x", "--no-frobnicate"}, "unknown option `--no-frobnicate`");
     for (const Option& option : run_options_table().options) {
         if (option.kind == Kind::flag)
             continue;
@@ -146,7 +149,7 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
             "unknown option `--" + std::string(98, 'y') + "...`\n");
     refused({"demo", "Once", "upon"},
             "unexpected argument `upon`\nhint: put text of several words in quotes");
-    refused({}, "no model is named");
+    refused({}, "no model given");
 }
 
 TEST_CASE("what looks like an option without a value may be a value, or come after --") {

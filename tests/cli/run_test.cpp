@@ -70,6 +70,43 @@ TEST_CASE("no prompt at all is a usage error with a hint") {
     REQUIRE(etna.prompt == "<s> --not-an-option");
 }
 
+TEST_CASE("a prompt in the model's place gets a hint that quotes it") {
+    Harness etna;
+    const auto hint_for = [&](const std::vector<std::string>& arguments) {
+        const Outcome outcome = etna.run(arguments);
+        const std::string message = "error: no model given\nhint: try `";
+        CAPTURE(outcome.error);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.output.empty());
+        REQUIRE(outcome.error.starts_with(message));
+        return outcome.error.substr(message.size(), outcome.error.find('`', message.size()) - message.size());
+    };
+    CHECK(hint_for({"run", "What is 34 + 58?"}) == "etna run demo 'What is 34 + 58?'");
+    CHECK(hint_for({"run", "Isn't 3/4 > 1/2?"}) == R"(etna run demo 'Isn'\''t 3/4 > 1/2?')");
+    CHECK(hint_for({"run", "-p", "Hello"}) == "etna run demo 'Hello'");
+    CHECK(hint_for({"run", "two\nlines"}) == "etna run demo PROMPT");
+    CHECK(hint_for({"run", "x " + std::string(1000, 'x')}) == "etna run demo PROMPT");
+    CHECK(hint_for({"run"}) == "etna run demo 'What is 34 + 58?'");
+    for (const char* path : {"my model.gguf", "./my model", "/tmp/my model", "~/my model"}) {
+        CAPTURE(path);
+        CHECK(etna.run({"run", path}).code == 1); // a path, not a prompt
+    }
+    CHECK(contains(etna.run({"run", "my model", "x"}).error, "error: no model `my model`: "));
+    etna.write(".local/share/etna/models/two words.gguf", "no model");
+    CHECK(contains(etna.run({"run", "two words", "x"}).error, "two words.gguf"));
+}
+
+TEST_CASE("a model that does not exist is reported before a missing prompt") {
+    Harness etna;
+    for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
+        etna.input_kind = kind;
+        const Outcome outcome = etna.run({"run", "llama3.2"});
+        CHECK(outcome.code == 1);
+        CHECK(outcome.error.starts_with("error: no model `llama3.2`: no such file, and no "));
+        CHECK(!contains(outcome.error, "prompt"));
+    }
+}
+
 TEST_CASE("a chat template makes a message of the prompt, unless --raw") {
     Harness etna;
     etna.install_model(
@@ -178,6 +215,28 @@ TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
     REQUIRE(json["finish_reason"] == "cancelled");
 }
 
+TEST_CASE("an answer that ends early is called incomplete at a terminal") {
+    Harness etna;
+    etna.error_is_terminal = true;
+    const auto told = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"run", "stories", "x", "--seed", "1"});
+        return etna.run(arguments).error;
+    };
+    const std::string incomplete = "the answer is incomplete";
+    etna.variables["NO_COLOR"] = "1";
+    CHECK(told({"-n", "3"}) == "note: --max-tokens 3 reached; the answer is incomplete\n");
+    CHECK(told({"-n", "300"}).empty());
+    CHECK(told({"-n", "0", "--prompt-logprobs", "0"}).find(incomplete) == std::string::npos);
+    CHECK(told({"-n", "3", "--json"}).empty()); // finish_reason says so
+    etna.interrupted = true;
+    CHECK(told({}) == "note: stopped; the answer is incomplete\n");
+    etna.interrupted = false;
+    etna.answer.reset();
+    CHECK(told({"-c", "8"}) == "note: the context is full; the answer is incomplete\n");
+    etna.error_is_terminal = false;
+    CHECK(told({"-n", "3"}).empty());
+}
+
 TEST_CASE("SIGTERM and SIGHUP end an answer as Ctrl-C does, each with its own exit code") {
     Harness etna;
     etna.interrupted = true; // as watch_interrupts() tells of them too
@@ -250,7 +309,7 @@ TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
     const Outcome outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 0);
     REQUIRE(outcome.output == story);
-    REQUIRE(contains(outcome.error, "note: no usable GPU was found: running on the CPU (fake device)"));
+    REQUIRE(contains(outcome.error, "note: no GPU found; running on the CPU (slow)\n"));
     REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 2048 tokens"));
     REQUIRE(etna.run({"run", "stories", "x", "-c", "256", "--device", "fake", "--seed", "1"})
                 .error.empty()); // both were asked for

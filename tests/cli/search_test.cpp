@@ -4,6 +4,9 @@
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include <nlohmann/json.hpp>
 
 using namespace etna;
@@ -85,6 +88,30 @@ TEST_CASE("Ctrl-C before several answers have begun ends them as later: without 
     CHECK(outcome.code == 130);
     CHECK(outcome.output.empty());
     CHECK(outcome.error.empty());
+}
+
+TEST_CASE("several answers that end early are counted at a terminal") {
+    Harness harness;
+    harness.error_is_terminal = true;
+    harness.variables["NO_COLOR"] = "1";
+    const std::vector<std::string> three = {"run", "stories", "Once", "--n", "3"};
+    CHECK(harness.run(three).error.empty());
+    auto cut = three;
+    cut.insert(cut.end(), {"-n", "2"});
+    CHECK(harness.run(cut).error == "note: --max-tokens 2 reached; 3 of 3 answers are incomplete\n");
+    cut.emplace_back("--json");
+    CHECK(harness.run(cut).error.empty());
+    harness.answer.reset();
+    harness.step_delay = std::chrono::milliseconds(5);
+    std::thread hand([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(150));
+        harness.interrupted = true;
+    });
+    const Outcome stopped = harness.run(three);
+    hand.join();
+    CHECK(stopped.code == 130);
+    CHECK(stopped.error == "note: stopped; 3 of 3 answers are incomplete\n");
+    CHECK(harness.run(three).error == stopped.error); // before any of them has begun
 }
 
 TEST_CASE("run tells how many drafts came right, and says the same with them") {

@@ -125,7 +125,7 @@ TEST_CASE("what tokenize refuses, and with which code") {
         CHECK(contains(outcome.error, "\nhint: "));
         CHECK(contains(outcome.error, part));
     };
-    refused({}, 2, "no model is named");
+    refused({}, 2, "no model given");
     refused({"stories"}, 2, "there is no text");
     refused({"stories", "x", "--pices"}, 2, "did you mean `--pieces`?");
     refused({"stories", "x", "--temp", "1"}, 2, "unknown option `--temp`");

@@ -39,6 +39,18 @@ TEST_CASE("a word that does not fit begins the next line, and the spaces before 
     CHECK(wrapped("one two \nx", 7) == "one two\nx"); // a space behind the last column would be a line
 }
 
+TEST_CASE("lines that begin between words are indented where a terminal is wide enough") {
+    const auto indented = [](const std::string& text, uint32_t columns) {
+        WordWrap wrap(4);
+        const std::string lines = wrap.add(text, columns);
+        return lines + wrap.finish();
+    };
+    CHECK(indented("/x  one two three", 12) == "/x  one two\n    three");
+    CHECK(indented("/x  one two three four", 9) == "/x  one\n    two\n    three\n    four");
+    CHECK(indented("/x  one\nline of its own", 12) == "/x  one\nline of its\n    own");
+    CHECK(indented("/x  one two three", 7) == "/x  one\ntwo\nthree"); // no room to indent
+}
+
 TEST_CASE("newlines, indentation and tabs of the text stay") {
     CHECK(wrapped("a\n\n  - b c", 6) == "a\n\n  - b\nc");
     CHECK(wrapped("a\tbc", 10) == "a\tbc");

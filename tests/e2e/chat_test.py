@@ -215,6 +215,19 @@ class Commands(Chat):
         self.assertFalse((self.home / "was-run").exists())
 
 
+    def test_save_asks_before_it_creates_a_folder(self):
+        terminal = self.terminal(*GREEDY)
+        terminal.type("/save ~/new/chat.json")
+        for answer, told in (("n", "note: not saved; folder"), ("y", "note: saved to")):
+            terminal.keys("Enter")
+            terminal.wait_for("/new? [y]es, [N]o:")
+            terminal.type(answer)
+            terminal.keys("Enter")
+            terminal.wait_for(told)
+            self.assertEqual((self.home / "new" / "chat.json").exists(), answer == "y")
+            terminal.keys("C-l", "Up")
+            terminal.wait_for(lambda screen: screen.endswith(">>> /save ~/new/chat.json"))
+
     def test_paths_may_begin_at_home(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("/save ~/saved.json")
@@ -356,6 +369,36 @@ class Lines(Chat):
     def test_the_terminal_breaks_them_where_that_is_asked_for(self):
         rows = self.rows("--no-wrap", columns=33)
         self.assertEqual("".join(row.ljust(33) for row in rows).rstrip(), self.WORDS)
+
+    def told(self, typed, *arguments, columns=40):
+        """The rows that follow a typed line."""
+        terminal = self.terminal(*GREEDY, *arguments)
+        terminal.resize(columns, 60)
+        terminal.type(typed)
+        terminal.keys("Enter")
+        terminal.wait_for(lambda screen: screen.count(">>>") == 2)
+        screen = terminal.tmux("capture-pane", "-p").rstrip()
+        return [row.rstrip() for row in screen.partition(f">>> {typed}")[2].split("\n")[1:-1]]
+
+    def test_notes_errors_and_hints_break_between_words(self):
+        self.assertEqual(self.told("/system"), ["note: there is no system message now"])
+        self.assertEqual(self.told("/set"), ["max-tokens 12", "temp 0"])
+        self.assertEqual(self.told("/load"), ["error: /load needs an argument", "hint: /load PATH: go on with a", "conversation from a file"])
+        self.assertEqual(self.told("/load", columns=24), ["error: /load needs an", "argument", "hint: /load PATH: go on", "with a conversation from",
+                                                          "a file"])
+        self.assertEqual(self.told("/load", "--no-wrap", columns=24), ["error: /load needs an ar", "gument", "hint: /load PATH: go on",
+                                                                       "with a conversation from", " a file"])
+
+    def test_help_breaks_between_words_and_keeps_its_columns(self):
+        for columns in (80, 50):
+            with self.subTest(columns=columns):
+                rows = self.told("/help", columns=columns)
+                self.assertLessEqual(max(map(len, rows)), columns)
+                self.assertGreater(len(rows), 16)
+                for row in rows:
+                    self.assertRegex(row, r'^(/|"""|Ctrl-C| {19}\S)')
+        self.assertIn("/undo              take the last message and its", rows)
+        self.assertIn("                   answer back", rows)
 
     def test_a_pipe_gets_lines_as_they_are(self):
         text, _ = piped(self.home, "Go on\n", STORIES, "--chat-template", "vicuna", "--regex", self.WORDS)

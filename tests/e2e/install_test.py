@@ -5,6 +5,7 @@ Shells that are not installed are named as skipped."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -42,6 +43,20 @@ class Files(Installation):
         checked_in = {page.name for page in (pathlib.Path(__file__).resolve().parents[2] / "man").iterdir()}
         self.assertEqual({page.name for page in (self.prefix / "share/man/man1").iterdir()}, checked_in)
 
+    def test_a_build_of_the_target_etna_alone_has_every_installed_file(self):
+        build = pathlib.Path(BUILD)
+        if not (build / "build.ninja").exists():
+            self.skipTest("the build is not ninja's")
+        scripts = "".join(script.read_text() for script in build.rglob("cmake_install.cmake"))
+        named = " ".join(re.findall(r"file\(INSTALL [^)]* FILES ([^)]*)\)", scripts))
+        made = [path for path in map(pathlib.Path, re.findall(r'"([^"]*)"', named)) if path.is_relative_to(build)]
+        self.assertEqual({path.name for path in made}, {"etna", "etna.bash", "etna.zsh", "etna.fish"})
+        # The command that links etna, with what follows it; a dependency of another target is not in it.
+        command = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", "etna"], check=True, capture_output=True, text=True,
+                                 timeout=LIMIT_S).stdout.split()
+        for path in made:
+            self.assertTrue({str(path), str(path.relative_to(build))} & set(command), f"{path} is not built with etna")
+
     def test_completions_are_those_of_the_program(self):
         for shell, (place, _) in SHELLS.items():
             with self.subTest(shell=shell):
@@ -62,24 +77,27 @@ class Completing(Installation):
         cls.variables = {"PATH": f"{cls.prefix}/bin:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "PS1": "$ ",
                          "XDG_DATA_DIRS": str(cls.prefix / "share")}
 
-    def shell(self, name):
+    def shell(self, name, start=None):
+        """A shell that has completions: those installed, unless it starts with another command."""
         place, command = SHELLS[name]
         if shutil.which(name) is None:
             self.skipTest(f"{name} is not installed")
         terminal = Terminal(["sh", "-c", f"cd {self.root}/work && exec {' '.join(command)}"], self.variables)
         terminal.wait_for(lambda screen: screen.strip())  # a prompt: what is typed before it may be lost
         script = self.prefix / place
-        terminal.type({"bash": f"PS1='ready '; source {script}",
-                       "zsh": f"PS1='ready '; fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
-                       "fish": f"function fish_prompt; echo 'ready '; end; source {script}"}[name])
+        ready = "function fish_prompt; echo 'ready '; end" if name == "fish" else "PS1='ready '"
+        installed = {"bash": f"source {script}",
+                     "zsh": f"fpath=({script.parent} $fpath); autoload -Uz compinit; compinit -u -D",
+                     "fish": f"source {script}"}
+        terminal.type(f"{start or installed[name]}; {ready}")
         terminal.keys("Enter")
         terminal.wait_for(lambda screen: screen.rstrip().endswith("ready"))
         terminal.keys("C-l")
         return terminal
 
-    def offered(self, shell, line, *wanted, unwanted=()):
+    def offered(self, shell, line, *wanted, unwanted=(), start=None):
         """What stands on the screen after Tab, twice, as bash wants it."""
-        with self.shell(shell) as terminal:
+        with self.shell(shell, start) as terminal:
             terminal.type(line)
             terminal.wait_for(line.rstrip())
             terminal.keys("Tab", "Tab")
@@ -97,6 +115,24 @@ class Completing(Installation):
             for command in ("run", "chat", "serve", "tokenize"):
                 with self.subTest(shell=shell, command=command):
                     self.offered(shell, f"etna {command} ", "demo", "stored", "local.gguf", "weights", unwanted=["notes.txt"])
+
+    def test_scripts_that_are_sourced(self):
+        # zsh alone and with its completion system loaded; without the installed file it has no other way to complete.
+        for shell, start in (("bash", "source <(etna completion bash)"), ("fish", "etna completion fish | source"),
+                             ("zsh", "source <(etna completion zsh)"),
+                             ("zsh", "autoload -Uz compinit; compinit -u -D; source <(etna completion zsh)"),
+                             ("zsh", 'eval "$(etna completion zsh)"')):
+            with self.subTest(shell=shell, start=start):
+                self.offered(shell, "etna ", "run", "chat", "serve", unwanted=["notes.txt"], start=start)
+                self.offered(shell, "etna run ", "demo", "stored", "local.gguf", unwanted=["notes.txt"], start=start)
+
+    def test_an_autoloaded_function_of_zsh_completes_again(self):
+        with self.shell("zsh") as terminal:
+            for line, wanted in (("etna completion b", "etna completion bash"), ("etna completion z", "etna completion zsh")):
+                terminal.type(line)
+                terminal.keys("Tab")
+                terminal.wait_for(wanted)
+                terminal.keys("C-u")
 
     def test_a_folder_goes_on_with_its_models(self):
         for shell in SHELLS:

@@ -322,10 +322,11 @@ class Ends(unittest.TestCase):
                 self.assertEqual(process.returncode, code, errors)
                 self.assertTrue((first + rest).endswith(b"\n"))
 
-    def test_a_terminal_gets_text_and_the_prompt_is_not_read_from_it(self):
+    def at_terminal(self, *arguments):
+        """Runs etna at a terminal where nothing is typed: (exit code, what it shows)."""
         child, descriptor = pty.fork()
         if child == 0:
-            os.execve(ETNA, [ETNA, "run", STORIES], environment())
+            os.execve(ETNA, [ETNA, *arguments], environment(TERM="dumb"))
         shown = b""
         limit = time.monotonic() + LIMIT_S
         while time.monotonic() < limit:
@@ -337,9 +338,25 @@ class Ends(unittest.TestCase):
                 break
             shown += piece
         _, status = os.waitpid(child, 0)
-        self.assertEqual(os.waitstatus_to_exitcode(status), 2)
-        self.assertIn(b"there is no prompt", shown)
-        self.assertIn(b"`etna chat " + str(STORIES).encode() + b"` holds a conversation", shown)
+        return os.waitstatus_to_exitcode(status), shown.decode()
+
+    def test_the_prompt_is_not_read_from_a_terminal(self):
+        code, shown = self.at_terminal("run", STORIES)
+        self.assertEqual(code, 2)
+        self.assertIn("there is no prompt", shown)
+        self.assertIn(f"`etna chat {STORIES}` holds a conversation", shown)
+
+    def test_a_terminal_is_told_first_that_there_is_no_such_model(self):
+        code, shown = self.at_terminal("run", "llama3.2")
+        self.assertEqual(code, 1)
+        self.assertTrue(shown.startswith("error: no model `llama3.2`: no such file"), shown)
+        code, shown = self.at_terminal("run", "What is 34 + 58?")
+        self.assertEqual((code, shown), (2, "error: no model given\r\nhint: try `etna run demo 'What is 34 + 58?'`, or `etna run --help`\r\n"))
+
+    def test_a_terminal_is_told_that_an_answer_is_incomplete(self):
+        code, shown = self.at_terminal("run", STORIES, "Once", "-n", "3", "--seed", "1")
+        self.assertEqual(code, 0)
+        self.assertIn("note: --max-tokens 3 reached; the answer is incomplete\r\n", shown)
 
 
 class Failures(unittest.TestCase):
