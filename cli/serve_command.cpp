@@ -136,7 +136,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
-    ETNA_TRY(options.service.has_strict_names, values.flag("strict-models"));
+    ETNA_TRY(options.service.accepts_any_model_name, values.flag("any-model-name"));
     ETNA_CHECK(read_paths(values, options.service));
     ETNA_CHECK(read_logging(values, options.service));
     ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));

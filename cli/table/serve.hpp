@@ -65,9 +65,9 @@ inline constexpr std::array server_options = {
                           "names of the same one stand behind commas",
            .category = Category::server,
            .repeat = Repeat::collect},
-    Option{.name = "strict-models",
-           .description = "refuse requests for models of unknown names, also where a single model is served, "
-                          "which answers them otherwise",
+    Option{.name = "any-model-name",
+           .description = "answer requests for unknown model names with the first model; otherwise they get "
+                          "404 model_not_found",
            .category = Category::server},
     Option{.name = "parallel",
            .value = "N",

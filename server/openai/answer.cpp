@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace etna::server::openai {
 namespace {
@@ -149,41 +148,42 @@ HttpReply answer_with(const std::shared_ptr<Answering>& answering, const HttpReq
 
 namespace {
 
+constexpr std::string_view any_name_hint = "; start the server with --any-model-name to accept any name";
+
 ApiError no_model(std::string message) {
     return {.status = 404, .message = std::move(message), .param = "model", .code = "model_not_found"};
 }
 
-ApiError unknown_model(std::string_view wanted, const std::vector<std::string>& names) {
-    if (names.empty())
-        return no_model("no model is served: the folder of models holds none yet");
-    constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
-    return no_model(fmt::format("there is no model `{}`, but there is `{}`; GET /v1/models lists all",
-                                wanted.substr(0, shown_max),
-                                fmt::join(nearest_names(wanted, names), "`, `")));
+ApiError nothing_served() {
+    return no_model("no model is served: the folder of models holds none yet");
 }
 
 } // namespace
+
+ApiError unknown_model(Service& service, std::string_view wanted, std::string_view hint) {
+    constexpr std::size_t shown_max = 200; // the name is a client's text, which may be as long as a body
+    std::vector<std::string> names;
+    for (const ModelListing& model : service.models.list())
+        names.push_back(model.name);
+    if (names.empty())
+        return nothing_served();
+    return no_model(fmt::format("the model `{}` does not exist; {}{}", wanted.substr(0, shown_max),
+                                served_names(wanted, names), hint));
+}
 
 std::variant<std::string, ApiError> model_of(Service& service, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
     if (fields.problem())
         return *fields.problem();
-    if (!name) {
-        std::string usual = service.models.default_name();
-        return usual.empty() ? no_model("no model is served: the folder of models holds none yet")
-                             : std::variant<std::string, ApiError>(std::move(usual));
+    if (name) {
+        if (const auto found = service.models.find(*name))
+            return found->name;
+        if (!service.options.accepts_any_model_name)
+            return unknown_model(service, *name, any_name_hint);
     }
-    if (const auto found = service.models.find(*name))
-        return found->name;
-    std::vector<std::string> usable;
-    for (const ModelListing& model : service.models.list()) {
-        if (!model.problem)
-            usable.push_back(model.name);
-    }
-    if (usable.size() == 1 && !service.options.has_strict_names)
-        return usable.front();
-    return unknown_model(*name, usable);
+    std::string usual = service.models.default_name();
+    return usual.empty() ? nothing_served() : std::variant<std::string, ApiError>(std::move(usual));
 }
 
 void tell_model(const std::string& name, HttpReply& reply) {
