@@ -4,12 +4,12 @@
 #include "cli/diagnostics.hpp"
 #include "cli/folders.hpp"
 #include "cli/key_file.hpp"
-#include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/serve_welcome.hpp"
 #include "cli/served_models.hpp"
 #include "cli/store_options.hpp"
+#include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
@@ -208,18 +208,41 @@ void give_large_memory_back() {
 #endif
 }
 
-/// Lines of many threads, whole.
-class RequestLog {
+/// The server's log on standard error. While it lives, core's messages go there too; those that are no
+/// warnings only if verbose. Thread-safe.
+class ServerLog {
 public:
-    explicit RequestLog(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+    /// Borrows `diagnostics`.
+    ServerLog(Diagnostics& diagnostics, server::LogFormat format, Verbosity verbosity)
+        : diagnostics_(&diagnostics), format_(format) {
+        set_log_sink([this, verbosity](LogLevel level, std::string_view message) {
+            if (level == LogLevel::warning) {
+                warn(message);
+            } else if (verbosity == Verbosity::verbose) {
+                write(server::event_line(format_, message));
+            }
+        });
+    }
+    ServerLog(const ServerLog&) = delete;
+    ServerLog& operator=(const ServerLog&) = delete;
+    ~ServerLog() { set_log_sink({}); }
 
+    /// Writes a line of server/log_line.hpp.
     void write(std::string_view line) {
         const std::scoped_lock lock(mutex_);
         diagnostics_->line(line);
     }
 
+    void warn(std::string_view message) { write(server::warning_line(format_, message)); }
+
+    /// Writes one of the lines that say at the start what is served: without a time, unless all are JSON.
+    void welcome(std::string_view line) {
+        write(format_ == server::LogFormat::json ? server::event_line(format_, line) : std::string(line));
+    }
+
 private:
     Diagnostics* diagnostics_; ///< borrowed
+    server::LogFormat format_;
     std::mutex mutex_;
 };
 
@@ -270,7 +293,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
 
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
-    const LogToDiagnostics core_log(diagnostics, options.verbosity);
+    ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     Output output(environment.output);
     if (options.shows_routes) {
@@ -307,25 +330,21 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     if (const Status status = check_template(options.model, has_model); !status)
         return fail(status.error());
     if (!has_model) {
-        diagnostics.warning(
+        log.warn(
             fmt::format("{} has no .gguf file that can be used: there is no model to ask until one appears",
                         options.models_folder.string()));
     }
-    RequestLog log(diagnostics);
     const auto server =
         server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
     if (!server)
         return fail(server.error());
     const bool is_local = server::is_loopback(access.host);
     if (!is_local) {
-        diagnostics.warning(fmt::format("listening on {}: other machines can reach this server{}",
-                                        access.host,
-                                        access.api_keys.empty() ? ", and no --api-key is set" : ""));
+        log.warn(fmt::format("listening on {}: other machines can reach this server{}", access.host,
+                             access.api_keys.empty() ? ", and no --api-key is set" : ""));
     }
-    for (const std::string& line : welcome_lines(options, *devices, models, **server)) {
-        const bool as_json = server_options.service.log_format == server::LogFormat::json;
-        log.write(as_json ? server::event_line(server::LogFormat::json, line) : line);
-    }
+    for (const std::string& line : welcome_lines(options, *devices, models, **server))
+        log.welcome(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     output.write(address_of(options, (*server)->port()) + "\n");
     if (output.state() == OutputState::failed) // whoever waits for the line would wait for ever

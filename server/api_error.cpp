@@ -105,8 +105,14 @@ ApiError too_large_for_memory() {
             .code = "request_too_large"};
 }
 
+void record(const ApiError& error, AnswerLog& log) {
+    log.error = error.code.value_or(error.type);
+    log.param = error.param.value_or("");
+}
+
 HttpReply reply_of(const ApiError& error) {
     HttpReply reply = {.status = error.status, .body = error_json(error) + "\n"};
+    record(error, reply.log);
     if (error.retry_after_s) {
         reply.headers["retry-after"] = std::to_string(*error.retry_after_s);
         reply.headers["retry-after-ms"] = std::to_string(*error.retry_after_s * 1000);

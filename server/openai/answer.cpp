@@ -61,7 +61,7 @@ void send_answer(Answering& answering, EventStream& stream) {
     if (kept &&
         !stream.is_left()) { // before its end is told: nobody hears of a whole answer that is not kept
         if (const auto error = keep_chat(answering, kept->json())) {
-            answering.in_flight->set_status(error->status);
+            answering.note(*error);
             send_failure(stream, *error);
             return;
         }
@@ -99,7 +99,7 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
         EventStream stream(writer, answering->service->options.keep_alive);
         send(*answering, stream);
     };
-    reply.final_status = [answering] { return answering->in_flight->status(); };
+    reply.final_log = [answering] { return answering->log(); };
     return reply;
 }
 
@@ -113,7 +113,7 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     const auto unkept =
         answering.call.kept && !request.is_client_gone() ? keep_chat(answering, json) : std::nullopt;
     if (unkept) {
-        answering.in_flight->set_status(unkept->status);
+        answering.note(*unkept);
         return reply_of(*unkept);
     }
     if (request.is_client_gone()) {
@@ -124,7 +124,6 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     }
     HttpReply reply = {.body = text_of(json) + "\n"};
     tell_ignored(answering.call.delivery, reply);
-    reply.final_status = [status = answering.in_flight->status()] { return status; };
     return reply;
 }
 
@@ -188,6 +187,16 @@ std::variant<std::string, ApiError> model_of(Service& service, const Json& body)
 
 void tell_model(const std::string& name, HttpReply& reply) {
     reply.headers["etna-model"] = header_value(name);
+    reply.log.model = name;
+}
+
+void complete_log(AnswerLog known, HttpReply& reply) {
+    if (!reply.log.error.empty()) { // in the words that the client got
+        known.final_status.reset();
+        known.error = std::move(reply.log.error);
+        known.param = std::move(reply.log.param);
+    }
+    reply.log = std::move(known);
 }
 
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
@@ -202,6 +211,7 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
                                           std::get<Json>(std::move(body)));
     HttpReply reply = answer_with(answering, request, is_streamed);
     tell_model(answering->model_name, reply);
+    complete_log(answering->log(), reply);
     reply.is_counted = true;
     return reply;
 }

@@ -21,4 +21,7 @@ ApiError unknown_model(Service& service, std::string_view wanted, std::string_vi
 /// Puts the name of the model that answers into the header `etna-model`, and into the log.
 void tell_model(const std::string& name, HttpReply& reply);
 
+/// Logs what is known of an answer with the reply, which keeps its own error.
+void complete_log(AnswerLog known, HttpReply& reply);
+
 } // namespace etna::server::openai

@@ -96,7 +96,7 @@ Status Answering::acquire(const std::function<bool()>& is_unwanted) {
 
 std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwanted) {
     if (auto refusal = read()) {
-        in_flight->set_status(refusal->status);
+        note(*refusal);
         return refusal;
     }
     prompts = call.requests.size();
@@ -116,7 +116,7 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     queued_s_ = in_flight->elapsed_s();
     generation.emplace(std::move(*begun));
     if (auto refusal = check_prompts()) {
-        in_flight->set_status(refusal->status);
+        note(*refusal);
         return refusal;
     }
     usage.emplace(*generation, prompts);
@@ -159,8 +159,25 @@ ApiError Answering::failed(const Error& error) {
     tell_of_tool(told, call.tools);
     if (told.status == client_left_status)
         service->metrics.client_left(model_name);
-    in_flight->set_status(told.status);
+    note(told);
     return told;
+}
+
+void Answering::note(const ApiError& error) {
+    in_flight->set_status(error.status);
+    error_ = error;
+}
+
+AnswerLog Answering::log() const {
+    AnswerLog log = {.final_status = in_flight->status(), .model = model_name};
+    if (error_)
+        record(*error_, log);
+    if (usage) {
+        const Metrics::Tokens tokens = usage->tokens();
+        log.prompt_tokens = tokens.prompt;
+        log.completion_tokens = tokens.completion;
+    }
+    return log;
 }
 
 void Answering::log_prompts() const {

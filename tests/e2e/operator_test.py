@@ -196,6 +196,21 @@ class Start(unittest.TestCase):
         finally:
             server.stop()
 
+    def test_warnings_have_a_time_as_other_lines_have(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for options in ((), ("--log-json",)):
+                server = Server("--host", "0.0.0.0", "--models-dir", folder, *options)
+                try:
+                    warnings = [line for line in server.told().splitlines() if "warning" in line]
+                    self.assertEqual(len(warnings), 2, warnings)
+                    for line in warnings:
+                        if options:
+                            self.assertEqual(sorted(json.loads(line)), ["level", "message", "time"])
+                        else:
+                            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ warning: ")
+                finally:
+                    server.stop()
+
     def test_a_browser_and_a_monitor_are_answered(self):
         server = Server("--api-key", "secret")
         try:
