@@ -97,6 +97,32 @@ Error no_rule(std::string_view option, const std::string& given, std::string hin
     return {ErrorKind::invalid_argument, fmt::format("--{}: `{}` is none", option, given), std::move(hint)};
 }
 
+Status read_proxies(const OptionValues& values, server::AccessRules& access) {
+    if (const auto name = values.text("client-header")) {
+        const auto rule = server::client_header_rule(*name);
+        if (!rule) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--client-header: `{}` is not a header name", *name),
+                         "give the name alone, such as X-Real-IP"};
+        }
+        access.client_header = *rule;
+    }
+    for (const std::string& given : texts_of(values, "trusted-proxy")) {
+        const auto range = server::address_range(given);
+        if (!range) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
+                         "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8"};
+        }
+        access.trusted_proxies.push_back(*range);
+    }
+    if (access.client_header.empty() && !access.trusted_proxies.empty()) {
+        return Error{ErrorKind::invalid_argument, "--trusted-proxy is given without --client-header",
+                     "name the header that the proxy sets with --client-header NAME"};
+    }
+    return {};
+}
+
 Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
     access.host = server::host_rule(host).value_or(host); // what is none cannot be bound, and is told then
     for (const std::string& given : texts_of(values, "allowed-host")) {
@@ -112,7 +138,7 @@ Status read_access(const OptionValues& values, const std::string& host, server::
         access.cors_origins.push_back(*rule);
     }
     access.api_keys = texts_of(values, "api-key");
-    return {};
+    return read_proxies(values, access);
 }
 
 Status read_server(const OptionValues& values, server::ServerOptions& options) {

@@ -103,6 +103,10 @@ class Access(unittest.TestCase):
     def test_what_could_never_hold_is_refused_at_the_start(self):
         self.assertIn("--allowed-host: `box.lan:80`", refused("--allowed-host", "box.lan:80"))
         self.assertIn("--cors: `app.example`", refused("--cors", "app.example"))
+        self.assertIn("--client-header: `a b` is not a header name", refused("--client-header", "a b"))
+        self.assertIn("--trusted-proxy: `10.0.0.0/33` is not an address or a network",
+                      refused("--client-header", "X-Real-IP", "--trusted-proxy", "10.0.0.0/33"))
+        self.assertIn("--trusted-proxy is given without --client-header", refused("--trusted-proxy", "10.0.0.7"))
         self.assertIn("--chat-path: `/a%62c`", refused("--chat-path", "/a%62c"))
         self.assertIn("--models-dir: /nonexistent is no folder", refused("--models-dir", "/nonexistent"))
         self.assertIn(f"--models-dir: {STORIES} is no folder", refused("--models-dir", str(STORIES)))
