@@ -120,6 +120,8 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
         return refusal;
     }
     usage.emplace(*generation, prompts);
+    for (const grammar::DroppedKeyword& keyword : generation->dropped_keywords())
+        call.delivery.noted.push_back(place_of(keyword));
     log_prompts();
     head = {.id = new_id(kind->id_prefix),
             .object = std::string(call.delivery.is_streamed ? kind->chunk_object : kind->object),
@@ -144,6 +146,19 @@ std::optional<ApiError> Answering::check_prompts() const {
         }
     }
     return std::nullopt;
+}
+
+/// Where the keyword stands in the request: `response_format.json_schema.schema#/properties/a/format`.
+std::string Answering::place_of(const grammar::DroppedKeyword& keyword) const {
+    constexpr std::string_view between = ": "; // as errors have it, which are named in the same way
+    ApiError error = {.message = fmt::format("{}{}{}", keyword.place, between, keyword.pointer),
+                      .param = keyword.place};
+    tell_of_tool(error, call.tools);
+    if (kind->in_own_words)
+        error = kind->in_own_words(std::move(error));
+    if (const std::size_t place = error.message.find(between); place != std::string::npos)
+        error.message.erase(place, between.size());
+    return error.message;
 }
 
 ApiError Answering::failed(const Error& error) {

@@ -80,6 +80,7 @@ struct Answering {
 private:
     std::optional<ApiError> read();
     std::optional<ApiError> check_prompts() const;
+    [[nodiscard]] std::string place_of(const grammar::DroppedKeyword& keyword) const;
     [[nodiscard]] bool is_late() const { return deadline && Clock::now() >= *deadline; }
     void log_prompts() const;
     generate::Flow take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
