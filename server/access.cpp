@@ -158,9 +158,7 @@ bool is_loopback(std::string_view host) {
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
     const std::string host = in_small_letters(request.header("host"));
     if (!is_own_host(rules, without_port(host))) {
-        return forbidden(fmt::format("this server does not go by `{}`, the name in the Host header; whoever "
-                                     "runs it can allow the name with --allowed-host, or any with "
-                                     "--allowed-host '*'",
+        return forbidden(fmt::format("Host `{0}` is not allowed; add --allowed-host {0}",
                                      header_value(without_port(host))));
     }
     const std::string_view origin = request.header("origin");

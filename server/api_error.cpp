@@ -92,7 +92,7 @@ std::string error_json(const ApiError& error) {
 
 ApiError no_memory() {
     return {.status = 503,
-            .message = "the requests at work hold all the memory there is for requests",
+            .message = "server is at its memory limit (--bodies-max); retry",
             .type = "server_error",
             .code = "overloaded",
             .retry_after_s = busy_retry_s};

@@ -70,7 +70,7 @@ class Access(unittest.TestCase):
 
         found, told = statuses("--allowed-host", "Box.LAN")
         self.assertEqual(found, [200, 200, 403])
-        self.assertRegex(told, r" GET /v1/models 403 error .*: this server does not go by `host\.docker\.internal`.*--allowed-host")
+        self.assertRegex(told, r" GET /v1/models 403 error .*: Host `host\.docker\.internal` is not allowed; add --allowed-host host\.docker\.internal")
         for options in (("--allowed-host", "*"), ("--api-key", "any"), ("--host", "0.0.0.0")):
             found, told = statuses(*options)
             self.assertEqual(found, [401 if "--api-key" in options else 200] * 3, told)
@@ -258,7 +258,7 @@ class Kept(unittest.TestCase):
         while b"draining" not in first.request("GET", "/health")[2].encode():
             serve_test.time.sleep(0.02)
         second = Server(home=first.home.name, wait=False)
-        while "is about to end: waiting for that" not in second.told():
+        while "waiting for another etna to release /" not in second.told():
             self.assertIsNone(second.process.poll(), second.told())
             serve_test.time.sleep(0.05)
         client.close()

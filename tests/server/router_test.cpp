@@ -118,7 +118,7 @@ TEST_CASE("the log says why a request is forbidden") {
     CHECK(!Json::parse(routed.lines.back()).contains("problem"));
     Routed in_text(LogFormat::text);
     in_text.ask("GET", "/both", {{"host", "evil.example\n"}});
-    CHECK(in_text.lines.back().find(": this server does not go by `evil.example") != std::string::npos);
+    CHECK(in_text.lines.back().find(": Host `evil.example") != std::string::npos);
     CHECK(in_text.lines.back().find('\n') == std::string::npos);
 }
 
