@@ -4,12 +4,12 @@
 #include "cli/diagnostics.hpp"
 #include "cli/folders.hpp"
 #include "cli/key_file.hpp"
-#include "cli/log_to_diagnostics.hpp"
 #include "cli/option_values.hpp"
 #include "cli/output.hpp"
 #include "cli/serve_welcome.hpp"
 #include "cli/served_models.hpp"
 #include "cli/store_options.hpp"
+#include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
@@ -97,6 +97,32 @@ Error no_rule(std::string_view option, const std::string& given, std::string hin
     return {ErrorKind::invalid_argument, fmt::format("--{}: `{}` is none", option, given), std::move(hint)};
 }
 
+Status read_proxies(const OptionValues& values, server::AccessRules& access) {
+    if (const auto name = values.text("client-header")) {
+        const auto rule = server::client_header_rule(*name);
+        if (!rule) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--client-header: `{}` is not a header name", *name),
+                         "give the name alone, such as X-Real-IP"};
+        }
+        access.client_header = *rule;
+    }
+    for (const std::string& given : texts_of(values, "trusted-proxy")) {
+        const auto range = server::address_range(given);
+        if (!range) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
+                         "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8"};
+        }
+        access.trusted_proxies.push_back(*range);
+    }
+    if (access.client_header.empty() && !access.trusted_proxies.empty()) {
+        return Error{ErrorKind::invalid_argument, "--trusted-proxy is given without --client-header",
+                     "name the header that the proxy sets with --client-header NAME"};
+    }
+    return {};
+}
+
 Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
     access.host = server::host_rule(host).value_or(host); // what is none cannot be bound, and is told then
     for (const std::string& given : texts_of(values, "allowed-host")) {
@@ -112,7 +138,7 @@ Status read_access(const OptionValues& values, const std::string& host, server::
         access.cors_origins.push_back(*rule);
     }
     access.api_keys = texts_of(values, "api-key");
-    return {};
+    return read_proxies(values, access);
 }
 
 Status read_server(const OptionValues& values, server::ServerOptions& options) {
@@ -136,7 +162,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     options.service.request_time = std::chrono::seconds(request_s.value_or(0));
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
-    ETNA_TRY(options.service.has_strict_names, values.flag("strict-models"));
+    ETNA_TRY(options.service.accepts_any_model_name, values.flag("any-model-name"));
     ETNA_CHECK(read_paths(values, options.service));
     ETNA_CHECK(read_logging(values, options.service));
     ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
@@ -208,18 +234,41 @@ void give_large_memory_back() {
 #endif
 }
 
-/// Lines of many threads, whole.
-class RequestLog {
+/// The server's log on standard error. While it lives, core's messages go there too; those that are no
+/// warnings only if verbose. Thread-safe.
+class ServerLog {
 public:
-    explicit RequestLog(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+    /// Borrows `diagnostics`.
+    ServerLog(Diagnostics& diagnostics, server::LogFormat format, Verbosity verbosity)
+        : diagnostics_(&diagnostics), format_(format) {
+        set_log_sink([this, verbosity](LogLevel level, std::string_view message) {
+            if (level == LogLevel::warning) {
+                warn(message);
+            } else if (verbosity == Verbosity::verbose) {
+                write(server::event_line(format_, message));
+            }
+        });
+    }
+    ServerLog(const ServerLog&) = delete;
+    ServerLog& operator=(const ServerLog&) = delete;
+    ~ServerLog() { set_log_sink({}); }
 
+    /// Writes a line of server/log_line.hpp.
     void write(std::string_view line) {
         const std::scoped_lock lock(mutex_);
         diagnostics_->line(line);
     }
 
+    void warn(std::string_view message) { write(server::warning_line(format_, message)); }
+
+    /// Writes one of the lines that say at the start what is served: without a time, unless all are JSON.
+    void welcome(std::string_view line) {
+        write(format_ == server::LogFormat::json ? server::event_line(format_, line) : std::string(line));
+    }
+
 private:
     Diagnostics* diagnostics_; ///< borrowed
+    server::LogFormat format_;
     std::mutex mutex_;
 };
 
@@ -272,7 +321,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
 
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
-    const LogToDiagnostics core_log(diagnostics, options.verbosity);
+    ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     Output output(environment.output);
     if (options.shows_routes) {
@@ -309,25 +358,21 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     if (const Status status = check_template(options.model, has_model); !status)
         return fail(status.error());
     if (!has_model) {
-        diagnostics.warning(
+        log.warn(
             fmt::format("{} has no .gguf file that can be used: there is no model to ask until one appears",
                         options.models_folder.string()));
     }
-    RequestLog log(diagnostics);
     const auto server =
         server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
     if (!server)
         return fail(server.error());
     const bool is_local = server::is_loopback(access.host);
     if (!is_local) {
-        diagnostics.warning(fmt::format("listening on {}: other machines can reach this server{}",
-                                        access.host,
-                                        access.api_keys.empty() ? ", and no --api-key is set" : ""));
+        log.warn(fmt::format("listening on {}: other machines can reach this server{}", access.host,
+                             access.api_keys.empty() ? ", and no --api-key is set" : ""));
     }
-    for (const std::string& line : welcome_lines(options, *devices, models, **server)) {
-        const bool as_json = server_options.service.log_format == server::LogFormat::json;
-        log.write(as_json ? server::event_line(server::LogFormat::json, line) : line);
-    }
+    for (const std::string& line : welcome_lines(options, *devices, models, **server))
+        log.welcome(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     output.write(address_of(options, (*server)->port()) + "\n");
     if (output.state() == OutputState::failed) // whoever waits for the line would wait for ever

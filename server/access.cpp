@@ -1,8 +1,10 @@
 #include "server/access.hpp"
 
 #include "server/ids.hpp"
+#include "server/request_head.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <functional>
 #include <utility>
 
@@ -50,6 +52,39 @@ bool may_read(const AccessRules& rules, std::string_view origin) {
     return contains(rules.cors_origins, in_small_letters(origin)) || contains(rules.cors_origins, "*");
 }
 
+using AddressBytes = decltype(AddressRange::address);
+
+constexpr uint32_t bits_per_byte = 8;
+constexpr uint32_t mapped_bytes = 12; ///< before the four of an IPv4 address
+
+/// Empty if the text is no address. A zone behind `%`, as link-local addresses have it, does not count.
+std::optional<AddressBytes> address_bytes(std::string_view text) {
+    const std::string address(text.substr(0, text.find('%')));
+    AddressBytes bytes{};
+    if (::inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1)
+        return bytes;
+    bytes = {};
+    bytes[mapped_bytes - 2] = bytes[mapped_bytes - 1] = 0xff;
+    if (::inet_pton(AF_INET, address.c_str(), bytes.data() + mapped_bytes) == 1)
+        return bytes;
+    return std::nullopt;
+}
+
+/// What a reverse proxy calls the client; empty if none is trusted to, or the header is absent.
+std::string_view named_client(const AccessRules& rules, const HttpRequest& request) {
+    constexpr std::array<AddressRange, 2> loopback = {{
+        {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, .prefix_bits = 104},  // 127.0.0.0/8
+        {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, .prefix_bits = 128}, // ::1
+    }};
+    if (rules.client_header.empty())
+        return {};
+    const auto has_peer = [&](const AddressRange& range) { return is_within(range, request.remote_address); };
+    const bool is_trusted = std::any_of(loopback.begin(), loopback.end(), has_peer) ||
+                            std::any_of(rules.trusted_proxies.begin(), rules.trusted_proxies.end(), has_peer);
+    return is_trusted ? request.header(rules.client_header).substr(0, client_name_bytes_max)
+                      : std::string_view();
+}
+
 /// All that a page asks for: a page that may read answers may ask as it likes, and SDKs send many.
 std::string allowed_headers(const HttpRequest& request) {
     const std::string_view wanted = request.header("access-control-request-headers");
@@ -61,6 +96,43 @@ ApiError forbidden(std::string message) {
 }
 
 } // namespace
+
+std::optional<AddressRange> address_range(std::string_view text) {
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    const std::string_view address = text.substr(0, slash);
+    const auto bytes = address.find('%') == std::string_view::npos ? address_bytes(address) : std::nullopt;
+    if (!bytes)
+        return std::nullopt;
+    const bool is_ipv6 = address.find(':') != std::string_view::npos;
+    const uint32_t mapped_bits = is_ipv6 ? 0 : bits_per_byte * mapped_bytes;
+    const uint32_t bits_max = bits_per_byte * AddressRange::address_bytes - mapped_bits;
+    uint32_t bits = bits_max;
+    if (slash < text.size()) {
+        const std::string_view digits = text.substr(slash + 1);
+        const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+        if (read.ec != std::errc() || read.ptr != digits.data() + digits.size() || bits > bits_max)
+            return std::nullopt;
+    }
+    return AddressRange{.address = *bytes, .prefix_bits = mapped_bits + bits};
+}
+
+bool is_within(const AddressRange& range, std::string_view address) {
+    const auto bytes = address_bytes(address);
+    if (!bytes)
+        return false;
+    const std::size_t whole = range.prefix_bits / bits_per_byte;
+    const uint32_t rest = range.prefix_bits % bits_per_byte;
+    if (!std::equal(bytes->begin(), bytes->begin() + static_cast<std::ptrdiff_t>(whole),
+                    range.address.begin()))
+        return false;
+    const auto differing = rest == 0 ? 0U : static_cast<unsigned>((*bytes)[whole] ^ range.address[whole]);
+    return differing >> (bits_per_byte - rest) == 0;
+}
+
+std::optional<std::string> client_header_rule(std::string_view name) {
+    const bool is_name = is_token(name) && name.size() <= header_line_bytes_max;
+    return is_name ? std::optional(in_small_letters(name)) : std::nullopt;
+}
 
 std::optional<std::string> host_rule(std::string_view host) {
     std::string rule = in_small_letters(host);
@@ -86,9 +158,7 @@ bool is_loopback(std::string_view host) {
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
     const std::string host = in_small_letters(request.header("host"));
     if (!is_own_host(rules, without_port(host))) {
-        return forbidden(fmt::format("this server does not go by `{}`, the name in the Host header; whoever "
-                                     "runs it can allow the name with --allowed-host, or any with "
-                                     "--allowed-host '*'",
+        return forbidden(fmt::format("Host `{0}` is not allowed; add --allowed-host {0}",
                                      header_value(without_port(host))));
     }
     const std::string_view origin = request.header("origin");
@@ -109,9 +179,12 @@ std::string_view given_key(const HttpRequest& request) {
 }
 
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
-    const std::string_view name =
-        rules.api_keys.empty() ? std::string_view(request.remote_network) : given_key(request);
-    return std::hash<std::string_view>()(name);
+    const std::hash<std::string_view> hash;
+    if (!rules.api_keys.empty())
+        return hash(given_key(request));
+    if (const std::string_view name = named_client(rules, request); !name.empty())
+        return hash(fmt::format("{}: {}", rules.client_header, name)); // no address has this form
+    return hash(request.remote_network);
 }
 
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request) {

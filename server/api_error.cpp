@@ -92,7 +92,7 @@ std::string error_json(const ApiError& error) {
 
 ApiError no_memory() {
     return {.status = 503,
-            .message = "the requests at work hold all the memory there is for requests",
+            .message = "server is at its memory limit (--bodies-max); retry",
             .type = "server_error",
             .code = "overloaded",
             .retry_after_s = busy_retry_s};
@@ -105,8 +105,14 @@ ApiError too_large_for_memory() {
             .code = "request_too_large"};
 }
 
+void record(const ApiError& error, AnswerLog& log) {
+    log.error = error.code.value_or(error.type);
+    log.param = error.param.value_or("");
+}
+
 HttpReply reply_of(const ApiError& error) {
     HttpReply reply = {.status = error.status, .body = error_json(error) + "\n"};
+    record(error, reply.log);
     if (error.retry_after_s) {
         reply.headers["retry-after"] = std::to_string(*error.retry_after_s);
         reply.headers["retry-after-ms"] = std::to_string(*error.retry_after_s * 1000);

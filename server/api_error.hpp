@@ -39,6 +39,9 @@ ApiError no_memory();
 /// 413: the request, and what is made of it, would take more than the memory for all requests.
 ApiError too_large_for_memory();
 
+/// Sets the error of a log entry.
+void record(const ApiError& error, AnswerLog& log);
+
 HttpReply reply_of(const ApiError& error);
 
 } // namespace etna::server

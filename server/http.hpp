@@ -74,6 +74,16 @@ public:
     virtual PeerState peer() = 0;
 };
 
+/// What the request log records about an answer beside its head.
+struct AnswerLog {
+    std::optional<int> final_status = {}; ///< if it differs: a stream failed after its head, the client left
+    std::string error = {};               ///< `error.code`, else `error.type`; empty: no error
+    std::string param = {};               ///< `error.param`, the member that the error is about
+    std::string model = {};               ///< the model's name; empty: none was chosen
+    std::optional<uint32_t> prompt_tokens = {};
+    std::optional<uint32_t> completion_tokens = {};
+};
+
 /// An answer: a status and headers, and the body whole or in pieces.
 struct HttpReply {
     int status = 200;
@@ -83,9 +93,9 @@ struct HttpReply {
     /// Writes the body in pieces, after the headers have been sent; replaces `body`. Called once at most, on
     /// the connection's thread; not at all where the client is gone before.
     std::function<void(HttpWriter&)> stream = {};
-    /// What the status would be if it were given at the end, for the log: asked after the stream. Absent: as
-    /// it was given.
-    std::function<int()> final_status = {};
+    AnswerLog log = {};
+    /// Returns what replaces `log` once the stream has ended; empty: nothing does.
+    std::function<AnswerLog()> final_log = {};
     bool is_counted = false; ///< whoever made the answer has put it into the figures
 };
 

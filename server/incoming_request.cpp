@@ -1,5 +1,7 @@
 #include "server/incoming_request.hpp"
 
+#include "server/api_error.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -26,8 +28,7 @@ std::optional<Refusal> IncomingRequest::take(std::string_view bytes, const Incom
         return refusal;
     const std::size_t counted = body_->bytes() - std::min(body_->bytes(), MemoryShare::uncounted_bytes);
     if (!share_.grow_by(counted - share_.bytes())) {
-        return Refusal{.status = 503,
-                       .problem = "the bodies of requests that are on their way are too long together"};
+        return Refusal{.status = 503, .problem = no_memory().message};
     }
     return std::nullopt;
 }

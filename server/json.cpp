@@ -105,7 +105,7 @@ ApiError refused(std::string message) {
 }
 
 ApiError mistake_at(std::size_t byte) {
-    return refused(fmt::format("the body is no JSON: there is a mistake at byte {}", byte));
+    return refused(fmt::format("request body is not valid JSON (byte {})", byte));
 }
 
 /// `share`: of the request; null: nobody counts.
@@ -132,7 +132,7 @@ std::variant<Json, ApiError> parse(std::string_view body, MemoryShare* share) {
         if (share != nullptr)
             share->shrink_to(share->bytes() - for_copies);
         if (!json.is_object())
-            return refused("the body is no JSON object");
+            return refused("request body must be a JSON object");
         return json;
     } catch (const Json::parse_error& error) {
         return mistake_at(error.byte);

@@ -36,7 +36,7 @@ Result<memory::Store> wait_for_store(const memory::StoreOptions& options, const 
     constexpr std::chrono::milliseconds poll{100};
     auto store = open_store(options, tell);
     if (!store && store.error().kind == ErrorKind::busy)
-        tell(store.error().message + ": waiting for that");
+        tell(fmt::format("waiting for another etna to release {}", options.file.string()));
     while (!store && store.error().kind == ErrorKind::busy) {
         std::this_thread::sleep_for(poll);
         store = open_store(options, tell);

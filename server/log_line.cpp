@@ -1,15 +1,17 @@
 #include "server/log_line.hpp"
 
-#include "server/http.hpp"
 #include "server/json.hpp"
 
 #include <chrono>
+#include <optional>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace etna::server {
 namespace {
+
+constexpr int ok_status = 200;
 
 std::string now() {
     const auto time = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -18,6 +20,54 @@ std::string now() {
 
 std::string_view or_dash(std::string_view text) {
     return text.empty() ? "-" : text;
+}
+
+/// A value of a line of text: as it is if no reader could mistake its end, else in JSON's quotes.
+std::string value_text(std::string_view value) {
+    constexpr std::string_view plain =
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~:/@+[]";
+    const bool is_plain = value.find_first_not_of(plain) == std::string_view::npos;
+    return is_plain ? std::string(value) : text_of(Json(value));
+}
+
+/// Names of models, and members that clients invented, may be long.
+std::string_view shortened(std::string_view value) {
+    constexpr std::size_t bytes_max = 128;
+    return value.substr(0, bytes_max);
+}
+
+/// The members of a line that are known: {"model", "prompt_tokens", "completion_tokens", "error", "param"}.
+Json members_of(const AnswerLog& answer) {
+    Json members = Json::object();
+    const auto add_text = [&](const char* name, std::string_view value) {
+        if (!value.empty())
+            members[name] = shortened(value);
+    };
+    const auto add_count = [&](const char* name, const std::optional<uint32_t>& count) {
+        if (count)
+            members[name] = *count;
+    };
+    add_text("model", answer.model);
+    add_count("prompt_tokens", answer.prompt_tokens);
+    add_count("completion_tokens", answer.completion_tokens);
+    add_text("error", answer.error);
+    add_text("param", answer.param);
+    return members;
+}
+
+/// " model=demo prompt_tokens=7".
+std::string text_of_members(const Json& members) {
+    std::string text;
+    for (const auto& [name, value] : members.items()) {
+        text +=
+            fmt::format(" {}={}", name,
+                        value.is_string() ? value_text(value.get_ref<const std::string&>()) : value.dump());
+    }
+    return text;
+}
+
+int final_status(const RequestSummary& request) {
+    return request.answer.final_status.value_or(request.status);
 }
 
 } // namespace
@@ -30,22 +80,37 @@ std::string_view outcome_of(int final_status) {
 }
 
 std::string request_line(LogFormat format, const RequestSummary& request) {
+    const Json members = members_of(request.answer);
     if (format == LogFormat::text)
-        return fmt::format("{} {} {} {} {} {:.0f} ms {} {}{}{}", now(), or_dash(request.method),
+        return fmt::format("{} {} {} {} {} {:.0f} ms {} {}{}{}{}", now(), or_dash(request.method),
                            or_dash(header_value(request.path)), request.status,
-                           outcome_of(request.final_status), request.elapsed_ms,
-                           or_dash(request.remote_address), request.request_id,
+                           outcome_of(final_status(request)), request.elapsed_ms,
+                           or_dash(request.remote_address), request.request_id, text_of_members(members),
                            request.problem.empty() ? "" : ": ", request.problem);
     Json line = {{"time", now()},
                  {"method", request.method},
                  {"path", request.path},
                  {"status", request.status},
-                 {"outcome", outcome_of(request.final_status)},
+                 {"outcome", outcome_of(final_status(request))},
                  {"elapsed_ms", request.elapsed_ms},
                  {"remote_address", request.remote_address},
                  {"request_id", request.request_id}};
+    line.update(members);
     if (!request.problem.empty())
         line["problem"] = request.problem;
+    return text_of(line);
+}
+
+std::string background_line(LogFormat format, std::string_view request_id, const AnswerLog& answer) {
+    const Json members = members_of(answer);
+    const std::string_view outcome = outcome_of(answer.final_status.value_or(ok_status));
+    if (format == LogFormat::text)
+        return fmt::format("{} background {} {}{}", now(), outcome, request_id, text_of_members(members));
+    Json line = {{"time", now()},
+                 {"message", "background response ended"},
+                 {"outcome", outcome},
+                 {"request_id", request_id}};
+    line.update(members);
     return text_of(line);
 }
 
@@ -53,6 +118,12 @@ std::string event_line(LogFormat format, std::string_view message) {
     if (format == LogFormat::text)
         return fmt::format("{} {}", now(), message);
     return text_of({{"time", now()}, {"message", message}});
+}
+
+std::string warning_line(LogFormat format, std::string_view message) {
+    if (format == LogFormat::text)
+        return fmt::format("{} warning: {}", now(), message);
+    return text_of({{"time", now()}, {"level", "warning"}, {"message", message}});
 }
 
 std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "server/http.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-// Lines for the operator, each with its time. They hold nothing that users wrote, but for prompt_line().
+// Lines for the operator, each with its time. Only prompt_line() holds prompts.
 namespace etna::server {
 
 enum class LogFormat : uint8_t {
@@ -20,18 +22,23 @@ struct RequestSummary {
     std::string_view method;
     std::string_view path;
     int status = 200; ///< that the client saw
-    /// What it came to: differs where a stream failed after its head, or the client left.
-    int final_status = 200;
     double elapsed_ms = 0;
     std::string_view remote_address;
     std::string_view request_id;
+    AnswerLog answer = {};
     std::string_view problem = {}; ///< of one that was refused before any endpoint saw it; one line
 };
 
 std::string request_line(LogFormat format, const RequestSummary& request);
 
+/// The end of a response that was made in the background, after its request was answered.
+std::string background_line(LogFormat format, std::string_view request_id, const AnswerLog& answer);
+
 /// Something that happened to the server.
 std::string event_line(LogFormat format, std::string_view message);
+
+/// The same of something that the operator may have to act on.
+std::string warning_line(LogFormat format, std::string_view message);
 
 /// What a model was given; for operators who asked for it.
 std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt);

@@ -3,8 +3,11 @@
 #include "core/store/similar.hpp"
 #include "server/http.hpp"
 
-#include <algorithm>
 #include <array>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::server {
 
@@ -18,14 +21,15 @@ std::string plain_name(std::string_view name) {
     return plain;
 }
 
-std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names) {
-    constexpr std::size_t told_max = 3;
+std::string served_names(std::string_view wanted, std::span<const std::string> names) {
+    constexpr std::size_t listed_max = 8;
+    constexpr std::size_t nearest_max = 3;
+    if (names.size() <= listed_max)
+        return fmt::format("this server has `{}`", fmt::join(names, "`, `"));
     std::vector<std::string> nearest = store::similar(plain_name(wanted), names);
-    if (nearest.empty()) { // nothing is like it: some that there are
-        nearest.assign(names.begin(),
-                       names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), told_max)));
-    }
-    return nearest;
+    if (nearest.empty()) // nothing is similar: any will do
+        nearest.assign(names.begin(), names.begin() + nearest_max);
+    return fmt::format("this server has `{}` and others (GET /v1/models)", fmt::join(nearest, "`, `"));
 }
 
 } // namespace etna::server

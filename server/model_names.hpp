@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace etna::server {
 
@@ -11,7 +10,8 @@ namespace etna::server {
 /// put behind a name: ".gguf" of files, ":latest" of tags.
 std::string plain_name(std::string_view name);
 
-/// Those of `names`, at most three, that are most like `wanted`.
-std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> names);
+/// Names the served models for a client that asked for `wanted`: all of them, or the three most similar if
+/// there are more than eight.
+std::string served_names(std::string_view wanted, std::span<const std::string> names);
 
 } // namespace etna::server

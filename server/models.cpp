@@ -161,7 +161,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
     look();
     const auto found = entries_.find(name);
     if (found == entries_.end())
-        return Error{ErrorKind::not_found, fmt::format("there is no model `{}`", name)};
+        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     const std::shared_ptr<Entry> entry = found->second; // may leave the list while it is waited for
     advance();
     const bool waits = must_wait(*entry);

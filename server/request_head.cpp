@@ -20,14 +20,6 @@ bool is_letter_or_digit(char letter) {
            (letter >= 'A' && letter <= 'Z');
 }
 
-/// RFC 9110, 5.6.2: what names and methods are made of.
-bool is_token(std::string_view text) {
-    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
-    return !text.empty() && std::all_of(text.begin(), text.end(), [&](char letter) {
-        return is_letter_or_digit(letter) || others.find(letter) != std::string_view::npos;
-    });
-}
-
 /// RFC 3986, 3.2.2 and 3.2.3: a name or an address, that of IPv6 in brackets, and a port or none. May be
 /// empty (RFC 9112, 3.2).
 bool is_authority(std::string_view text) {
@@ -208,6 +200,13 @@ std::string_view value_in(std::string_view text, std::string_view name) {
 }
 
 } // namespace
+
+bool is_token(std::string_view text) {
+    constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+    return !text.empty() && std::all_of(text.begin(), text.end(), [&](char letter) {
+        return is_letter_or_digit(letter) || others.find(letter) != std::string_view::npos;
+    });
+}
 
 bool is_value(std::string_view text) {
     constexpr char delete_character = 0x7f;

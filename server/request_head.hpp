@@ -42,6 +42,9 @@ HttpRequest glimpse(std::string_view text);
 /// What is wrong with a line of a head or a trailer, given without its end: 400, 431.
 std::optional<Refusal> check_header(std::string_view line);
 
+/// RFC 9110, 5.6.2: what names and methods are made of.
+bool is_token(std::string_view text);
+
 /// RFC 9110, 5.5: no control characters but the tab. A lone CR or LF is one, too.
 bool is_value(std::string_view text);
 

@@ -24,15 +24,15 @@ public:
           remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
 
     /// `problem`: why it was refused; empty where nobody has to be told.
-    void write(int status, int final_status, std::string_view problem) const {
+    void write(int status, const AnswerLog& answer, std::string_view problem) const {
         const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
         service_->log(request_line(service_->options.log_format, {.method = method_,
                                                                   .path = path_,
                                                                   .status = status,
-                                                                  .final_status = final_status,
                                                                   .elapsed_ms = elapsed_ms,
                                                                   .remote_address = remote_address_,
                                                                   .request_id = request_id_,
+                                                                  .answer = answer,
                                                                   .problem = problem}));
     }
 
@@ -95,9 +95,9 @@ HttpReply Router::answer(const HttpRequest& request) const {
         service_->metrics.refuse(notes.figure, reply.status);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
-    const auto write_entry = [entry, status = reply.status, final_status = std::move(reply.final_status),
-                              problem = std::move(notes.problem)] {
-        entry.write(status, final_status ? final_status() : status, problem);
+    const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
+                              final_log = std::move(reply.final_log), problem = std::move(notes.problem)] {
+        entry.write(status, final_log ? final_log() : log, problem);
     };
     if (!reply.stream || request.method == "HEAD") { // whose stream nobody runs
         write_entry();

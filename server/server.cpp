@@ -36,9 +36,9 @@ HttpReply refused(Service& service, const Refusal& refused) {
     service.log(request_line(service.options.log_format, {.method = request.method,
                                                           .path = request.path,
                                                           .status = refused.status,
-                                                          .final_status = refused.status,
                                                           .remote_address = request.remote_address,
                                                           .request_id = id,
+                                                          .answer = reply.log,
                                                           .problem = refused.problem}));
     return reply;
 }

@@ -17,8 +17,7 @@ namespace etna::server {
 /// What the operator chose.
 struct ServiceOptions {
     AccessRules access;
-    bool has_strict_names =
-        false; ///< the only model that is served does not answer for names that are unknown
+    bool accepts_any_model_name = false; ///< the default model answers requests for unknown models
     openai::RequestLimits limits;
     std::size_t body_bytes_max = 32 * 1024 * 1024;
     std::chrono::milliseconds keep_alive{15'000}; ///< between comments while a stream is silent

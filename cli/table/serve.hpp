@@ -67,9 +67,9 @@ inline constexpr std::array server_options = {
                           "names of the same one stand behind commas",
            .category = Category::server,
            .repeat = Repeat::collect},
-    Option{.name = "strict-models",
-           .description = "refuse requests for models of unknown names, also where a single model is served, "
-                          "which answers them otherwise",
+    Option{.name = "any-model-name",
+           .description = "answer requests for unknown model names with the first model; otherwise they get "
+                          "404 model_not_found",
            .category = Category::server},
     Option{.name = "parallel",
            .value = "N",
@@ -90,7 +90,10 @@ inline constexpr std::array server_options = {
     Option{.name = "api-key",
            .value = "KEY",
            .kind = Kind::text,
-           .description = "ask for this key; may be given several times",
+           .description =
+               "ask for this key; may be given several times; clients share the engine fairly by key, or by "
+               "address if no key is set: then everybody behind one address is one client",
+           .brief = "ask for this key; without keys, everybody behind one address is one client",
            .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "api-key-file",
@@ -99,6 +102,21 @@ inline constexpr std::array server_options = {
            .description = "ask for one of the keys in this file, one to a line",
            .brief = "ask for one of the keys in this file",
            .category = Category::server},
+    Option{.name = "client-header",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description =
+               "share the engine by this header's value if no key is set; a reverse proxy sets it, "
+               "replacing what clients send; only its first 256 bytes count, and only from the loopback and "
+               "--trusted-proxy",
+           .category = Category::server},
+    Option{.name = "trusted-proxy",
+           .value = "ADDRESS[/BITS]",
+           .kind = Kind::text,
+           .description = "accept --client-header from this address or network, IPv4 or IPv6; may be given "
+                          "several times",
+           .category = Category::server,
+           .repeat = Repeat::collect},
     Option{
         .name = "allowed-host",
         .value = "NAME",

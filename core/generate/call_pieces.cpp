@@ -104,8 +104,7 @@ Result<CallWriter> CallWriter::create(const AnswerForm& form) {
         std::erase_if(functions, [&](const Function& one) { return one.name != *form.demanded; });
     for (const Function& one : functions) {
         if (!is_function_name(one.name) || ends_early(form.syntax, one.name)) {
-            return Error{ErrorKind::unsupported,
-                         fmt::format("the function `{}` has a name that no call can be kept to", one.name),
+            return Error{ErrorKind::unsupported, fmt::format("invalid function name `{}`", one.name),
                          "use letters, digits, - and _"};
         }
     }

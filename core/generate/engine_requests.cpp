@@ -123,9 +123,8 @@ Status check_bans(const Model& model, const Request& request) {
                  "leave at least one token without -infinity"};
 }
 
-Result<std::vector<engine::Request>> engine_requests(const Model& model, const Request& request,
-                                                     const Prompt& prompt, int64_t seed,
-                                                     const StopRequested* stop_requested) {
+Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
+                                       int64_t seed, const StopRequested* stop_requested) {
     ETNA_TRY(const auto grammar, make_grammar(model, request, prompt,
                                               stop_requested == nullptr ? StopRequested() : *stop_requested));
     engine::Request one = {
@@ -150,11 +149,14 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
     if (one.sampling.dry_multiplier != 0) {
         ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
     }
-    std::vector<engine::Request> all;
+    EngineRequests requests;
+    if (grammar != nullptr)
+        requests.dropped_keywords = grammar::dropped_keywords(*grammar);
+    std::vector<engine::Request>& all = requests.all;
     if (request.beams) {
         all.push_back(beam_request(model, request, prompt, std::move(one), grammar));
         all.front().sampling.seed = sampler_seed(seed);
-        return all;
+        return requests;
     }
     all.assign(request.best_of.value_or(request.choices), one);
     // What is forced has no log-probability, so that nothing is where these are told or compared.
@@ -165,7 +167,7 @@ Result<std::vector<engine::Request>> engine_requests(const Model& model, const R
         if (constraint != nullptr)
             all[choice].constraint = constraint->fork(); // copies share what the grammar may cost
     }
-    return all;
+    return requests;
 }
 
 } // namespace etna::generate

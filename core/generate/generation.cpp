@@ -54,6 +54,11 @@ void give_ids(chat::output::Output& output, int64_t seed) {
     }
 }
 
+void add_once(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeyword one) {
+    if (std::find(all.begin(), all.end(), one) == all.end())
+        all.push_back(std::move(one));
+}
+
 /// One answer while it comes.
 struct Choice {
     Answer answer;
@@ -136,6 +141,7 @@ struct Generation::State {
     const Model* model = nullptr; ///< borrowed
     std::vector<Part> parts;
     std::vector<engine::Stream> streams; ///< of all that is generated, part by part
+    std::vector<grammar::DroppedKeyword> dropped_keywords;
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
     Result<Choice> make_choice(std::size_t part, uint32_t place, const ChoiceSink& sink);
@@ -274,7 +280,9 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         part.seed = part.request.seed.value_or(drawn);
         ETNA_TRY(auto choices,
                  engine_requests(model, part.request, part.prompt, part.seed, &costs.stop_requested));
-        std::move(choices.begin(), choices.end(), std::back_inserter(wanted));
+        std::move(choices.all.begin(), choices.all.end(), std::back_inserter(wanted));
+        for (grammar::DroppedKeyword& one : choices.dropped_keywords)
+            add_once(state->dropped_keywords, std::move(one));
         state->parts.push_back(std::move(part));
     }
     ETNA_TRY(state->streams, model.engine().submit_all(std::move(wanted)));
@@ -298,6 +306,10 @@ std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
 
 int64_t Generation::seed() const {
     return state_->parts.front().seed;
+}
+
+const std::vector<grammar::DroppedKeyword>& Generation::dropped_keywords() const {
+    return state_->dropped_keywords;
 }
 
 bool Generation::has_begun() const {

@@ -48,6 +48,9 @@ public:
     /// That of the first choice.
     [[nodiscard]] int64_t seed() const;
 
+    /// Keywords of the requests' lenient schemas that the answers are not kept to.
+    [[nodiscard]] const std::vector<grammar::DroppedKeyword>& dropped_keywords() const;
+
     /// Whether the model works on it, and it waits for a place no more. Thread-safe.
     [[nodiscard]] bool has_begun() const;
 

@@ -43,6 +43,8 @@ public:
         return text;
     }
 
+    [[nodiscard]] const std::vector<DroppedKeyword>& dropped() const { return dropped_; }
+
 private:
     Result<Expression> text_of(const Description& description) {
         switch (description.notation) {
@@ -85,12 +87,18 @@ private:
             return looks_like_lark(description.text) ? lark(*language_, description.text)
                                                      : gbnf(*language_, description.text);
         }
-        return json_schema(*language_, description.text,
-                           {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
-                            .is_lenient = description.is_lenient,
-                            .root = description.root,
-                            .writing = description.writing,
-                            .mark = [this](std::string_view text) { return marked(text); }});
+        std::vector<std::string> dropped;
+        ETNA_TRY(const Expression texts,
+                 json_schema(*language_, description.text,
+                             {.spacing = description.is_compact ? JsonSpacing::none : JsonSpacing::bounded,
+                              .is_lenient = description.is_lenient,
+                              .root = description.root,
+                              .writing = description.writing,
+                              .mark = [this](std::string_view text) { return marked(text); }},
+                             &dropped));
+        for (std::string& pointer : dropped)
+            dropped_.push_back({.place = description.place, .pointer = std::move(pointer)});
+        return texts;
     }
 
     Result<Expression> composed(const Description& description) {
@@ -187,6 +195,7 @@ private:
     Language* language_;
     const Vocabulary* vocabulary_;
     std::vector<std::pair<const Description*, Expression>> compiled_;
+    std::vector<DroppedKeyword> dropped_; ///< of all that is compiled
 };
 
 } // namespace
@@ -198,11 +207,15 @@ Result<Expression> texts_of(Language& language, const Description& description,
 }
 
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
-                            uint64_t& steps_left, const Language::Stop* stop) {
+                            uint64_t& steps_left, const Language::Stop* stop,
+                            std::vector<DroppedKeyword>* dropped) {
     language.allow_steps(steps_left, true, stop);
-    auto all = Writer(language, vocabulary).write(description);
+    Writer writer(language, vocabulary);
+    auto all = writer.write(description);
     if (all)
         all = language.seal(*all);
+    if (dropped != nullptr)
+        *dropped = writer.dropped();
     if (language.is_stopped()) // whatever came of it
         all = language.check().error();
     steps_left = language.steps_left();

@@ -40,7 +40,7 @@ struct Description {
     std::vector<std::string> choices = {};
     std::string not_begun =
         {};                  ///< of free text: an expression, what it does not begin with, behind white space
-    bool is_lenient = false; ///< of a JSON Schema: keywords that cannot be enforced are left out
+    bool is_lenient = false; ///< of a JSON Schema: keywords that cannot be enforced are dropped
     bool is_compact = false; ///< of a JSON Schema: no white space
     Root root = Root::any;   ///< of a JSON Schema
     Writing writing = {};    ///< of a JSON Schema
@@ -54,14 +54,23 @@ struct Description {
     bool operator==(const Description&) const = default;
 };
 
+/// A keyword of a JSON Schema that a lenient description drops because it cannot be enforced.
+struct DroppedKeyword {
+    std::string place;   ///< Description::place of the schema
+    std::string pointer; ///< within the schema: `#/properties/a/format`
+    bool operator==(const DroppedKeyword&) const = default;
+};
+
 /// The texts that are described; control tokens are those of `vocabulary`. Sealed. Takes half a second at
 /// most. Errors: those of the notations, with the text's place; unsupported (it would take longer).
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary);
 
 /// The same within `steps_left`, which is then what is left of it, and until `stop`; see
-/// Language::allow_steps(). Errors: cancelled (stopped) too.
+/// Language::allow_steps(). `dropped` gets the keywords that were dropped; may be null. Errors: cancelled
+/// (stopped) too.
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
-                            uint64_t& steps_left, const Language::Stop* stop = nullptr);
+                            uint64_t& steps_left, const Language::Stop* stop = nullptr,
+                            std::vector<DroppedKeyword>* dropped = nullptr);
 
 /// What making one description may take: about half a second.
 constexpr uint64_t steps_of_making = 60'000'000;

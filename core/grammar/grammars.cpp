@@ -47,9 +47,13 @@ Result<std::shared_ptr<const Grammar>> Grammar::elsewhere(const Language::Stop* 
     auto own = std::make_shared<Shelf>(shelf_->vocabulary);
     uint64_t steps_left = steps_of_making;
     ETNA_TRY(const Expression root, own->make(*description_, steps_left, stop));
-    auto made = std::make_shared<const Grammar>(std::move(own), root, description_);
+    auto made = std::make_shared<const Grammar>(std::move(own), root, description_, dropped_);
     elsewhere_ = made;
     return made;
+}
+
+const std::vector<DroppedKeyword>& dropped_keywords(const Grammar& grammar) {
+    return grammar.dropped();
 }
 
 Grammars::Grammars(Vocabulary vocabulary)
@@ -150,15 +154,16 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description&
     ETNA_CHECK(check_room(client));
     auto own = std::make_shared<Shelf>(vocabulary_);
     uint64_t steps_left = shared_steps_max;
-    const auto root = own->make(description, steps_left, &stop);
+    std::vector<DroppedKeyword> dropped;
+    const auto root = own->make(description, steps_left, &stop, &dropped);
     if (!root && steps_left == 0)
         return std::shared_ptr<const Grammar>();
     if (!root)
         return root.error();
     const auto its_description = std::make_shared<const Description>(description);
-    auto made = beside_others(own, its_description);
+    auto made = beside_others(own, its_description, dropped);
     if (made == nullptr)
-        made = std::make_shared<const Grammar>(own, *root, its_description);
+        made = std::make_shared<const Grammar>(own, *root, its_description, std::move(dropped));
     Walk first(made);
     if (!first.prepare({.mask = true}, {.stop = &stop, .may_move = false})) {
         if (stop && stop())
@@ -174,8 +179,10 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& 
     ETNA_CHECK(check_room(client));
     auto own = std::make_shared<Shelf>(vocabulary_);
     uint64_t steps_left = steps_of_making;
-    ETNA_TRY(const Expression root, own->make(description, steps_left, &stop));
-    auto made = std::make_shared<const Grammar>(own, root, std::make_shared<const Description>(description));
+    std::vector<DroppedKeyword> dropped;
+    ETNA_TRY(const Expression root, own->make(description, steps_left, &stop, &dropped));
+    auto made = std::make_shared<const Grammar>(own, root, std::make_shared<const Description>(description),
+                                                std::move(dropped));
     Walk first(made);
     if (!first.prepare({.mask = true}, {.stop = &stop}))
         return not_wanted();
@@ -184,16 +191,16 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& 
 }
 
 /// Made again with others: then what they have in common is there already. Null where there is no room.
-std::shared_ptr<const Grammar>
-Grammars::beside_others(const std::shared_ptr<Shelf>& own,
-                        const std::shared_ptr<const Description>& description) {
+std::shared_ptr<const Grammar> Grammars::beside_others(const std::shared_ptr<Shelf>& own,
+                                                       const std::shared_ptr<const Description>& description,
+                                                       const std::vector<DroppedKeyword>& dropped) {
     const std::shared_ptr<Shelf> shared = shelf_for(own);
     if (shared == own)
         return nullptr;
     const std::scoped_lock lock(shared->mutex);
     uint64_t steps_left = shared_steps_max;
     const auto root = shared->make(*description, steps_left);
-    return root ? std::make_shared<const Grammar>(shared, *root, description) : nullptr;
+    return root ? std::make_shared<const Grammar>(shared, *root, description, dropped) : nullptr;
 }
 
 /// The shared shelf; `own` takes the place of one that takes no more.

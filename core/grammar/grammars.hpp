@@ -23,6 +23,9 @@ namespace etna::grammar {
 class Grammar;
 struct Shelf;
 
+/// The keywords of its schemas that it does not enforce.
+const std::vector<DroppedKeyword>& dropped_keywords(const Grammar& grammar);
+
 /// How far one text has come in a grammar, by tokens. Thread-safe towards others of the same grammar, and
 /// bounded in what it takes of time and memory: one that is lost to its own ambiguity costs others nothing
 /// but that. A copy goes on by itself, and shares the time that the text may take.
@@ -143,7 +146,8 @@ private:
                                                        const Language::Stop& stop, uint64_t client);
     std::shared_ptr<const Grammar> kept(const Description& description);
     std::shared_ptr<const Grammar> beside_others(const std::shared_ptr<Shelf>& own,
-                                                 const std::shared_ptr<const Description>& description);
+                                                 const std::shared_ptr<const Description>& description,
+                                                 const std::vector<DroppedKeyword>& dropped);
     std::shared_ptr<Shelf> shelf_for(const std::shared_ptr<Shelf>& own);
     std::shared_ptr<const Grammar> keep(std::shared_ptr<const Grammar> made, uint64_t client);
     void drop_old();

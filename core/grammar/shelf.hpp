@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace etna::grammar {
 
@@ -18,11 +19,12 @@ struct Shelf : std::enable_shared_from_this<Shelf> {
     explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
-    /// Within `steps_left`, which is then what is left of it, and until `stop`. Precondition: as long as
-    /// others may walk it, `mutex` is held.
+    /// Within `steps_left`, which is then what is left of it, and until `stop`. `dropped`: as for texts_of().
+    /// Precondition: as long as others may walk it, `mutex` is held.
     Result<Expression> make(const Description& description, uint64_t& steps_left,
-                            const Language::Stop* stop = nullptr) {
-        auto root = texts_of(language, description, *vocabulary, steps_left, stop);
+                            const Language::Stop* stop = nullptr,
+                            std::vector<DroppedKeyword>* dropped = nullptr) {
+        auto root = texts_of(language, description, *vocabulary, steps_left, stop, dropped);
         note_bytes();
         return root;
     }
@@ -43,12 +45,15 @@ struct Shelf : std::enable_shared_from_this<Shelf> {
 /// What is described, on a shelf. Thread-safe.
 class Grammar {
 public:
-    Grammar(std::shared_ptr<Shelf> shelf, Expression root, std::shared_ptr<const Description> description)
-        : shelf_(std::move(shelf)), root_(root), description_(std::move(description)) {}
+    Grammar(std::shared_ptr<Shelf> shelf, Expression root, std::shared_ptr<const Description> description,
+            std::vector<DroppedKeyword> dropped = {})
+        : shelf_(std::move(shelf)), root_(root), description_(std::move(description)),
+          dropped_(std::move(dropped)) {}
 
     [[nodiscard]] Shelf& shelf() const { return *shelf_; }
     [[nodiscard]] Expression root() const { return root_; }
     [[nodiscard]] const Description& description() const { return *description_; }
+    [[nodiscard]] const std::vector<DroppedKeyword>& dropped() const { return dropped_; }
     /// The same on a shelf of its own, which is made once as long as somebody holds it. Blocking, as
     /// Grammars::make(). Errors: as that.
     Result<std::shared_ptr<const Grammar>> elsewhere(const Language::Stop* stop = nullptr) const;
@@ -57,6 +62,7 @@ private:
     std::shared_ptr<Shelf> shelf_;
     Expression root_;
     std::shared_ptr<const Description> description_;
+    std::vector<DroppedKeyword> dropped_;            ///< of the description's schemas
     mutable std::timed_mutex mutex_;                 ///< of elsewhere_
     mutable std::weak_ptr<const Grammar> elsewhere_; ///< it belongs to who walks there
 };

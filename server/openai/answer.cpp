@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace etna::server::openai {
 namespace {
@@ -62,7 +61,7 @@ void send_answer(Answering& answering, EventStream& stream) {
     if (kept &&
         !stream.is_left()) { // before its end is told: nobody hears of a whole answer that is not kept
         if (const auto error = keep_chat(answering, kept->json())) {
-            answering.in_flight->set_status(error->status);
+            answering.note(*error);
             send_failure(stream, *error);
             return;
         }
@@ -100,7 +99,7 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
         EventStream stream(writer, answering->service->options.keep_alive);
         send(*answering, stream);
     };
-    reply.final_status = [answering] { return answering->in_flight->status(); };
+    reply.final_log = [answering] { return answering->log(); };
     return reply;
 }
 
@@ -114,7 +113,7 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     const auto unkept =
         answering.call.kept && !request.is_client_gone() ? keep_chat(answering, json) : std::nullopt;
     if (unkept) {
-        answering.in_flight->set_status(unkept->status);
+        answering.note(*unkept);
         return reply_of(*unkept);
     }
     if (request.is_client_gone()) {
@@ -125,7 +124,6 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
     }
     HttpReply reply = {.body = text_of(json) + "\n"};
     tell_ignored(answering.call.delivery, reply);
-    reply.final_status = [status = answering.in_flight->status()] { return status; };
     return reply;
 }
 
@@ -149,45 +147,56 @@ HttpReply answer_with(const std::shared_ptr<Answering>& answering, const HttpReq
 
 namespace {
 
+constexpr std::string_view any_name_hint = "; start the server with --any-model-name to accept any name";
+
 ApiError no_model(std::string message) {
     return {.status = 404, .message = std::move(message), .param = "model", .code = "model_not_found"};
 }
 
-ApiError unknown_model(std::string_view wanted, const std::vector<std::string>& names) {
-    if (names.empty())
-        return no_model("no model is served: the folder of models holds none yet");
-    constexpr std::size_t shown_max = 200; // a client's text, which may be as long as a body
-    return no_model(fmt::format("there is no model `{}`, but there is `{}`; GET /v1/models lists all",
-                                wanted.substr(0, shown_max),
-                                fmt::join(nearest_names(wanted, names), "`, `")));
+ApiError nothing_served() {
+    return no_model("no model is served: the folder of models holds none yet");
 }
 
 } // namespace
+
+ApiError unknown_model(Service& service, std::string_view wanted, std::string_view hint) {
+    constexpr std::size_t shown_max = 200; // the name is a client's text, which may be as long as a body
+    std::vector<std::string> names;
+    for (const ModelListing& model : service.models.list())
+        names.push_back(model.name);
+    if (names.empty())
+        return nothing_served();
+    return no_model(fmt::format("the model `{}` does not exist; {}{}", wanted.substr(0, shown_max),
+                                served_names(wanted, names), hint));
+}
 
 std::variant<std::string, ApiError> model_of(Service& service, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
     if (fields.problem())
         return *fields.problem();
-    if (!name) {
-        std::string usual = service.models.default_name();
-        return usual.empty() ? no_model("no model is served: the folder of models holds none yet")
-                             : std::variant<std::string, ApiError>(std::move(usual));
+    if (name) {
+        if (const auto found = service.models.find(*name))
+            return found->name;
+        if (!service.options.accepts_any_model_name)
+            return unknown_model(service, *name, any_name_hint);
     }
-    if (const auto found = service.models.find(*name))
-        return found->name;
-    std::vector<std::string> usable;
-    for (const ModelListing& model : service.models.list()) {
-        if (!model.problem)
-            usable.push_back(model.name);
-    }
-    if (usable.size() == 1 && !service.options.has_strict_names)
-        return usable.front();
-    return unknown_model(*name, usable);
+    std::string usual = service.models.default_name();
+    return usual.empty() ? nothing_served() : std::variant<std::string, ApiError>(std::move(usual));
 }
 
 void tell_model(const std::string& name, HttpReply& reply) {
     reply.headers["etna-model"] = header_value(name);
+    reply.log.model = name;
+}
+
+void complete_log(AnswerLog known, HttpReply& reply) {
+    if (!reply.log.error.empty()) { // in the words that the client got
+        known.final_status.reset();
+        known.error = std::move(reply.log.error);
+        known.param = std::move(reply.log.param);
+    }
+    reply.log = std::move(known);
 }
 
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
@@ -202,6 +211,7 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
                                           std::get<Json>(std::move(body)));
     HttpReply reply = answer_with(answering, request, is_streamed);
     tell_model(answering->model_name, reply);
+    complete_log(answering->log(), reply);
     reply.is_counted = true;
     return reply;
 }

@@ -10,12 +10,18 @@ namespace etna::server::openai {
 /// begins, and a failure is told in it.
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind);
 
-/// The name of the model that the body's `model` calls, see Models::find(); the server's first one where it
-/// calls none. Where a single one is served, it answers for names that nobody knows, unless the operator has
-/// them refused. Errors: 400 (no text), 404 (with the nearest names).
+/// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
+/// member, and for unknown names if the operator allows any, returns the default model. Errors: 400 (not a
+/// string), 404 (unknown name; the message lists the served ones).
 std::variant<std::string, ApiError> model_of(Service& service, const Json& body);
 
-/// Puts the name of the model that answers into the headers: `etna-model`.
+/// The 404 of a model that is not served, with the names that are. `hint` is appended; may be empty.
+ApiError unknown_model(Service& service, std::string_view wanted, std::string_view hint);
+
+/// Puts the name of the model that answers into the header `etna-model`, and into the log.
 void tell_model(const std::string& name, HttpReply& reply);
+
+/// Logs what is known of an answer with the reply, which keeps its own error.
+void complete_log(AnswerLog known, HttpReply& reply);
 
 } // namespace etna::server::openai

@@ -96,7 +96,7 @@ Status Answering::acquire(const std::function<bool()>& is_unwanted) {
 
 std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwanted) {
     if (auto refusal = read()) {
-        in_flight->set_status(refusal->status);
+        note(*refusal);
         return refusal;
     }
     prompts = call.requests.size();
@@ -116,10 +116,12 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     queued_s_ = in_flight->elapsed_s();
     generation.emplace(std::move(*begun));
     if (auto refusal = check_prompts()) {
-        in_flight->set_status(refusal->status);
+        note(*refusal);
         return refusal;
     }
     usage.emplace(*generation, prompts);
+    for (const grammar::DroppedKeyword& keyword : generation->dropped_keywords())
+        call.delivery.noted.push_back(place_of(keyword));
     log_prompts();
     head = {.id = new_id(kind->id_prefix),
             .object = std::string(call.delivery.is_streamed ? kind->chunk_object : kind->object),
@@ -146,6 +148,19 @@ std::optional<ApiError> Answering::check_prompts() const {
     return std::nullopt;
 }
 
+/// Where the keyword stands in the request: `response_format.json_schema.schema#/properties/a/format`.
+std::string Answering::place_of(const grammar::DroppedKeyword& keyword) const {
+    constexpr std::string_view between = ": "; // as errors have it, which are named in the same way
+    ApiError error = {.message = fmt::format("{}{}{}", keyword.place, between, keyword.pointer),
+                      .param = keyword.place};
+    tell_of_tool(error, call.tools);
+    if (kind->in_own_words)
+        error = kind->in_own_words(std::move(error));
+    if (const std::size_t place = error.message.find(between); place != std::string::npos)
+        error.message.erase(place, between.size());
+    return error.message;
+}
+
 ApiError Answering::failed(const Error& error) {
     if (error.kind == ErrorKind::device_lost || (model != nullptr && model->engine().has_failed()))
         service->models.discard(model);
@@ -159,8 +174,25 @@ ApiError Answering::failed(const Error& error) {
     tell_of_tool(told, call.tools);
     if (told.status == client_left_status)
         service->metrics.client_left(model_name);
-    in_flight->set_status(told.status);
+    note(told);
     return told;
+}
+
+void Answering::note(const ApiError& error) {
+    in_flight->set_status(error.status);
+    error_ = error;
+}
+
+AnswerLog Answering::log() const {
+    AnswerLog log = {.final_status = in_flight->status(), .model = model_name};
+    if (error_)
+        record(*error_, log);
+    if (usage) {
+        const Metrics::Tokens tokens = usage->tokens();
+        log.prompt_tokens = tokens.prompt;
+        log.completion_tokens = tokens.completion;
+    }
+    return log;
 }
 
 void Answering::log_prompts() const {

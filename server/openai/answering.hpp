@@ -64,6 +64,12 @@ struct Answering {
     /// lost, or whose engine has failed, is dropped, so that the next request gets a new one.
     ApiError failed(const Error& error);
 
+    /// Leaves the error in the request's figures and log.
+    void note(const ApiError& error);
+
+    /// What is known of the answer by now, for the log.
+    [[nodiscard]] AnswerLog log() const;
+
     /// The counts of one choice, and of its prompt, at this point of the answer; of a request whose tokens
     /// come one by one.
     [[nodiscard]] Json usage_so_far(uint32_t choice) const;
@@ -74,6 +80,7 @@ struct Answering {
 private:
     std::optional<ApiError> read();
     std::optional<ApiError> check_prompts() const;
+    [[nodiscard]] std::string place_of(const grammar::DroppedKeyword& keyword) const;
     [[nodiscard]] bool is_late() const { return deadline && Clock::now() >= *deadline; }
     void log_prompts() const;
     generate::Flow take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
@@ -81,6 +88,7 @@ private:
     void count(uint32_t choice, const generate::Finished& finished);
 
     std::vector<std::size_t> tokens_so_far_; ///< of each choice
+    std::optional<ApiError> error_;          ///< the last one that was noted
     double queued_s_ = 0;                    ///< from the request's arrival to the engine's queue
     std::optional<double> first_token_s_;    ///< from the arrival to the first choice's first token
 };

@@ -115,6 +115,9 @@ struct AnswerKind {
     /// Errors: 400, with the member.
     std::function<std::variant<GenerationCall, ApiError>(const Json& body, const RequestContext& context)>
         read;
+    /// Names places by the members of the endpoint's own requests, if those are made into chats; may be
+    /// empty.
+    std::function<ApiError(ApiError error)> in_own_words = {};
 };
 
 /// Stop tokens whose text is told where they end an answer: with include_stop_str_in_output, and of control

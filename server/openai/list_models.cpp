@@ -1,9 +1,8 @@
 // GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models.
 
 #include "server/json.hpp"
+#include "server/openai/answer.hpp"
 #include "server/openai/endpoints.hpp"
-
-#include <fmt/format.h>
 
 namespace etna::server::openai {
 namespace {
@@ -61,10 +60,7 @@ HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Cal
     service.models.inspect();
     if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
         return json_reply(model_json(*model, model->name));
-    return reply_of({.status = 404,
-                     .message = fmt::format("there is no model `{}`", call.path_values.front()),
-                     .param = "model",
-                     .code = "model_not_found"});
+    return reply_of(unknown_model(service, call.path_values.front(), {}));
 }
 
 HttpReply list_models_dynamo(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {

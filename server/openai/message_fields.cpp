@@ -26,11 +26,8 @@ void check_part(Fields& message, std::size_t index, const Json& part, bool is_as
     const std::string_view member = text_member(part, is_assistants);
     if (part.is_object() && !part.contains("type"))
         return message.refuse(name + ".type", "is required", "missing_required_parameter");
-    if (member.empty()) {
-        const std::string type = part.is_object() ? text_of(part["type"]) : "none";
-        return message.refuse(
-            name, fmt::format("is no part of text (its type is {}), and this model reads text only", type));
-    }
+    if (member.empty())
+        return refuse_part(message, name, part);
     const auto text = part.find(std::string(member));
     if (text == part.end() || !text->is_string())
         message.refuse(name, fmt::format("must have a string `{}`; this model reads text only", member));
@@ -73,6 +70,21 @@ void check_calls(Fields& message) {
 }
 
 } // namespace
+
+void refuse_part(Fields& fields, std::string_view place, const Json& part) {
+    const Json type = part.is_object() ? part["type"] : Json();
+    const std::string name = type.is_string() ? type.get<std::string>() : std::string();
+    for (const std::string_view medium : {"image", "audio", "video", "file"}) {
+        if (name.find(medium) == std::string::npos)
+            continue;
+        return fields.adopt({.status = 400,
+                             .message = fmt::format("{} input is not supported by this model", medium),
+                             .param = fields.path_of(place),
+                             .code = "invalid_value"});
+    }
+    fields.refuse(place, fmt::format("is not a text part (its type is {}); only text is supported",
+                                     type.is_null() ? "missing" : text_of(type)));
+}
 
 void check_messages(Fields& fields, const Json& messages) {
     if (messages.empty())

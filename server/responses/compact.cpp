@@ -122,7 +122,7 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
 }
 
 std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call,
-                                       openai::Delivery& delivery, std::string& model) {
+                                       openai::Delivery& delivery, AnswerLog& log) {
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
@@ -135,12 +135,13 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return *error;
     Making& making = *std::get<std::shared_ptr<Making>>(prepared);
-    model = making.answering().model_name;
+    log.model = making.answering().model_name;
     if (const auto error = making.leave_room(request.is_client_gone))
         return *error;
     if (const auto error = making.begin(request.is_client_gone))
         return *error;
     making.make([](std::string_view) { return true; }, request.is_client_gone);
+    log = making.log();
     if (making.failure())
         return *making.failure();
     const openai::Delivery& told = making.answering().call.delivery;
@@ -154,14 +155,15 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
 
 HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
     openai::Delivery delivery;
-    std::string model; // none before it is known
-    const auto made = compacted(service, request, call, delivery, model);
+    AnswerLog log;
+    const auto made = compacted(service, request, call, delivery, log);
     const auto* const error = std::get_if<ApiError>(&made);
     HttpReply reply =
         error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(made)) + "\n"};
     openai::tell_ignored(delivery, reply);
-    if (!model.empty())
-        openai::tell_model(model, reply);
+    if (!log.model.empty())
+        openai::tell_model(log.model, reply);
+    openai::complete_log(std::move(log), reply);
     reply.is_counted = true;
     return reply;
 }

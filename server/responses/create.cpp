@@ -19,7 +19,6 @@ HttpReply whole_reply(Making& making, const HttpRequest& request) {
         return reply_of(*making.failure());
     HttpReply reply = {.body = text_of(making.object()) + "\n"};
     tell_ignored(making.answering().call.delivery, reply);
-    reply.final_status = [status = making.answering().in_flight->status()] { return status; };
     return reply;
 }
 
@@ -34,7 +33,7 @@ HttpReply stream_reply(const std::shared_ptr<Making>& making) {
         making->make([&](std::string_view frame) { return stream.send(frame); },
                      [&] { return stream.is_left(); });
     };
-    reply.final_status = [making] { return making->answering().in_flight->status(); };
+    reply.final_log = [making] { return making->log(); };
     return reply;
 }
 
@@ -46,6 +45,8 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
     const bool is_begun = service.keeping->runs.spawn(making->answering().client, [making, &service] {
         making->make([](std::string_view) { return true; },
                      [&service] { return service.is_aborting.load(); });
+        service.log(
+            background_line(service.options.log_format, making->answering().request_id, making->log()));
     });
     if (!is_begun) { // and nobody would ever finish what has been kept of it
         if (const auto gone =
@@ -114,6 +115,8 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
     const auto& making = std::get<std::shared_ptr<Making>>(prepared);
     HttpReply reply = made_reply(making, service, request);
     openai::tell_model(making->answering().model_name, reply);
+    if (!making->request().is_background) // whose thread may be at work on it
+        openai::complete_log(making->log(), reply);
     reply.is_counted = true;
     return reply;
 }

@@ -1,6 +1,7 @@
 #include "server/responses/items.hpp"
 
 #include "server/ids.hpp"
+#include "server/openai/message_fields.hpp"
 
 #include <array>
 #include <map>
@@ -45,9 +46,7 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
         const Json kind = part.is_object() ? part["type"] : Json();
         const bool is_refusal = kind == "refusal";
         if (kind != "input_text" && kind != "output_text" && kind != "text" && !is_refusal) {
-            fields.refuse(place,
-                          fmt::format("is no part of text (its type is {}), and this model reads text only",
-                                      kind.is_null() ? "none" : text_of(kind)));
+            openai::refuse_part(fields, place, part);
             return parts;
         }
         const char* const member = is_refusal ? "refusal" : "text";

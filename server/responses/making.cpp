@@ -51,9 +51,10 @@ Making::Making(Service& service, const HttpRequest& request, Request asked)
             .object = "response",
             .chunk_object = "response",
             .prompt_member = "input",
-            .read = [this](const Json& body, const openai::RequestContext& context) {
-                return read(body, context);
-            }} {
+            .read = [this](const Json& body,
+                           const openai::RequestContext& context) { return read(body, context); },
+            .in_own_words =
+                [this](ApiError error) { return in_words_of_responses(std::move(error), request_); }} {
     form_.wording = wording_of(request);
     response_.id = new_id("resp_");
     response_.created_unix_s = std::time(nullptr);

@@ -66,6 +66,9 @@ public:
     /// what fails is told as the response's failure. When `is_unwanted` says so, or `send`, it ends.
     void make(const Sink& send, const std::function<bool()>& is_unwanted);
 
+    /// What is known of the answer by now, for the log.
+    [[nodiscard]] AnswerLog log() const;
+
     /// Why there is no response; for clients that wait for a whole one. Empty where there is one.
     [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
 

@@ -56,6 +56,13 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     run_->end();
 }
 
+AnswerLog Making::log() const {
+    AnswerLog log = answering_->log();
+    if (failure_)
+        record(*failure_, log);
+    return log;
+}
+
 /// Whoever waited in a queue waits no more.
 void Making::leave_queue() {
     if (response_.status != ResponseStatus::queued)

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <set>
 
 #include <fcntl.h>
@@ -111,9 +112,20 @@ TEST_CASE("the help of commands with many options fits a screen, and names the w
     CHECK(help(*find_command("devices")) == whole_help(*find_command("devices"))); // few options
 }
 
+TEST_CASE("help and man page of serve say that without keys everybody behind an address is one client") {
+    const Command& serve = *find_command("serve");
+    const std::string brief = std::regex_replace(help(serve), std::regex("\\s+"), " ");
+    CHECK(contains(brief, "everybody behind one address is one client"));
+    CHECK(contains(unescaped(man_page(serve)), "everybody behind one address is one client"));
+    CHECK(contains(whole_help(serve), "--client-header NAME"));
+    CHECK(contains(whole_help(serve), "--trusted-proxy ADDRESS[/BITS]"));
+    CHECK(contains(whole_help(serve), "--any-model-name"));
+    CHECK(!contains(whole_help(serve), "strict-models"));
+}
+
 TEST_CASE("the man pages that are checked in are those of the table") {
     for (const std::string name :
-         {"etna.1", "etna-run.1", "etna-completion.1", "etna-tokenize.1", "etna-devices.1"}) {
+         {"etna.1", "etna-run.1", "etna-serve.1", "etna-completion.1", "etna-tokenize.1", "etna-devices.1"}) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
         const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with: etna generate-docs " << name << " > man/" << name);

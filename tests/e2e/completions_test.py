@@ -396,6 +396,8 @@ class Logs(unittest.TestCase):
         prompt, request = (line for line in told if "request_id" in line)
         self.assertEqual((prompt["prompt"], prompt["request_id"]), ("a secret thing", "my-own-id"))
         self.assertEqual((request["path"], request["status"], request["request_id"]), ("/v1/completions", 200, "my-own-id"))
+        self.assertEqual((request["model"], request["completion_tokens"]), ("demo", 1))
+        self.assertGreater(request["prompt_tokens"], 2)
 
 
 class Advice(unittest.TestCase):

@@ -66,13 +66,14 @@ class OneOfTwoClients(unittest.TestCase):
         self.keys.write("heavy\nlight\n")
         self.keys.flush()
 
-    def beside(self, attack, *options, has_keys=True):
+    def beside(self, attack, *options, has_keys=True, has_proxy=False):
         """The light client's times beside what `attack` does with a Crowd."""
-        server = Server(*options, *(("--api-key-file", self.keys.name) if has_keys else ()))
-        crowd = Crowd(server.port, {"Authorization": "Bearer heavy"})
+        server = Server(*options, *(("--api-key-file", self.keys.name) if has_keys else ()),
+                        *(("--client-header", "X-Client") if has_proxy else ()))
+        crowd = Crowd(server.port, {"Authorization": "Bearer heavy", "X-Client": "heavy"})
         try:
-            light = {"Authorization": "Bearer light"}
-            source = "127.0.0.1" if has_keys else "127.0.0.2"
+            light = {"Authorization": "Bearer light", "X-Client": "light"}
+            source = "127.0.0.1" if has_keys or has_proxy else "127.0.0.2"
             first_token_s(server.port, light, source)  # the model is loaded
             attack(crowd)
             deadline = time.monotonic() + 30
@@ -97,6 +98,12 @@ class OneOfTwoClients(unittest.TestCase):
             for _ in range(50):
                 crowd.ask("/v1/chat/completions", {**ENDLESS, "stream": True})
         self.beside(attack, has_keys=False)
+
+    def test_streams_that_a_proxy_names(self):
+        def attack(crowd):
+            for _ in range(50):
+                crowd.ask("/v1/chat/completions", {**ENDLESS, "stream": True})
+        self.beside(attack, has_keys=False, has_proxy=True)
 
     def test_beam_searches(self):
         def attack(crowd):

@@ -30,8 +30,7 @@ def main():
         return fail("there is no node; scripts/install-packages test installs it")
     if not (HERE / "node_modules" / ".etna-installed").exists():
         return fail("the npm packages are not there; scripts/node-packages installs them")
-    # Strict, so that the SDKs see what a server of several models says to an unknown name.
-    server, guarded = serve_test.Server("demo", "--strict-models"), serve_test.Server("demo", "--api-key", KEY)
+    server, guarded = serve_test.Server("demo"), serve_test.Server("demo", "--api-key", KEY)
     try:
         # The first request loads and checks the model, which may take longer than a test may wait.
         server.ask(max_tokens=1)

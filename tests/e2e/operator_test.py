@@ -70,7 +70,7 @@ class Access(unittest.TestCase):
 
         found, told = statuses("--allowed-host", "Box.LAN")
         self.assertEqual(found, [200, 200, 403])
-        self.assertRegex(told, r" GET /v1/models 403 error .*: this server does not go by `host\.docker\.internal`.*--allowed-host")
+        self.assertRegex(told, r" GET /v1/models 403 error .*: Host `host\.docker\.internal` is not allowed; add --allowed-host host\.docker\.internal")
         for options in (("--allowed-host", "*"), ("--api-key", "any"), ("--host", "0.0.0.0")):
             found, told = statuses(*options)
             self.assertEqual(found, [401 if "--api-key" in options else 200] * 3, told)
@@ -85,15 +85,16 @@ class Access(unittest.TestCase):
             listed = json.loads(server.request("GET", "/v1/models")[2])["data"]
             self.assertEqual([model["id"] for model in listed], ["small", "tiny"])
             self.assertEqual([model["max_model_len"] for model in listed], [2048, 2048])
-            for name in ("small", "tiny", "TINY.gguf", "small:latest", "gpt-4o"):
+            for name in ("small", "tiny", "TINY.gguf", "small:latest"):
                 self.assertEqual(answered(server, name), (200, "small", "small"), name)
+            self.assertEqual(answered(server, "gpt-4o")[0], 404)
             self.assertEqual([json.loads(server.request("GET", path)[2])["status"]["value"]
                               for path in ("/v1/models/small", "/v1/models/tiny")], ["loaded", "loaded"])
         finally:
             server.stop()
-        server = Server("demo", "--strict-models")
+        server = Server("demo", "--any-model-name")
         try:
-            self.assertEqual([answered(server, name)[0] for name in ("demo", "DEMO", "gpt-4o")], [200, 200, 404])
+            self.assertEqual([answered(server, name) for name in ("demo", "DEMO", "gpt-4o")], [(200, "demo", "demo")] * 3)
         finally:
             server.stop()
         self.assertIn("--alias: `a,,b` has an empty name", refused("demo", "--alias", "a,,b"))
@@ -102,6 +103,10 @@ class Access(unittest.TestCase):
     def test_what_could_never_hold_is_refused_at_the_start(self):
         self.assertIn("--allowed-host: `box.lan:80`", refused("--allowed-host", "box.lan:80"))
         self.assertIn("--cors: `app.example`", refused("--cors", "app.example"))
+        self.assertIn("--client-header: `a b` is not a header name", refused("--client-header", "a b"))
+        self.assertIn("--trusted-proxy: `10.0.0.0/33` is not an address or a network",
+                      refused("--client-header", "X-Real-IP", "--trusted-proxy", "10.0.0.0/33"))
+        self.assertIn("--trusted-proxy is given without --client-header", refused("--trusted-proxy", "10.0.0.7"))
         self.assertIn("--chat-path: `/a%62c`", refused("--chat-path", "/a%62c"))
         self.assertIn("--models-dir: /nonexistent is no folder", refused("--models-dir", "/nonexistent"))
         self.assertIn(f"--models-dir: {STORIES} is no folder", refused("--models-dir", str(STORIES)))
@@ -195,6 +200,21 @@ class Start(unittest.TestCase):
         finally:
             server.stop()
 
+    def test_warnings_have_a_time_as_other_lines_have(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for options in ((), ("--log-json",)):
+                server = Server("--host", "0.0.0.0", "--models-dir", folder, *options)
+                try:
+                    warnings = [line for line in server.told().splitlines() if "warning" in line]
+                    self.assertEqual(len(warnings), 2, warnings)
+                    for line in warnings:
+                        if options:
+                            self.assertEqual(sorted(json.loads(line)), ["level", "message", "time"])
+                        else:
+                            self.assertRegex(line, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ warning: ")
+                finally:
+                    server.stop()
+
     def test_a_browser_and_a_monitor_are_answered(self):
         server = Server("--api-key", "secret")
         try:
@@ -238,7 +258,7 @@ class Kept(unittest.TestCase):
         while b"draining" not in first.request("GET", "/health")[2].encode():
             serve_test.time.sleep(0.02)
         second = Server(home=first.home.name, wait=False)
-        while "is about to end: waiting for that" not in second.told():
+        while "waiting for another etna to release /" not in second.told():
             self.assertIsNone(second.process.poll(), second.told())
             serve_test.time.sleep(0.05)
         client.close()

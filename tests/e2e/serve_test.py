@@ -226,7 +226,7 @@ class Refusals(Serve):
         self.assertEqual(self.refused(400, "the context holds", messages=[{"role": "user", "content": "dog " * 9000}])["code"],
                          "context_length_exceeded")
         self.refused(400, "is empty", messages=[])
-        self.refused(400, "text only", messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}])
+        self.refused(400, "image input is not supported by this model", messages=[{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}])
         self.refused(400, "json_schema", response_format={"type": "json_schema"})
         self.refused(400, "`seed`", seed=2**63)
         self.refused(400, "`n`", n=129)

@@ -123,7 +123,7 @@ class Structure(Serve):
     def test_what_cannot_be_enforced_is_refused_with_its_place(self):
         unique = {"type": "object", "properties": {"ids": {"type": "array", "uniqueItems": True}}}
         self.refused("#/properties/ids/uniqueItems", response_format=json_schema(unique))
-        self.refused('no type "dict"', response_format=json_schema({"type": "dict"}))
+        self.refused('unknown type "dict"; the types are null, ', response_format=json_schema({"type": "dict"}))
         self.refused("#/$ref", response_format=json_schema({"$ref": "#/$defs/none"}))
         self.refused("no text fits", response_format=json_schema(False))
         self.refused("regular expression", structured_outputs={"regex": "a)"})

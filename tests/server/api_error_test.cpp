@@ -32,6 +32,11 @@ TEST_CASE("hints for who started the server are not told to clients") {
           "8 requests are waiting already; please try again in 1s");
 }
 
+TEST_CASE("a request beyond the server's memory limit is told to retry") {
+    CHECK(server::no_memory().status == 503);
+    CHECK(server::no_memory().message == "server is at its memory limit (--bodies-max); retry");
+}
+
 TEST_CASE("where a request has a member for an option, the hint names that") {
     CHECK(api_error({ErrorKind::unsupported, "`x` cannot be enforced", "leave it out (--lenient-schema)"})
               .message == "`x` cannot be enforced; leave it out (`etna.schema`: \"lenient\")");

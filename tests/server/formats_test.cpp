@@ -18,6 +18,8 @@ namespace {
 constexpr const char* completions = "/v1/completions";
 constexpr const char* chats = "/v1/chat/completions";
 constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+constexpr const char* calling_template =
+    "{% for m in messages %}{{ m.content }}{% endfor %}{# <tool_call> #}";
 
 /// A body for the path, with more members.
 std::string asked(const std::string& path, const std::string& more) {
@@ -73,6 +75,58 @@ TEST_CASE("an answer is kept to the schema of a json_object") {
         CHECK(with(unenforceable, R"(, "etna": {"schema": "lenient"})").status == 200);
         CHECK(refused(with("5"))["param"] == "response_format.schema");
     }
+}
+
+TEST_CASE("etna-ignored names the keywords that a lenient schema drops") {
+    FakeService service({.chat_template = plain_template});
+    const std::string schema = R"({"type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": {"a": {"type": "array", "items": {"enum": [{}]}, "uniqueItems": true}}})";
+    const std::string lenient = R"(, "etna": {"schema": "lenient"})";
+    const std::string format =
+        R"("response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": )" + schema +
+        "}}";
+    const std::string named = "response_format.json_schema.schema#/properties/a/uniqueItems";
+    for (const char* path : {chats, completions}) {
+        for (const char* more : {"", R"(, "stream": true)"}) {
+            const FakeAnswer answer = ask(service, path, format + lenient + more);
+            CAPTURE(path, more, answer.body);
+            CHECK(answer.status == 200);
+            CHECK(ignored(answer) == named);
+            CHECK(ignored(ask(service, path, format + lenient + R"(, "odd": 1)")) == "odd, " + named);
+        }
+        CHECK(ask_strictly(service, path, format + lenient).status == 200); // it was asked for
+        CHECK(ignored(ask(service, path, R"("guided_json": )" + schema + lenient)) ==
+              "guided_json#/properties/a/uniqueItems");
+        CHECK(ignored(ask(service, path, R"("guided_json": {"type": "null"})" + lenient)).empty());
+    }
+    for (const char* more : {"", R"(, "stream": true)", R"(, "background": true)"}) {
+        const FakeAnswer answer =
+            service.post("/v1/responses", R"({"input": "Go", "max_output_tokens": 60, "text": {"format":
+                {"type": "json_schema", "name": "n", "schema": )" +
+                                              schema + "}}" + lenient + more + "}");
+        CAPTURE(more, answer.body);
+        CHECK(answer.status == 200);
+        CHECK(ignored(answer) == "text.format.schema#/properties/a/uniqueItems");
+    }
+}
+
+TEST_CASE("etna-ignored names the keywords that lenient schemas of tools drop, as the request has them") {
+    FakeService service({.chat_template = calling_template});
+    const std::string parameters = R"({"type": "object", "required": ["a"], "additionalProperties": false,
+        "properties": {"a": {"type": "array", "items": {"enum": [{}]}, "uniqueItems": true}}})";
+    const std::string lenient = R"(, "etna": {"schema": "lenient"})";
+    CHECK(ignored(ask(service, chats,
+                      R"("tools": [{"type": "function", "function": {"name": "f", "strict": true,
+                          "parameters": )" +
+                          parameters + "}}]" + lenient)) ==
+          "tools[0].function.parameters#/properties/a/uniqueItems");
+    const FakeAnswer answer =
+        service.post("/v1/responses",
+                     R"({"input": "Go", "max_output_tokens": 60, "tools": [{"type": "function", "name": "f",
+                             "strict": true, "parameters": )" +
+                         parameters + "}]" + lenient + "}");
+    CAPTURE(answer.body);
+    CHECK(ignored(answer) == "tools[0].parameters#/properties/a/uniqueItems");
 }
 
 TEST_CASE("what nobody knows of a format of the answer is told, and refused by who is strict") {

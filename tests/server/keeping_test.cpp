@@ -71,8 +71,9 @@ TEST_CASE("a server that is about to end is waited for, and its responses are th
     std::atomic<bool> is_waiting{false};
     auto second = std::async(std::launch::async, [&] {
         return server::open_keeping(
-            {.store = bounded(file), .in_memory = bounded()},
-            [&](std::string_view line) { is_waiting = line.find("about to end") != std::string_view::npos; });
+            {.store = bounded(file), .in_memory = bounded()}, [&](std::string_view line) {
+                is_waiting = line == "waiting for another etna to release " + file.string();
+            });
     });
     while (!is_waiting && second.wait_for(10ms) != std::future_status::ready) {
     }

@@ -1,4 +1,4 @@
-// What clients may call a model, and who answers for a name that nobody knows.
+// The names by which clients ask for a model, and requests for unknown ones.
 #include "core/store/resolve.hpp"
 #include "server/model_names.hpp"
 #include "server/models.hpp"
@@ -49,8 +49,50 @@ constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{%
 
 } // namespace
 
-TEST_CASE("the only model answers for names that nobody knows, under its own") {
+TEST_CASE("an unknown model name gets 404 model_not_found even if one model is served") {
     FakeService service({.names = {"Qwen3"}, .chat_template = plain_template});
+    for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/responses", "/v3/completions",
+                             "/v3/chat/completions", "/v1/responses/input_tokens"}) {
+        for (const char* model : {"gpt-4o", ""}) {
+            const FakeAnswer refused = ask(service, model, path);
+            CAPTURE(path, model, refused.body);
+            CHECK(refused.status == 404);
+            const Json error = Json::parse(refused.body)["error"];
+            CHECK(error["code"] == "model_not_found");
+            CHECK(error["type"] == "invalid_request_error");
+            CHECK(error["param"] == "model");
+            CHECK(error["message"] == std::string("the model `") + model +
+                                          "` does not exist; this server has `Qwen3`; start the server with "
+                                          "--any-model-name to accept any name");
+        }
+        CHECK(ask(service, "qwen3.gguf", path).status == 200);
+    }
+    for (const char* path : {"/tokenize", "/detokenize", "/apply-template", "/v1/responses/compact"}) {
+        const FakeAnswer refused = service.post(
+            path, R"({"model": "gpt-4o", "content": "a", "tokens": [5], "input": "a", "messages": []})");
+        CAPTURE(path, refused.body);
+        CHECK(refused.status == 404);
+    }
+    const FakeAnswer shown = service.get("/v1/models/gpt-4o");
+    CHECK(shown.status == 404);
+    CHECK(message(shown) == "the model `gpt-4o` does not exist; this server has `Qwen3`");
+    CHECK(service.get("/metrics").body.find("gpt-4o") == std::string::npos);
+}
+
+TEST_CASE("a request without a model name is answered by the default model") {
+    FakeService service({.names = {"second", "first"}});
+    const FakeAnswer answer = service.post("/v1/completions", R"({"prompt": "a", "max_tokens": 1})");
+    CHECK(answer.status == 200);
+    CHECK(named(answer) == "second");
+    CHECK(header(answer) == "second");
+    CHECK(header(service.post("/v1/completions", R"({"prompt": "a", "model": null, "stream": true})")) ==
+          "second");
+}
+
+TEST_CASE("with --any-model-name the first model answers requests for unknown names, under its own name") {
+    server::ServiceOptions options;
+    options.accepts_any_model_name = true;
+    FakeService service({.service = options, .names = {"Qwen3"}, .chat_template = plain_template});
     for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/responses", "/v3/completions"}) {
         for (const char* model : {"gpt-4o", "", "Qwen3"}) {
             const FakeAnswer answer = ask(service, model, path);
@@ -68,15 +110,15 @@ TEST_CASE("the only model answers for names that nobody knows, under its own") {
         CAPTURE(path, answer.body);
         CHECK(header(answer) == "Qwen3");
     }
-    CHECK(header(service.post("/v1/completions", R"({"prompt": "a", "stream": true})")) == "Qwen3");
-    CHECK(service.get("/v1/models/gpt-4o").status == 404); // which asks whether there is one
+    CHECK(service.get("/v1/models/gpt-4o").status == 404); // the client asks whether that very model exists
     CHECK(service.get("/metrics").body.find("gpt-4o") == std::string::npos);
+    FakeService two({.service = options, .names = {"b", "a"}});
+    CHECK(named(ask(two, "gpt-4o")) == "b");
+    CHECK(named(ask(two, "a")) == "a");
 }
 
 TEST_CASE("names have no case, and neither .gguf nor :latest is a part of them") {
-    server::ServiceOptions strict;
-    strict.has_strict_names = true;
-    FakeService service({.service = strict, .names = {"Qwen3-0.6B", "stories"}});
+    FakeService service({.names = {"Qwen3-0.6B", "stories"}});
     for (const char* model :
          {"Qwen3-0.6B", "qwen3-0.6b", "QWEN3-0.6B.GGUF", "qwen3-0.6b:latest", "Qwen3-0.6B.gguf:latest"}) {
         CAPTURE(model);
@@ -90,22 +132,24 @@ TEST_CASE("names have no case, and neither .gguf nor :latest is a part of them")
     CHECK(named(ask(two, "Model")) == "Model");
 }
 
-TEST_CASE(
-    "an unknown name is refused where there are several models, or the operator wants it, with the nearest") {
+TEST_CASE("the 404 of an unknown model lists up to eight served names, else the most similar") {
     FakeService several({.names = {"llama-3.2-1b", "llama-3.2-3b", "qwen3-0.6b"}});
-    const FakeAnswer slip = ask(several, "lama-3.2-1b");
-    CHECK(slip.status == 404);
-    CHECK(message(slip) == "there is no model `lama-3.2-1b`, but there is `llama-3.2-1b`, `llama-3.2-3b`; "
-                           "GET /v1/models lists all");
-    CHECK(message(ask(several, "gpt-4o")).find("`llama-3.2-1b`, `llama-3.2-3b`, `qwen3-0.6b`") !=
+    CHECK(message(ask(several, "lama-3.2-1b"))
+              .starts_with("the model `lama-3.2-1b` does not exist; this server has `llama-3.2-1b`, "
+                           "`llama-3.2-3b`, `qwen3-0.6b`; start the server with"));
+    std::vector<std::string> names = {"llama-3.2-1b"};
+    for (const char letter : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
+        names.emplace_back(12, letter);
+    FakeService many({.names = names});
+    CHECK(
+        message(ask(many, "lama-3.2-1b"))
+            .starts_with("the model `lama-3.2-1b` does not exist; this server has `llama-3.2-1b` and others "
+                         "(GET /v1/models); start"));
+    CHECK(message(ask(many, "gpt-4o")).find("`aaaaaaaaaaaa`, `bbbbbbbbbbbb`, `cccccccccccc` and others") !=
           std::string::npos);
-    server::ServiceOptions options;
-    options.has_strict_names = true;
-    FakeService strict({.service = options});
-    const FakeAnswer refused = ask(strict, "gpt-4o");
-    CHECK(refused.status == 404);
-    CHECK(message(refused).find("but there is `stories`") != std::string::npos);
-    CHECK(Json::parse(refused.body)["error"]["code"] == "model_not_found");
+    const FakeAnswer long_name = ask(several, std::string(10'000, 'x'));
+    CHECK(long_name.status == 404);
+    CHECK(long_name.body.size() < 1000);
 }
 
 TEST_CASE("a model has several names, and is in memory once") {

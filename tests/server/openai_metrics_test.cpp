@@ -126,7 +126,6 @@ TEST_CASE("drafts are counted as they came") {
 TEST_CASE("requests that are refused before their model is known are counted, without what clients wrote") {
     server::ServiceOptions options;
     options.access.api_keys = {"key"};
-    options.has_strict_names = true;
     FakeService service({.service = options});
     const auto ask = [&](const std::string& where, const std::string& text, const std::string& key) {
         return service

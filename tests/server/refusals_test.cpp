@@ -167,3 +167,36 @@ TEST_CASE("parts of contents say their type, and parameters are an object") {
                                                      "parameters": "{}"}]})"))["param"] ==
           "tools[0].parameters");
 }
+
+TEST_CASE("refusals say in plain words what is wrong") {
+    FakeService service({.chat_template = turns});
+    CHECK(error_of(service.post(chats, "{bad"))["message"] == "request body is not valid JSON (byte 2)");
+    CHECK(error_of(service.post(chats, ""))["message"] == "request body is not valid JSON (byte 1)");
+    CHECK(error_of(service.post(chats, "[]"))["message"] == "request body must be a JSON object");
+    for (const char* type : {"image_url", "input_image"}) {
+        const std::string part = std::string(R"([{"role": "user", "content": [{"type": ")") + type + "\"}]}]";
+        for (const auto& [path, body] : {std::pair(chats, R"({"messages": )" + part + "}"),
+                                         std::pair("/v1/responses", R"({"input": )" + part + "}")}) {
+            const Json error = error_of(service.post(path, body));
+            CAPTURE(path, type);
+            CHECK(error["message"] == "image input is not supported by this model");
+            CHECK(error["code"] == "invalid_value");
+            CHECK(error["param"].get<std::string>().ends_with("[0].content[0]"));
+        }
+    }
+    CHECK(
+        error_of(service.post(
+            chats, R"({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]})"))["message"] ==
+        "audio input is not supported by this model");
+    const Json type = error_of(service.post(
+        chats, asked(R"(, "response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema":
+                        {"type": "strng"}}})")));
+    CHECK(
+        type["message"].get<std::string>().find(
+            "unknown type \"strng\"; the types are null, boolean, integer, number, string, array, object") !=
+        std::string::npos);
+    FakeService calling({.chat_template = std::string(turns) + "{# <tool_call> #}"});
+    const Json name = error_of(
+        calling.post(chats, asked(R"(, "tools": [{"type": "function", "function": {"name": "a b"}}])")));
+    CHECK(name["message"] == "invalid function name `a b`; use letters, digits, - and _");
+}

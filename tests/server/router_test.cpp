@@ -21,7 +21,9 @@ HttpReply whole(Service& /*service*/, const HttpRequest& request, const Call& /*
 HttpReply streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
     HttpReply reply;
     reply.stream = [](HttpWriter& writer) { writer.write(problem); };
-    reply.final_status = [status = request.body] { return std::stoi(status); };
+    reply.final_log = [status = request.body] {
+        return AnswerLog{.final_status = std::stoi(status), .model = "demo", .prompt_tokens = 7};
+    };
     return reply;
 }
 
@@ -82,6 +84,25 @@ TEST_CASE("the log says what became of a stream after its head") {
     CHECK(in_text.lines.back().find(" POST /stream 200 error ") != std::string::npos);
 }
 
+TEST_CASE("the log gives the error code of a refusal, the model and the tokens of an answer") {
+    Routed routed(LogFormat::json);
+    routed.ask("GET", "/none");
+    Json line = Json::parse(routed.lines.back());
+    CHECK(line["error"] == "unknown_url");
+    CHECK(!line.contains("model"));
+    routed.ask("POST", "/stream", {}, "200");
+    line = Json::parse(routed.lines.back());
+    CHECK(line["model"] == "demo");
+    CHECK(line["prompt_tokens"] == 7);
+    CHECK(!line.contains("completion_tokens"));
+    CHECK(!line.contains("error"));
+    Routed in_text(LogFormat::text);
+    in_text.ask("GET", "/none", {{"x-request-id", "id"}});
+    CHECK(in_text.lines.back().ends_with(" id error=unknown_url"));
+    in_text.ask("POST", "/stream", {{"x-request-id", "id"}}, "200");
+    CHECK(in_text.lines.back().ends_with(" id model=demo prompt_tokens=7"));
+}
+
 TEST_CASE("the log says why a request is forbidden") {
     Routed routed(LogFormat::json);
     CHECK(routed.ask("GET", "/both", {{"host", "host.docker.internal:8080"}}).status == 403);
@@ -97,7 +118,7 @@ TEST_CASE("the log says why a request is forbidden") {
     CHECK(!Json::parse(routed.lines.back()).contains("problem"));
     Routed in_text(LogFormat::text);
     in_text.ask("GET", "/both", {{"host", "evil.example\n"}});
-    CHECK(in_text.lines.back().find(": this server does not go by `evil.example") != std::string::npos);
+    CHECK(in_text.lines.back().find(": Host `evil.example") != std::string::npos);
     CHECK(in_text.lines.back().find('\n') == std::string::npos);
 }
 

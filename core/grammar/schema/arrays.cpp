@@ -188,8 +188,9 @@ Result<Expression> distinct_items(const ContainerContext& context, const ArrayCo
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {
     if (constraints.unique != nullptr && constraints.count.most > 1) {
         auto different = distinct_items(context, constraints);
-        if (different || !context.is_lenient || different.error().kind != ErrorKind::unsupported)
+        if (different || context.dropped == nullptr || different.error().kind != ErrorKind::unsupported)
             return different;
+        context.dropped->add(*constraints.unique, "uniqueItems");
     }
     if (constraints.contained.empty())
         return bracketed(context, plain_items(context, constraints));

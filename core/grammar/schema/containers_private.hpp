@@ -42,7 +42,7 @@ struct ContainerContext {
     std::function<Result<std::optional<Expression>>(const Claims&)> scalars_of;
     /// The strings, without quotes, that keep to all claims.
     std::function<Result<Automaton>(const Claims&)> names_of;
-    bool is_lenient;
+    DroppedKeywords* dropped; ///< as KeywordContext::dropped
 };
 
 /// Arrays that keep to the constraints. Errors: unsupported (cannot be enforced; by pointer).

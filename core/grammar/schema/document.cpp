@@ -189,10 +189,31 @@ std::string SchemaDocument::pointer(const JsonValue& value) const {
     return fmt::format("#{}", result);
 }
 
+std::string SchemaDocument::pointer(const JsonValue& schema, std::string_view keyword) const {
+    return fmt::format("{}/{}", pointer(schema), escaped_pointer_part(keyword));
+}
+
 Error SchemaDocument::error(ErrorKind kind, const JsonValue& schema, std::string_view keyword,
                             std::string_view what, std::string_view hint) const {
-    return {kind, fmt::format("{}/{}: {}", pointer(schema), escaped_pointer_part(keyword), what),
-            std::string(hint)};
+    return {kind, fmt::format("{}: {}", pointer(schema, keyword), what), std::string(hint)};
+}
+
+void DroppedKeywords::add(const JsonValue& schema, std::string_view keyword) {
+    const std::pair<const JsonValue*, std::string_view> added = {&schema, keyword};
+    const bool is_known = std::find(keywords_.begin(), keywords_.end(), added) != keywords_.end();
+    if (!is_known && keywords_.size() < remembered_max)
+        keywords_.push_back(added);
+}
+
+std::vector<std::string> DroppedKeywords::pointers() const {
+    auto in_order = keywords_;
+    std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.first->place, a.second) < std::pair(b.first->place, b.second);
+    });
+    std::vector<std::string> all;
+    for (const auto& [schema, keyword] : in_order)
+        all.push_back(document_->pointer(*schema, keyword).substr(0, pointer_bytes_max));
+    return all;
 }
 
 } // namespace etna::grammar

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace etna::grammar {
@@ -34,6 +35,9 @@ public:
     /// Where a value stands: a JSON pointer as a fragment, such as `#/properties/a`.
     [[nodiscard]] std::string pointer(const JsonValue& value) const;
 
+    /// Where a keyword of a schema stands.
+    [[nodiscard]] std::string pointer(const JsonValue& schema, std::string_view keyword) const;
+
     /// An error about one keyword of a schema, by its pointer.
     [[nodiscard]] Error error(ErrorKind kind, const JsonValue& schema, std::string_view keyword,
                               std::string_view what, std::string_view hint) const;
@@ -62,6 +66,27 @@ private:
     std::vector<Place> places_; ///< by JsonValue::place
     std::vector<Resource> resources_;
     std::map<std::string, const JsonValue*, std::less<>> by_uri_; ///< without fragments, and with anchors
+};
+
+/// The keywords that a lenient compilation drops because it cannot enforce them, each once. Borrows the
+/// document. Not thread-safe.
+class DroppedKeywords {
+public:
+    explicit DroppedKeywords(const SchemaDocument& document) : document_(&document) {}
+
+    /// `keyword` is borrowed. Further ones than `remembered_max` are forgotten.
+    void add(const JsonValue& schema, std::string_view keyword);
+
+    /// Returns their JSON pointers as fragments, such as `#/properties/a/format`, in the document's order,
+    /// cut to pointer_bytes_max.
+    [[nodiscard]] std::vector<std::string> pointers() const;
+
+    static constexpr std::size_t remembered_max = 16;
+    static constexpr std::size_t pointer_bytes_max = 256;
+
+private:
+    const SchemaDocument* document_;
+    std::vector<std::pair<const JsonValue*, std::string_view>> keywords_;
 };
 
 } // namespace etna::grammar

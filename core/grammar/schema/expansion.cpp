@@ -34,8 +34,8 @@ Claims claims_on_item(const ArrayConstraints& array, std::size_t position) {
     return sorted(std::move(claims));
 }
 
-Expansion::Expansion(const SchemaDocument& document, bool is_lenient)
-    : context_{.document = document, .is_lenient = is_lenient, .is_impossible = [this](const Claims& claims) {
+Expansion::Expansion(const SchemaDocument& document, DroppedKeywords* dropped)
+    : context_{.document = document, .dropped = dropped, .is_impossible = [this](const Claims& claims) {
                    return is_impossible(claims);
                }} {}
 

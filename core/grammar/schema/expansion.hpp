@@ -15,7 +15,8 @@ namespace etna::grammar {
 /// Not thread-safe. Borrows the document.
 class Expansion {
 public:
-    Expansion(const SchemaDocument& document, bool is_lenient);
+    /// `dropped`: as KeywordContext::dropped.
+    Expansion(const SchemaDocument& document, DroppedKeywords* dropped);
     Expansion(const Expansion&) = delete;
     Expansion& operator=(const Expansion&) = delete;
 

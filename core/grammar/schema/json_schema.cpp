@@ -24,19 +24,19 @@ constexpr std::size_t claim_sets_max = 20'000;
 class Compiler {
 public:
     static Result<Expression> compile(Language& language, const SchemaDocument& document,
-                                      const JsonSchemaOptions& options) {
-        Compiler compiler(language, document, options);
+                                      const JsonSchemaOptions& options, DroppedKeywords& dropped) {
+        Compiler compiler(language, document, options, options.is_lenient ? &dropped : nullptr);
         ETNA_CHECK(compiler.choose_root_form());
         return compiler.compile(document.root());
     }
 
 private:
-    Compiler(Language& language, const SchemaDocument& document, const JsonSchemaOptions& options)
+    Compiler(Language& language, const SchemaDocument& document, const JsonSchemaOptions& options,
+             DroppedKeywords* dropped)
         : language_(&language), options_(&options),
           mark_(options.mark ? options.mark
                              : [&language](std::string_view text) { return language.literal(text); }),
-          expansion_(document, options.is_lenient),
-          strings_(language, document, options.is_lenient, string_form()),
+          expansion_(document, dropped), strings_(language, document, dropped, string_form()),
           containers_{.language = language,
                       .document = document,
                       .strings = strings_,
@@ -44,7 +44,7 @@ private:
                       .value_of = [this](const Claims& claims) { return value_of(claims); },
                       .scalars_of = [this](const Claims& claims) { return scalars_of(claims); },
                       .names_of = [this](const Claims& claims) { return names_of(claims); },
-                      .is_lenient = options.is_lenient},
+                      .dropped = dropped},
           objects_{
               .open = language.sequence(language.literal("{"), containers_.space),
               .comma = language.sequence(language.literal(","), containers_.space),
@@ -87,7 +87,7 @@ private:
             };
             ETNA_TRY(root_.names, python_names(*language_));
         } else if (form() == Form::tagged) {
-            ETNA_TRY(tagged_, TaggedMembers::create(*language_, containers_.document, options_->is_lenient,
+            ETNA_TRY(tagged_, TaggedMembers::create(*language_, containers_.document, containers_.dropped,
                                                     options_->writing, mark_, tagged_values()));
             root_ = {.open = empty, .comma = empty, .close = empty, .member = {}};
             root_.has_others = tagged_->has_others();
@@ -298,11 +298,15 @@ private:
 
 } // namespace
 
-Result<Expression> json_schema(Language& language, std::string_view schema,
-                               const JsonSchemaOptions& options) {
+Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options,
+                               std::vector<std::string>* dropped) {
     ETNA_TRY(JsonValue root, parse_json(schema));
     const SchemaDocument document(std::move(root));
-    return Compiler::compile(language, document, options);
+    DroppedKeywords keywords(document);
+    ETNA_TRY(const Expression texts, Compiler::compile(language, document, options, keywords));
+    if (dropped != nullptr)
+        *dropped = keywords.pointers();
+    return texts;
 }
 
 } // namespace etna::grammar

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::grammar {
 
@@ -19,7 +21,7 @@ enum class Root : uint8_t { any, object };
 
 struct JsonSchemaOptions {
     JsonSpacing spacing = JsonSpacing::bounded;
-    /// Keywords that cannot be enforced are left out instead of being an error.
+    /// Keywords that cannot be enforced are dropped instead of being an error.
     bool is_lenient = false;
     Root root = Root::any;
     Writing writing = {};
@@ -39,6 +41,9 @@ struct JsonSchemaOptions {
 ///
 /// Errors: invalid_argument (no JSON, no schema, no text fits), unsupported (a keyword that cannot be
 /// enforced, by its JSON pointer; too large). Not thread-safe, as Language.
-Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options);
+///
+/// `dropped` gets what was dropped, see DroppedKeywords::pointers(); may be null.
+Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options,
+                               std::vector<std::string>* dropped = nullptr);
 
 } // namespace etna::grammar

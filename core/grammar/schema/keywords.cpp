@@ -172,8 +172,9 @@ Error Keyword::unsupported(std::string_view what) const {
 }
 
 Result<Choices> Keyword::not_enforced(std::string_view what) const {
-    if (!context.is_lenient)
+    if (context.dropped == nullptr)
         return unsupported(what);
+    context.dropped->add(schema, name);
     return is_negated ? one({}) : Choices{}; // whether it holds or not: so more fits, and nothing less
 }
 

@@ -22,8 +22,8 @@ using Choices = std::vector<Alternatives>;
 
 struct KeywordContext {
     const SchemaDocument& document;
-    /// Keywords that cannot be enforced are left out instead of being an error.
-    bool is_lenient = false;
+    /// Takes keywords that cannot be enforced; null: they are errors.
+    DroppedKeywords* dropped = nullptr;
     /// Whether no value can keep to all of them; false where that is not seen easily.
     std::function<bool(const Claims&)> is_impossible;
 };

@@ -62,8 +62,10 @@ Error SchemaStrings::not_joined(const Text& grammar, std::string_view other) con
 Result<Expression> SchemaStrings::of_grammar(const StringConstraints& constraints, const Text& grammar) {
     const StringConstraints others = without_grammars(constraints);
     auto texts = one_grammar(constraints, grammar);
-    if (!texts && texts.error().kind == ErrorKind::unsupported && is_lenient_)
+    if (!texts && texts.error().kind == ErrorKind::unsupported && dropped_ != nullptr) {
+        dropped_->add(*grammar.schema, lark_keyword);
         return quoted(others);
+    }
     ETNA_TRY(const Expression content, std::move(texts));
     // No unit: a text that may hold itself is no head that comes again. Its flat rules are units already.
     return language_->sequence(std::array{form_.open, content, form_.close});

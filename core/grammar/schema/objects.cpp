@@ -229,15 +229,20 @@ private:
         }
         const auto required = static_cast<uint32_t>(object_->required.size());
         const uint32_t most_others = 1;
-        if (other_ == nothing || context_->is_lenient || count.least <= required + most_others)
+        if (other_ == nothing || count.least <= required + most_others)
             return {};
-        const JsonValue& schema = context_->document.root();
         const auto with_schema =
             std::find_if(object_->members.begin(), object_->members.end(),
                          [](const Members& members) { return members.schema != nullptr; });
+        const JsonValue& schema =
+            with_schema == object_->members.end() ? context_->document.root() : *with_schema->schema;
+        if (context_->dropped != nullptr) {
+            context_->dropped->add(schema, "minProperties");
+            return {};
+        }
         return context_->document.error(
-            ErrorKind::unsupported, with_schema == object_->members.end() ? schema : *with_schema->schema,
-            "minProperties", "several members without a name in the schema cannot be told apart",
+            ErrorKind::unsupported, schema, "minProperties",
+            "several members without a name in the schema cannot be told apart",
             "name them in `properties`, forbid others (`\"additionalProperties\": false`), or leave it out");
     }
 

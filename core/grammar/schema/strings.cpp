@@ -54,9 +54,9 @@ bool accepts(const Automaton& automaton, std::string_view text) {
     return automaton.accepts[state];
 }
 
-SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document, bool is_lenient,
+SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document, DroppedKeywords* dropped,
                              StringForm form)
-    : language_(&language), document_(&document), is_lenient_(is_lenient), form_(std::move(form)) {
+    : language_(&language), document_(&document), dropped_(dropped), form_(std::move(form)) {
     for (const std::string& one : form_.without)
         excluded_.add(code_points_of(one).front());
     character_ = character(CodePoints::all());
@@ -185,9 +185,10 @@ Expression SchemaStrings::of_length(const CountRange& length) {
 
 Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints) {
     if (const Text* const grammar = grammar_of(constraints)) {
-        if (is_lenient_)
-            return automaton(without_grammars(constraints));
-        return not_joined(*grammar, "propertyNames");
+        if (dropped_ == nullptr)
+            return not_joined(*grammar, "propertyNames");
+        dropped_->add(*grammar->schema, lark_keyword);
+        return automaton(without_grammars(constraints));
     }
     if (constraints.values) {
         ETNA_TRY(const Expression values, one_of(constraints));
@@ -323,7 +324,7 @@ const Automaton* SchemaStrings::kept_automaton(const Text& text) const {
     return is_excluded ? nullptr : automaton_of_format(text.text);
 }
 
-/// None where the text says nothing, or need not be enforced.
+/// None if the text cannot be enforced and is dropped.
 Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text) {
     const Key key{text.kind, text.text};
     auto known = expressions_.find(key);
@@ -331,6 +332,8 @@ Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text)
         ETNA_TRY(const auto made, new_expression_of(text));
         known = expressions_.emplace(key, made).first;
     }
+    if (!known->second)
+        dropped_->add(*text.schema, keyword_of(text.kind));
     return known->second;
 }
 
@@ -341,7 +344,7 @@ Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& t
     std::string regular = text.text;
     if (is_format) {
         const auto known = pattern_of_format(text.text);
-        if (!known && is_lenient_)
+        if (!known && dropped_ != nullptr)
             return std::optional<Expression>{};
         if (!known) {
             return document_->error(
@@ -356,7 +359,7 @@ Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& t
     if (found)
         return std::optional(*found);
     const Error& error = found.error();
-    if (error.kind == ErrorKind::unsupported && is_lenient_ && text.kind == Text::Kind::pattern)
+    if (error.kind == ErrorKind::unsupported && dropped_ != nullptr && text.kind == Text::Kind::pattern)
         return std::optional<Expression>{};
     return document_->error(error.kind, *text.schema, keyword_of(text.kind), error.message, error.hint);
 }
@@ -374,6 +377,8 @@ Result<const Automaton*> SchemaStrings::matching(const Text& text) {
         }
         known = automata_.emplace(key, std::move(made)).first;
     }
+    if (!known->second)
+        dropped_->add(*text.schema, keyword_of(text.kind));
     return known->second ? &*known->second : nullptr;
 }
 

@@ -30,7 +30,9 @@ struct StringForm {
 /// Strings as languages. Borrows both; not thread-safe.
 class SchemaStrings {
 public:
-    SchemaStrings(Language& language, const SchemaDocument& document, bool is_lenient, StringForm form);
+    /// `dropped`: as KeywordContext::dropped.
+    SchemaStrings(Language& language, const SchemaDocument& document, DroppedKeywords* dropped,
+                  StringForm form);
 
     /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern, format or
     /// grammar that cannot be enforced; two grammars, or one beside much else; too large), invalid_argument
@@ -85,7 +87,7 @@ private:
 
     Language* language_;
     const SchemaDocument* document_;
-    bool is_lenient_;
+    DroppedKeywords* dropped_; ///< null: what cannot be enforced is an error
     StringForm form_;
     CodePoints excluded_;                             ///< what begins a text that may not stand in a string
     Expression character_;                            ///< any one but those

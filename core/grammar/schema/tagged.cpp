@@ -40,18 +40,18 @@ Result<Automaton> python_names(Language& language) {
 }
 
 Result<TaggedMembers> TaggedMembers::create(Language& language, const SchemaDocument& document,
-                                            bool is_lenient, const Writing& writing, MarkWriter mark,
+                                            DroppedKeywords* dropped, const Writing& writing, MarkWriter mark,
                                             Values values) {
     ETNA_TRY(Automaton texts, no_other_value(language));
-    return TaggedMembers(language, document, is_lenient, writing, std::move(mark), std::move(values),
+    return TaggedMembers(language, document, dropped, writing, std::move(mark), std::move(values),
                          std::move(texts));
 }
 
-TaggedMembers::TaggedMembers(Language& language, const SchemaDocument& document, bool is_lenient,
+TaggedMembers::TaggedMembers(Language& language, const SchemaDocument& document, DroppedKeywords* dropped,
                              const Writing& writing, MarkWriter mark, Values values, Automaton texts)
     : language_(&language), writing_(&writing), mark_(std::move(mark)), values_(std::move(values)),
-      strings_(language, document, is_lenient, raw(writing, {})),
-      texts_(language, document, is_lenient, raw(writing, std::move(texts))) {}
+      strings_(language, document, dropped, raw(writing, {})),
+      texts_(language, document, dropped, raw(writing, std::move(texts))) {}
 
 bool TaggedMembers::has_others() const {
     return std::count_if(writing_->member.begin(), writing_->member.end(),

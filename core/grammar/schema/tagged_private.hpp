@@ -26,9 +26,10 @@ public:
         std::function<Result<Expression>(const Claims&, JsonKinds)> json;
     };
 
-    /// Errors: unsupported (too many marks).
-    static Result<TaggedMembers> create(Language& language, const SchemaDocument& document, bool is_lenient,
-                                        const Writing& writing, MarkWriter mark, Values values);
+    /// `dropped`: as KeywordContext::dropped. Errors: unsupported (too many marks).
+    static Result<TaggedMembers> create(Language& language, const SchemaDocument& document,
+                                        DroppedKeywords* dropped, const Writing& writing, MarkWriter mark,
+                                        Values values);
 
     /// Errors: those of the values.
     Result<Expression> member(const MemberName& name, const Claims& claims);
@@ -37,8 +38,8 @@ public:
     [[nodiscard]] bool has_others() const;
 
 private:
-    TaggedMembers(Language& language, const SchemaDocument& document, bool is_lenient, const Writing& writing,
-                  MarkWriter mark, Values values, Automaton texts);
+    TaggedMembers(Language& language, const SchemaDocument& document, DroppedKeywords* dropped,
+                  const Writing& writing, MarkWriter mark, Values values, Automaton texts);
 
     [[nodiscard]] JsonKinds read_as(const MemberName& name) const;
     Expression written(const MemberName& name, const std::vector<std::string>& kinds, Expression value);

@@ -2,32 +2,47 @@
 #include "core/grammar/schema/json_schema.hpp"
 #include "core/grammar/schema/keywords_private.hpp"
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 /// Keywords of types, constants, numbers and strings. Source: JSON Schema draft 2020-12 validation, 6.1 to
 /// 6.3 and 7; lark_keyword is our own.
 namespace etna::grammar {
 namespace {
 
+struct NamedKinds {
+    std::string_view name;
+    JsonKinds kinds;
+};
+
+constexpr std::array<NamedKinds, 7> types = {{
+    {"null", json_null},
+    {"boolean", json_false | json_true},
+    {"integer", json_integer},
+    {"number", json_number_kinds},
+    {"string", json_string},
+    {"array", json_array},
+    {"object", json_object},
+}};
+
 std::optional<JsonKinds> kinds_named(std::string_view name) {
-    constexpr std::array<std::pair<std::string_view, JsonKinds>, 7> names = {{
-        {"null", json_null},
-        {"boolean", json_false | json_true},
-        {"integer", json_integer},
-        {"number", json_number_kinds},
-        {"string", json_string},
-        {"array", json_array},
-        {"object", json_object},
-    }};
-    for (const auto& [known, kinds] : names) {
-        if (known == name)
-            return kinds;
-    }
-    return std::nullopt;
+    const auto found =
+        std::find_if(types.begin(), types.end(), [&](const NamedKinds& known) { return known.name == name; });
+    return found == types.end() ? std::nullopt : std::optional(found->kinds);
+}
+
+Error unknown_type(const Keyword& keyword, std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const NamedKinds& known : types)
+        names.push_back(known.name);
+    return keyword.wrong(fmt::format("unknown type \"{}\"; the types are {}", name, fmt::join(names, ", ")));
 }
 
 Result<Choices> type(const Keyword& keyword) {
@@ -41,7 +56,7 @@ Result<Choices> type(const Keyword& keyword) {
     for (const std::string& name : names) {
         const auto known = kinds_named(name);
         if (!known)
-            return keyword.wrong(fmt::format("there is no type \"{}\"", name));
+            return unknown_type(keyword, name);
         kinds |= *known;
     }
     const JsonValue* const nullable = keyword.schema.find("nullable");

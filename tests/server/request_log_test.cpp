@@ -1,0 +1,175 @@
+// What the request log says about answers and refusals of the APIs.
+#include "server/json.hpp"
+#include "server/log_line.hpp"
+#include "tests/server/fake_responses.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+using server::LogFormat;
+
+namespace {
+
+/// The lines that a service logs. Background responses log on their own threads.
+class Lines {
+public:
+    explicit Lines(FakeService& service) {
+        service.service().options.log_format = LogFormat::json;
+        service.service().log = [this](std::string_view line) {
+            const std::scoped_lock lock(mutex_);
+            lines_.emplace_back(line);
+        };
+    }
+
+    Json last() {
+        const std::scoped_lock lock(mutex_);
+        return Json::parse(lines_.back());
+    }
+
+    /// The line of a background response, once it has ended; null if it does not end within ten seconds.
+    Json of_background() {
+        for (int i = 0; i < 10'000; ++i) {
+            {
+                const std::scoped_lock lock(mutex_);
+                for (const std::string& line : lines_) {
+                    if (const Json json = Json::parse(line); json.contains("message"))
+                        return json;
+                }
+            }
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return nullptr;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::string> lines_;
+};
+
+FakeService::Options talker() {
+    return {.chat_template = turns, .says = "a dog"};
+}
+
+constexpr const char* chats = "/v1/chat/completions";
+
+std::string chat_body(const std::string& more) {
+    return R"({"messages": [{"role": "user", "content": "Hello"}])" + more + "}";
+}
+
+} // namespace
+
+TEST_CASE("the log has the model and the token counts of every answer, as its usage tells them") {
+    FakeService service(talker());
+    Lines lines(service);
+    const Json usage = Json::parse(service.post(chats, chat_body("")).body)["usage"];
+    const Json line = lines.last();
+    CHECK(line["model"] == "stories");
+    CHECK(line["prompt_tokens"] == usage["prompt_tokens"]);
+    CHECK(line["completion_tokens"] == usage["completion_tokens"]);
+    CHECK(usage["completion_tokens"] > 0);
+    CHECK(!line.contains("error"));
+    service.post(chats, chat_body(R"(, "stream": true)"));
+    CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
+    service.post("/v1/completions", R"({"prompt": "Once", "max_tokens": 3})");
+    CHECK(lines.last()["model"] == "stories");
+    CHECK(lines.last()["completion_tokens"] == 3);
+    for (const char* more : {"", R"(, "stream": true)"}) {
+        service.post(responses, asked("Hello", more));
+        CAPTURE(more, lines.last().dump());
+        CHECK(lines.last()["model"] == "stories");
+        CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
+    }
+    service.post("/v1/responses/compact", R"({"model": "stories", "input": "Hello"})");
+    CHECK(lines.last()["completion_tokens"] > 0);
+    service.post("/tokenize", R"({"content": "Hello"})");
+    CHECK(lines.last()["model"] == "stories");
+}
+
+TEST_CASE("the log has the token counts of a response in the background once it has ended") {
+    FakeService service(talker());
+    Lines lines(service);
+    const Json made = Json::parse(service.post(responses, asked("Hello", R"(, "background": true)")).body);
+    REQUIRE(made["status"] == "queued");
+    const Json line = lines.of_background();
+    REQUIRE(line.is_object());
+    CHECK(line["message"] == "background response ended");
+    CHECK(line["outcome"] == "ok");
+    CHECK(line["model"] == "stories");
+    CHECK(line["prompt_tokens"] > 0);
+    CHECK(line["completion_tokens"] > 0);
+}
+
+TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else its type, and the member") {
+    FakeService service(talker());
+    Lines lines(service);
+    const auto check = [&](int status, const std::string& error, const Json& param) {
+        const Json line = lines.last();
+        CAPTURE(line.dump());
+        CHECK(line["status"] == status);
+        CHECK(line["error"] == error);
+        CHECK(line.value("param", Json()) == param);
+    };
+    service.post(chats, R"({"model": "gpt-4o", "messages": []})");
+    check(404, "model_not_found", "model");
+    CHECK(!lines.last().contains("model"));
+    service.post(chats, "{bad");
+    check(400, "invalid_request_error", {});
+    service.post(chats, chat_body(R"(, "temperature": 3)"));
+    check(400, "decimal_above_max_value", "temperature");
+    CHECK(lines.last()["model"] == "stories");
+    CHECK(!lines.last().contains("prompt_tokens"));
+    service.post(responses, asked("Hello", R"(, "temperature": 3)"));
+    check(400, "decimal_above_max_value", "temperature");
+    service.post(responses, R"({"input": 3})");
+    check(400, "invalid_type", "input");
+    service.get("/v1/responses/resp_none");
+    CHECK(lines.last()["status"] == 404);
+    CHECK(lines.last().contains("error"));
+    FakeService broken({.load_error = Error{ErrorKind::device_lost, "the device is lost"}});
+    Lines of_broken(broken);
+    broken.post("/v1/completions", R"({"prompt": "a"})");
+    CHECK(of_broken.last()["error"] == "device_lost");
+    CHECK(of_broken.last()["model"] == "stories");
+}
+
+TEST_CASE("the log says why a stream failed after its head") {
+    FakeService service(talker());
+    Lines lines(service);
+    server::HttpReply reply = service.router().answer({.method = "POST",
+                                                       .path = chats,
+                                                       .headers = {{"host", "127.0.0.1"}},
+                                                       .body = chat_body(R"(, "stream": true)")});
+    REQUIRE(reply.stream);
+    service.service().is_aborting = true;
+    CHECK(FakeService::drain(reply).find("error") != std::string::npos);
+    CHECK(lines.last()["status"] == 200);
+    CHECK(lines.last()["outcome"] == "error");
+    CHECK(lines.last()["error"] == "cancelled");
+    CHECK(lines.last().contains("prompt_tokens"));
+}
+
+TEST_CASE("values of a log line in text are quoted if they could be mistaken, and cut") {
+    server::RequestSummary request = {
+        .method = "POST", .path = "/", .remote_address = "::1", .request_id = "id"};
+    request.answer = {
+        .error = "invalid_value", .param = "a b\n" + std::string(1000, 'x'), .model = "my model"};
+    const std::string line = server::request_line(LogFormat::text, request);
+    CHECK(line.find(R"( model="my model" error=invalid_value param="a b\nx)") != std::string::npos);
+    CHECK(line.find('\n') == std::string::npos);
+    CHECK(line.size() < 400);
+}
+
+TEST_CASE("a warning has its time and says that it is one") {
+    const std::string text = server::warning_line(LogFormat::text, "it is late");
+    CHECK(text.size() == std::string("2026-01-01T00:00:00Z warning: it is late").size());
+    CHECK(text.ends_with("Z warning: it is late"));
+    const Json json = Json::parse(server::warning_line(LogFormat::json, "it is late"));
+    CHECK(json["level"] == "warning");
+    CHECK(json["message"] == "it is late");
+    CHECK(json.contains("time"));
+}
