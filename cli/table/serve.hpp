@@ -84,8 +84,9 @@ inline constexpr std::array server_options = {
            .kind = Kind::integer,
            .range = {batch_tokens_min, batch_tokens_max},
            .default_text = "512, and 64 on a CPU",
-           .description = "maximum tokens of one step, of prompts and answers together; more is faster for long prompts "
-                          "and lets others wait longer",
+           .description =
+               "maximum tokens of one step, of prompts and answers together; more is faster for long prompts "
+               "and lets others wait longer",
            .category = Category::server},
     Option{.name = "api-key",
            .value = "KEY",
