@@ -57,13 +57,10 @@ void read_limits(const VkPhysicalDeviceProperties& properties, DeviceProfile& pr
     profile.shared_bytes = limits.maxComputeSharedMemorySize;
 }
 
-/// What is known of a device of Vulkan 1.2 or later; structures are linked only where the device knows them.
 #ifdef VK_KHR_cooperative_matrix
-/// The largest shape of f16 factors and f32 sums. The function is younger than the volk of some
-/// distributions.
-MatrixShape find_matrix_shape(VkInstance instance, VkPhysicalDevice handle) {
-    const auto read = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-        vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+/// The largest shape of f16 factors and f32 sums. `read` is null if the loader does not know it.
+MatrixShape find_matrix_shape(PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR read,
+                              VkPhysicalDevice handle) {
     uint32_t count = 0;
     if (read == nullptr || read(handle, &count, nullptr) != VK_SUCCESS)
         return {};
@@ -87,8 +84,9 @@ MatrixShape find_matrix_shape(VkInstance instance, VkPhysicalDevice handle) {
 }
 #endif
 
-void read_properties(VkInstance instance, VkPhysicalDevice handle, const FeatureSources& sources,
-                     const FeatureChain& features, DeviceProfile& profile) {
+/// What is known of a device of Vulkan 1.2 or later; structures are linked only where the device knows them.
+void read_properties([[maybe_unused]] VkInstance instance, VkPhysicalDevice handle,
+                     const FeatureSources& sources, const FeatureChain& features, DeviceProfile& profile) {
     VkPhysicalDeviceProperties2 properties{};
     properties.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2;
     const auto link = [&properties](auto& structure, VkStructureType type) {
@@ -138,7 +136,11 @@ void read_properties(VkInstance instance, VkPhysicalDevice handle, const Feature
     profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE &&
                                   dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
 #ifdef VK_KHR_cooperative_matrix
-    profile.matrix_shape = sources.cooperative_matrix ? find_matrix_shape(instance, handle) : MatrixShape{};
+    // Younger than the volk of some distributions.
+    const auto read_shapes = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+        vkGetInstanceProcAddr(instance, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+    profile.matrix_shape =
+        sources.cooperative_matrix ? find_matrix_shape(read_shapes, handle) : MatrixShape{};
     profile.cooperative_matrix = features.cooperative_matrix.cooperativeMatrix == VK_TRUE &&
                                  profile.matrix_shape != MatrixShape{} &&
                                  features.vulkan12.vulkanMemoryModel == VK_TRUE &&
