@@ -371,6 +371,8 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         log.warn(fmt::format("listening on {}: other machines can reach this server{}", access.host,
                              access.api_keys.empty() ? ", and no --api-key is set" : ""));
     }
+    if (!access.client_header.empty() && !access.api_keys.empty())
+        log.warn("--client-header has no effect, because API keys are set and name the clients");
     for (const std::string& line : welcome_lines(options, *devices, models, **server))
         log.welcome(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);

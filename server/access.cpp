@@ -70,8 +70,43 @@ std::optional<AddressBytes> address_bytes(std::string_view text) {
     return std::nullopt;
 }
 
+bool has_prefix(const AddressBytes& address, const AddressRange& range) {
+    const std::size_t whole = range.prefix_bits / bits_per_byte;
+    const uint32_t rest = range.prefix_bits % bits_per_byte;
+    if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole),
+                    range.address.begin()))
+        return false;
+    const auto differing = rest == 0 ? 0U : static_cast<unsigned>(address[whole] ^ range.address[whole]);
+    return differing >> (bits_per_byte - rest) == 0;
+}
+
+/// The address of "ADDRESS", "[ADDRESS]", "[ADDRESS]:PORT" or "IPV4:PORT", else the text as it is.
+std::string_view without_brackets_and_port(std::string_view text) {
+    const bool is_ipv6 = text.find(':') != text.rfind(':');
+    if (text.starts_with('[') || !is_ipv6)
+        return without_port(text);
+    return text;
+}
+
+/// A name for whom the header's value stands for: its last element, because clients can send the others and
+/// proxies append theirs. Of an IPv6 address the /64 network counts, as for peers.
+std::string client_name(std::string_view value) {
+    constexpr std::size_t network_bytes = 8;
+    std::string_view name = value.substr(value.rfind(',') + 1);
+    name.remove_prefix(std::min(name.find_first_not_of(" \t"), name.size()));
+    name = name.substr(0, client_name_bytes_max);
+    const auto address = address_bytes(without_brackets_and_port(name));
+    if (!address)
+        return std::string(name);
+    const bool is_ipv4 =
+        has_prefix(*address, {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, .prefix_bits = 96});
+    const auto* const bytes = reinterpret_cast<const char*>(address->data());
+    return is_ipv4 ? std::string(bytes + mapped_bytes, address->size() - mapped_bytes)
+                   : std::string(bytes, network_bytes);
+}
+
 /// What a reverse proxy calls the client; empty if none is trusted to, or the header is absent.
-std::string_view named_client(const AccessRules& rules, const HttpRequest& request) {
+std::string named_client(const AccessRules& rules, const HttpRequest& request) {
     constexpr std::array<AddressRange, 2> loopback = {{
         {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, .prefix_bits = 104},  // 127.0.0.0/8
         {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, .prefix_bits = 128}, // ::1
@@ -81,8 +116,7 @@ std::string_view named_client(const AccessRules& rules, const HttpRequest& reque
     const auto has_peer = [&](const AddressRange& range) { return is_within(range, request.remote_address); };
     const bool is_trusted = std::any_of(loopback.begin(), loopback.end(), has_peer) ||
                             std::any_of(rules.trusted_proxies.begin(), rules.trusted_proxies.end(), has_peer);
-    return is_trusted ? request.header(rules.client_header).substr(0, client_name_bytes_max)
-                      : std::string_view();
+    return is_trusted ? client_name(request.header(rules.client_header)) : std::string();
 }
 
 /// All that a page asks for: a page that may read answers may ask as it likes, and SDKs send many.
@@ -118,15 +152,7 @@ std::optional<AddressRange> address_range(std::string_view text) {
 
 bool is_within(const AddressRange& range, std::string_view address) {
     const auto bytes = address_bytes(address);
-    if (!bytes)
-        return false;
-    const std::size_t whole = range.prefix_bits / bits_per_byte;
-    const uint32_t rest = range.prefix_bits % bits_per_byte;
-    if (!std::equal(bytes->begin(), bytes->begin() + static_cast<std::ptrdiff_t>(whole),
-                    range.address.begin()))
-        return false;
-    const auto differing = rest == 0 ? 0U : static_cast<unsigned>((*bytes)[whole] ^ range.address[whole]);
-    return differing >> (bits_per_byte - rest) == 0;
+    return bytes && has_prefix(*bytes, range);
 }
 
 std::optional<std::string> client_header_rule(std::string_view name) {
@@ -182,7 +208,7 @@ uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
     const std::hash<std::string_view> hash;
     if (!rules.api_keys.empty())
         return hash(given_key(request));
-    if (const std::string_view name = named_client(rules, request); !name.empty())
+    if (const std::string name = named_client(rules, request); !name.empty())
         return hash(fmt::format("{}: {}", rules.client_header, name)); // no address has this form
     return hash(request.remote_network);
 }

@@ -61,7 +61,7 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
 /// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.
 std::string_view given_key(const HttpRequest& request);
 
-/// How many bytes of AccessRules::client_header name a client; the rest does not count.
+/// How many bytes of the last element of AccessRules::client_header name a client; the rest does not count.
 constexpr std::size_t client_name_bytes_max = 256;
 
 /// Identifies the client of a request for fair sharing: the API key, if keys are in use; else the value of

@@ -101,7 +101,7 @@ private:
 };
 
 ApiError refused(std::string message) {
-    return {.status = 400, .message = std::move(message)};
+    return {.status = 400, .message = std::move(message), .code = "invalid_json"};
 }
 
 ApiError mistake_at(std::size_t byte) {

@@ -1,6 +1,7 @@
 #include "server/request_head.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -144,6 +145,18 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
     return std::nullopt;
 }
 
+/// Headers that have one value, of which the first line counts. Lines of any other are one list (RFC
+/// 9110, 5.3).
+constexpr std::array<std::string_view, 9> single_headers = {"access-control-request-headers",
+                                                            "access-control-request-method",
+                                                            "authorization",
+                                                            "content-encoding",
+                                                            "content-length",
+                                                            "content-type",
+                                                            "expect",
+                                                            "origin",
+                                                            "x-api-key"};
+
 std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
     if (auto refusal = check_header(line))
         return refusal;
@@ -153,13 +166,13 @@ std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
     const auto [entry, is_new] = headers.emplace(key, value);
     if (is_new)
         return std::nullopt;
-    if (key == "connection") { // a list, which may come in parts
-        entry->second.append(", ").append(value);
-    } else if (key == "host" || key == "transfer-encoding") {
+    if (key == "host" || key == "transfer-encoding") {
         return Refusal{.problem = fmt::format("the request has two {} headers",
                                               key == "host" ? "Host" : "Transfer-Encoding")};
     } else if (key == "content-length" && entry->second != value) {
         return Refusal{.problem = "the request has two Content-Length headers that differ"};
+    } else if (std::find(single_headers.begin(), single_headers.end(), key) == single_headers.end()) {
+        entry->second.append(", ").append(value);
     }
     return std::nullopt;
 }

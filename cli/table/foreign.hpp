@@ -18,7 +18,8 @@ inline constexpr std::array foreign_model = {
 
 inline constexpr std::string_view one_device = "the whole model runs on one device, which --device chooses";
 inline constexpr std::string_view own_threads = "set LP_NUM_THREADS to limit the threads of the CPU driver";
-inline constexpr std::string_view own_batches = "etna chooses by itself what it computes at a time";
+inline constexpr std::string_view own_batches =
+    "etna chooses batch sizes; `etna serve` has --batch-tokens to limit them";
 inline constexpr std::string_view in_device_memory = "the weights are copied to the device's memory";
 inline constexpr std::string_view own_cache =
     "what was computed of a prompt is kept as long as there is room";

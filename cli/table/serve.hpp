@@ -107,8 +107,9 @@ inline constexpr std::array server_options = {
            .value = "NAME",
            .kind = Kind::text,
            .description =
-               "share the engine by this header's value if no key is set; a reverse proxy sets it, "
-               "replacing what clients send; only its first 256 bytes count, and only from the loopback and "
+               "share the engine by this header's last element if no key is set, an IPv6 address by its /64 "
+               "network; a "
+               "reverse proxy sets or appends it; only 256 bytes count, and only from the loopback and "
                "--trusted-proxy",
            .category = Category::server},
     Option{.name = "trusted-proxy",

@@ -210,12 +210,11 @@ Result<bool> Engine::Loop::submit_batch() {
 }
 
 Engine::Loop::Unread Engine::Loop::unread_of(const Batch& batch, Ticket ticket) {
-    Unread unread = {.ticket = ticket,
-                     .rows = static_cast<uint32_t>(batch.rows.size()),
-                     .has_prefill = std::any_of(batch.rows.begin(), batch.rows.end(),
-                                                [](const Row& row) { return row.kind == RowKind::prompt; }),
-                     .submitted = Clock::now()};
-    if (!unread.has_prefill)
+    Unread unread = {
+        .ticket = ticket, .rows = static_cast<uint32_t>(batch.rows.size()), .submitted = Clock::now()};
+    for (const Row& row : batch.rows)
+        unread.prefill_rows += row.kind == RowKind::prompt ? 1 : 0;
+    if (unread.prefill_rows == 0)
         unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
     return unread;
 }
@@ -239,10 +238,11 @@ Status Engine::Loop::read_outputs() {
     // A batch begins when it was submitted, or when the one before it was done.
     const double step_ms = milliseconds_since(std::max(unread.submitted, read_));
     read_ = Clock::now();
-    if (unread.has_prefill) {
-        prefill_budget_.note_step(unread.rows, step_ms);
+    if (unread.prefill_rows > 0) {
+        prefill_budget_.note_step(unread.prefill_rows, unread.rows, step_ms);
         scheduler_.set_prefill_rows_max(prefill_budget_.rows());
     } else {
+        prefill_budget_.note_decode(step_ms);
         draft_meter_.note_step(unread.drafts, step_ms);
         scheduler_.set_costs(draft_meter_.costs());
     }

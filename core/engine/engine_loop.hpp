@@ -57,9 +57,9 @@ private:
     /// A batch that was started.
     struct Unread {
         Ticket ticket;
-        uint32_t rows = 0;        ///< of all kinds
-        bool has_prefill = false; ///< some of them are a prompt's
-        uint32_t drafts = 0;      ///< rows after drafts; 0 with prefill
+        uint32_t rows = 0;         ///< of all kinds
+        uint32_t prefill_rows = 0; ///< of these, a prompt's
+        uint32_t drafts = 0;       ///< rows after drafts; 0 with prefill
         Clock::time_point submitted;
     };
 

@@ -12,8 +12,13 @@ public:
     /// `target_ms`: 0 for no limit but `rows_max`.
     PrefillBudget(double target_ms, uint32_t rows_max);
 
-    /// A step with prefill rows took `ms`; `rows` counts its rows of all kinds.
-    void note_step(uint32_t rows, double ms);
+    /// A step with prefill rows took `ms`; `rows` counts its rows of all kinds. Steps that are far from
+    /// filling the budget tell nothing, because the fixed cost of a step outweighs their rows.
+    void note_step(uint32_t prefill_rows, uint32_t rows, double ms);
+
+    /// A step without prefill rows took `ms`. A prefill step may take a few times as long, whatever the
+    /// target: on a slow device, short ones would be all fixed cost.
+    void note_decode(double ms) { decode_ms_ = ms; }
 
     /// Prefill rows that the next step may have.
     [[nodiscard]] uint32_t rows() const { return rows_; }
@@ -22,7 +27,8 @@ private:
     double target_ms_;
     uint32_t rows_max_;
     uint32_t rows_;
-    double last_row_ms_ = 0;
+    double row_ms_ = 0; ///< of the last step that told something
+    double decode_ms_ = 0;
 };
 
 } // namespace etna::engine

@@ -107,7 +107,9 @@ TEST_CASE("several answers that end early are counted at a terminal") {
         std::this_thread::sleep_for(std::chrono::milliseconds(150));
         harness.interrupted = true;
     });
-    const Outcome stopped = harness.run(three);
+    auto endless = three;
+    endless.emplace_back("--ignore-eos");
+    const Outcome stopped = harness.run(endless);
     hand.join();
     CHECK(stopped.code == 130);
     CHECK(stopped.error == "note: stopped; 3 of 3 answers are incomplete\n");

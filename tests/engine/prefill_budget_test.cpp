@@ -10,41 +10,57 @@ namespace {
 
 constexpr uint32_t rows_max = 512;
 
-/// Rows of a step after 20 steps that each took `row_ms` for a row.
-uint32_t rows_after(double row_ms) {
+/// Rows of a step after 20 full steps that each took `step_ms`, and `row_ms` more for a row.
+uint32_t rows_after(double step_ms, double row_ms, double decode_ms = 0) {
     engine::PrefillBudget budget(250, rows_max);
+    budget.note_decode(decode_ms);
     for (int step = 0; step < 20; ++step)
-        budget.note_step(budget.rows(), row_ms * budget.rows());
+        budget.note_step(budget.rows(), budget.rows() + 1, step_ms + row_ms * budget.rows());
     return budget.rows();
 }
 
 TEST_CASE("a prefill step has as many rows as fit the target time, within bounds") {
-    CHECK(rows_after(0.1) == rows_max);
-    CHECK(rows_after(2.5) == 100);
-    CHECK(rows_after(100) == 16);
+    CHECK(rows_after(0, 0.1) == rows_max);
+    CHECK(rows_after(0, 2.5) == Approx(100).margin(2));
+    CHECK(rows_after(0, 100) == 16);
+}
+
+TEST_CASE("a prefill step may take as long as a few decode steps of a slow device") {
+    CHECK(rows_after(300, 15) == 16);
+    CHECK(rows_after(300, 15, 315) == Approx(60).margin(5));
 }
 
 TEST_CASE("the first prefill step is short, and no step has more than twice the rows of the one before") {
     engine::PrefillBudget budget(250, rows_max);
     CHECK(budget.rows() == 64);
-    budget.note_step(64, 1);
+    budget.note_step(64, 64, 1);
     CHECK(budget.rows() == 128);
-    CHECK(engine::PrefillBudget(250, 32).rows() == 32);
+    CHECK(engine::PrefillBudget(250, 8).rows() == 8);
+}
+
+TEST_CASE("a step with few prefill rows, or a quick one, does not lower the budget") {
+    engine::PrefillBudget budget(250, rows_max);
+    budget.note_step(2, 2, 1000);
+    CHECK(budget.rows() == 64);
+    budget.note_step(40, 40, 249);
+    CHECK(budget.rows() == 64);
+    budget.note_step(40, 40, 1000);
+    CHECK(budget.rows() == 16);
 }
 
 TEST_CASE("the slower of the last two prefill steps decides") {
     engine::PrefillBudget budget(250, rows_max);
-    budget.note_step(64, 640); // the end of a long prompt
+    budget.note_step(64, 64, 640); // the end of a long prompt
     CHECK(budget.rows() == 25);
-    budget.note_step(25, 1); // the beginning of another
+    budget.note_step(25, 25, 1); // the beginning of another
     CHECK(budget.rows() == 25);
-    budget.note_step(25, 1);
+    budget.note_step(25, 25, 1);
     CHECK(budget.rows() == 50);
 }
 
 TEST_CASE("without a target, prefill steps are as large as batches") {
     engine::PrefillBudget budget(0, rows_max);
-    budget.note_step(rows_max, 10'000);
+    budget.note_step(rows_max, rows_max, 10'000);
     CHECK(budget.rows() == rows_max);
 }
 

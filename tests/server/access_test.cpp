@@ -142,6 +142,14 @@ TEST_CASE("a proxy's header names the client if no keys are set and the proxy is
     CHECK(from("11.0.0.7", "ann") == from("11.0.0.7", "bob"));
     const std::string long_name(client_name_bytes_max, 'a');
     CHECK(from("::1", long_name + "b") == from("::1", long_name + "c"));
+    // Clients can send elements of their own before the proxy's, and change their IPv6 address within a
+    // network.
+    CHECK(from("::1", "one, ann") == from("::1", "two,\tann"));
+    CHECK(from("::1", "2001:db8::1") == from("::1", "[2001:db8::2]:443"));
+    CHECK(from("::1", "2001:db8::1") != from("::1", "2001:db8:0:1::1"));
+    CHECK(from("::1", "1.2.3.4") == from("::1", "::ffff:1.2.3.4"));
+    CHECK(from("::1", "1.2.3.4") == from("::1", "1.2.3.4:5678"));
+    CHECK(from("::1", "1.2.3.4") != from("::1", "1.2.3.5"));
     rules.client_header.clear();
     CHECK(from("10.0.0.7", "ann") == from("10.0.0.7", "bob"));
     rules.client_header = "x-real-ip";

@@ -118,7 +118,7 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     check(404, "model_not_found", "model");
     CHECK(!lines.last().contains("model"));
     service.post(chats, "{bad");
-    check(400, "invalid_request_error", {});
+    check(400, "invalid_json", {});
     service.post(chats, chat_body(R"(, "temperature": 3)"));
     check(400, "decimal_above_max_value", "temperature");
     CHECK(lines.last()["model"] == "stories");
