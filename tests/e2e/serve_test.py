@@ -292,8 +292,9 @@ class Operation(unittest.TestCase):
             server = Server("--models-dir", folder)
             names = lambda: [model["id"] for model in json.loads(server.request("GET", "/v1/models")[2])["data"]]  # noqa: E731
             self.assertEqual(names(), [])
-            os.link(stories, pathlib.Path(folder) / "stories.gguf") if os.stat(stories).st_dev == os.stat(folder).st_dev else \
-                (pathlib.Path(folder) / "stories.gguf").write_bytes(stories.read_bytes())
+            partial = pathlib.Path(folder) / "stories.partial"
+            partial.write_bytes(stories.read_bytes())
+            partial.rename(pathlib.Path(folder) / "stories.gguf")  # never seen half written
             time.sleep(1.1)
             self.assertEqual(names(), ["stories"])
             status, answer = server.ask(model="stories", max_tokens=4)
