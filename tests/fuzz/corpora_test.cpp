@@ -1,4 +1,5 @@
-// Replays the committed inputs of the fuzzers, without libFuzzer. `scripts/test --long fuzz` looks for new ones.
+// Replays the committed inputs of the fuzzers, without libFuzzer. `scripts/test --long fuzz` looks for new
+// ones.
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 
