@@ -144,6 +144,10 @@ private:
                 break;
             letters.remove_prefix(1);
         }
+        if (!flags.empty() && letters.starts_with('=')) { // -v=false
+            flags.back() += letters;
+            letters = {};
+        }
         auto& arguments = result_.arguments;
         arguments.insert(arguments.end(), flags.begin(), flags.end());
         if (letters.empty())

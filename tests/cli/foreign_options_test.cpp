@@ -158,6 +158,7 @@ TEST_CASE("an option of other programs that has no effect is accepted, and a not
     CHECK(contains(other.error, "error: unknown option `-nglx`\nhint: "));
     CHECK(etna.run({"run", "stories", "x", "-n5"}).code == 0);
     CHECK(etna.run({"run", "stories", "x", "-vn5"}).code == 0);
+    CHECK(etna.run({"run", "stories", "x", "-v=false", "-n5"}).code == 0);
 }
 
 TEST_CASE("what has no meaning here is refused with what there is instead") {
