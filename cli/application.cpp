@@ -37,7 +37,7 @@ ExitCode print(const Environment& environment, const std::string& text) {
     return ExitCode::failed;
 }
 
-/// Commands of Ollama's, and what there is instead.
+/// Returns the alternative to a command of Ollama's.
 std::string_view instead_of(std::string_view command) {
     if (command == "pull" || command == "create" || command == "cp") {
         return "etna fetches no models yet: put a .gguf file into $XDG_DATA_HOME/etna/models "
@@ -85,7 +85,7 @@ bool wants_help(const TypedArguments& typed) {
     return typed.options.contains("help") || typed.options.contains("help-all");
 }
 
-/// Command line, environment and configuration file together; the earlier come first.
+/// Merges command line, environment and configuration file, in order of precedence.
 Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
                                      const Environment& environment) {
     ETNA_TRY(TypedArguments typed, parse(command, arguments));
@@ -96,7 +96,7 @@ Result<TypedArguments> all_arguments(const Command& command, std::span<const std
     return typed;
 }
 
-/// A usage error without a hint of its own points to the command's help.
+/// Adds a hint to the command's help if the usage error has none.
 ExitCode refuse_usage(const Command& command, const Environment& environment, Error error) {
     if (error.hint.empty())
         error.hint = fmt::format("try `etna {} --help`", command.name);

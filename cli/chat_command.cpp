@@ -42,7 +42,7 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
                                          diagnostics);
 }
 
-/// An editor at a terminal, else lines as they come.
+/// Opens a line editor at a terminal, otherwise a plain reader.
 Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, const Environment& environment,
                                                 const EndSignal& end_signal) {
     if (!environment.is_interactive())
@@ -62,7 +62,7 @@ Result<ChatStep> say(ChatState& state, const std::string& text) {
     return ChatStep::answered;
 }
 
-/// One message or command. Errors are told; the chat goes on.
+/// Handles one message or command. Reports errors; the chat continues.
 ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
     const bool is_command = message.kind == TypedMessage::Kind::line && is_chat_command(message.text);
     state.diagnostics.set_lines(state.settings.lines()); // /set no-wrap changes it
@@ -90,7 +90,7 @@ ExitCode exit_code(const ChatState& state, int end_signal) {
     }
     if (state.session.output().state() == OutputState::closed)
         return ExitCode::done;
-    // Whoever talks through a pipe sees no message on a screen.
+    // A program at the other end of a pipe does not see messages on the screen.
     const bool has_failed =
         !state.environment.input_is_terminal && state.session.failed_turns() + state.failed_commands > 0;
     return has_failed ? ExitCode::failed : ExitCode::done;
@@ -139,7 +139,7 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();
-    generate::StopRequested keeps_chat; // Ctrl-C between two answers is not the end of a conversation
+    generate::StopRequested keeps_chat; // Ctrl-C between two answers does not end the conversation
     if (environment.is_interactive())
         keeps_chat = environment.watch_interrupts(SecondInterrupt::is_told);
     const auto reader = open_reader(options, environment, end_signal);

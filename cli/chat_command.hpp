@@ -8,7 +8,7 @@ namespace etna::cli {
 
 enum class History { kept, not_kept };
 
-/// `etna chat`'s command line, checked.
+/// The validated command line of `etna chat`.
 struct ChatOptions {
     ModelOptions model;
     ChatSettings settings;
@@ -19,7 +19,7 @@ struct ChatOptions {
 /// Borrows `command`. Errors: invalid_argument.
 Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& arguments);
 
-/// `etna chat`: a conversation, at the terminal or through pipes. Blocking.
+/// Runs `etna chat`: a conversation at the terminal or through pipes. Blocking.
 ExitCode chat_command(ChatOptions options, const Environment& environment);
 
 } // namespace etna::cli

@@ -12,7 +12,7 @@
 namespace etna::cli {
 namespace {
 
-/// What another program's option gave is not looked for among the arguments, but where there may be several.
+/// A positional given by another program's option is not expected among the arguments, unless it can repeat.
 bool is_expected(const Positional& positional, const Translated& translated) {
     return positional.repeat == Repeat::collect || !translated.positionals.contains(positional.name);
 }
@@ -39,12 +39,12 @@ void set_up(CLI::App& app, const Command& command, const Translated& translated)
     }
 }
 
-/// Whether the last argument is free text, which people forget to quote.
+/// Returns whether the last argument is free text, which users forget to quote.
 bool takes_text(const Command& command) {
     return !command.positionals.empty() && command.positionals.back().presence == Presence::optional;
 }
 
-/// Options that CLI11 did not know, and arguments beyond the last positional.
+/// Refuses options that CLI11 does not know and arguments beyond the last positional.
 Status check_extras(const CLI::App& app, const Command& command) {
     const std::vector<std::string> extras = app.remaining();
     for (const std::string& extra : extras) {
@@ -61,14 +61,14 @@ Status check_extras(const CLI::App& app, const Command& command) {
     return {};
 }
 
-/// CLI11's message for what is left: an unwanted value.
+/// Wraps CLI11's message for the remaining error: an unexpected value.
 Error malformed(const Command& command, const CLI::ParseError& error) {
     std::string message = error.what();
     std::replace(message.begin(), message.end(), '\n', ' ');
     return {ErrorKind::invalid_argument, std::move(message), help_hint(command)};
 }
 
-/// In their order, all of them up to the last one that is given; an empty text stands for one that is absent.
+/// Returns the positionals in order up to the last one given; an empty text for an absent one.
 std::vector<std::string> positionals_of(const CLI::App& app, const Command& command,
                                         const Translated& translated) {
     std::vector<std::string> texts;
@@ -98,7 +98,7 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
     ETNA_TRY(Translated translated, translate(command, arguments));
     CLI::App app;
     std::vector<std::string>& ours = translated.arguments;
-    std::reverse(ours.begin(), ours.end()); // the order that CLI11 asks for
+    std::reverse(ours.begin(), ours.end()); // CLI11 expects reverse order
     try {
         set_up(app, command, translated);
         app.parse(ours);

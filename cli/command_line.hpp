@@ -12,26 +12,27 @@
 
 namespace etna::cli {
 
-/// A value as it was typed, and where: "--temp", "ETNA_TEMP" or "config.toml:3: temp".
+/// A value as typed, and its origin: "--temp", "ETNA_TEMP" or "config.toml:3: temp".
 struct TypedValue {
     std::string text;
     std::string origin;
 };
 
-/// A command line as it was typed: not yet checked for kinds and ranges.
+/// A parsed command line, not yet validated for kinds and ranges.
 struct TypedArguments {
     std::map<std::string, std::vector<TypedValue>, std::less<>>
         options; ///< by long name; flags are "true", "false"
     std::vector<std::string> positionals;
-    std::vector<std::string> notes; ///< what the user should know of what was typed
+    std::vector<std::string> notes; ///< messages for the user about the command line
 };
 
-/// First stage: arguments after the command's name, by the table; options of other programs in our words.
-/// Errors: invalid_argument (unknown option, with near misses; missing value; too many arguments).
+/// First stage: parses the arguments after the command's name by the option table, and translates options of
+/// other programs to etna's. Errors: invalid_argument (unknown option, with near misses; missing value; too
+/// many arguments).
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments);
 
-/// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent; names of no
-/// option are somebody else's.
+/// Adds ETNA_* variables for the options that are absent. An empty variable counts as absent; variables that
+/// match no option are ignored.
 void add_environment(const Command& command, const Variables& variables, TypedArguments& arguments);
 
 } // namespace etna::cli

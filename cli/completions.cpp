@@ -38,7 +38,7 @@ std::string words(std::span<const Option> options) {
     return fmt::format("{}", fmt::join(result, " "));
 }
 
-/// For a description inside a zsh specification, where brackets and colons have a meaning.
+/// Escapes a description for a zsh specification, in which brackets and colons are special.
 std::string zsh_text(std::string_view text) {
     std::string result;
     for (const char c : text) {
@@ -61,7 +61,7 @@ bool takes_models(const Command& command) {
                        [](const Positional& one) { return one.completion == Completion::models; });
 }
 
-/// The words that the command's arguments are among; empty where they may be any.
+/// Returns the allowed words of the command's arguments; empty if they may be anything.
 std::string argument_choices(const Command& command) {
     std::vector<std::string_view> choices;
     for (const Positional& positional : command.positionals)
@@ -69,7 +69,7 @@ std::string argument_choices(const Command& command) {
     return fmt::format("{}", fmt::join(choices, " "));
 }
 
-/// What an option's value is, by the word that stands for it.
+/// Returns the kind of an option's value, by its placeholder.
 Completion completion_of(const Option& option) {
     if (option.value == "MODEL")
         return Completion::models;
@@ -79,7 +79,7 @@ Completion completion_of(const Option& option) {
     return is_file ? Completion::files : Completion::none;
 }
 
-/// Names of files are data: compgen -W would expand what stands in them.
+/// File names are data: compgen -W would expand their content.
 std::string bash_models() {
     return fmt::format(
         "_etna_files() {{\n    local file\n"
@@ -98,7 +98,7 @@ std::string bash_models() {
         models_folder);
 }
 
-/// The command that completes an option's value.
+/// Returns the command that completes an option's value.
 std::string bash_value(const Option& option) {
     if (option.kind == Kind::choice) {
         return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"));",
@@ -125,7 +125,7 @@ std::string bash_arguments(const Command& command) {
     return "            _etna_models\n";
 }
 
-/// The action of a specification that completes an option's value.
+/// Returns the specification action that completes an option's value.
 std::string zsh_value(const Option& option) {
     if (option.kind == Kind::choice)
         return fmt::format("({})", fmt::join(option.choices, " "));
@@ -150,18 +150,18 @@ std::string zsh_argument(const Positional& positional) {
     return shell_quoted(fmt::format("{}:{}:{}", place, positional.name, values));
 }
 
-/// As an autoloaded file of $fpath, the script is the first call of _etna; when sourced, it registers _etna.
+/// Autoloaded from $fpath, the script is the body of the first call of _etna; sourced, it registers _etna.
 constexpr std::string_view zsh_start =
     "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
     "    _etna \"$@\"\n"
     "else\n"
     "    if (( ! $+functions[compdef] )); then\n"
-    "        autoload -Uz compinit && compinit -i\n" // -i: leaves insecure folders out, and asks nothing
+    "        autoload -Uz compinit && compinit -i\n" // -i: skips insecure folders without asking
     "    fi\n"
     "    compdef _etna etna\n"
     "fi\n";
 
-/// `complete -C` with a command that nobody knows lists files as fish does it, with ~ and variables.
+/// `complete -C` with an unknown command lists files as fish does, with ~ and variables.
 constexpr std::string_view fish_models =
     "function __etna_models\n"
     "    echo demo\n"
@@ -174,7 +174,7 @@ constexpr std::string_view fish_models =
     "    complete -C \"__etna_no_command \"(commandline -ct) | string match -r -- '.*(?:\\.gguf|/)$'\n"
     "end\n";
 
-/// The arguments of `complete` for an option's value.
+/// Returns the arguments of `complete` for an option's value.
 std::string fish_value(const Option& option) {
     if (option.kind == Kind::flag)
         return "";

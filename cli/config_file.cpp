@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// toml++ 3.3 asserts, and assumes where NDEBUG is set, what "[[[" makes false; it goes on to report it as an
-// error.
+// toml++ 3.3 asserts, or with NDEBUG assumes, a condition that "[[[" violates; without the assertion it
+// reports an error.
 #undef NDEBUG
 #define TOML_ASSERT(expression) static_assert(true)
 #define TOML_HEADER_ONLY 1
@@ -39,7 +39,7 @@ struct Descriptor {
     }
 };
 
-/// The whole file; empty where there is none.
+/// Reads the whole file; empty if there is none.
 Result<std::optional<std::string>> read_file(const std::filesystem::path& path) {
     const auto refused = [&](std::string_view why) {
         return Error{ErrorKind::io,
@@ -72,7 +72,7 @@ Result<std::optional<std::string>> read_file(const std::filesystem::path& path) 
     return std::optional(std::move(text));
 }
 
-/// A scalar as it would be typed; none where `kind` does not take it.
+/// Returns a scalar as it would be typed; empty if `kind` does not accept it.
 std::optional<std::string> typed(Kind kind, const toml::node& value) {
     const bool wants_text = kind == Kind::text || kind == Kind::choice;
     if (const auto* boolean = value.as_boolean(); boolean != nullptr && kind == Kind::flag)
@@ -103,7 +103,7 @@ std::string_view wanted(const Option& option) {
     return "";
 }
 
-/// The values of one table, for one command.
+/// Reads the values of one TOML table for one command.
 class Section {
 public:
     Section(const Command& command, const std::filesystem::path& path) : command_(command), path_(path) {}
@@ -131,7 +131,7 @@ public:
             return Error{ErrorKind::invalid_argument,
                          fmt::format("{}: {}: {} is expected", place(node), key, wanted(*option))};
         }
-        arguments.options.emplace(key, std::move(values)); // what is already there stays
+        arguments.options.emplace(key, std::move(values)); // an existing value takes precedence
         return {};
     }
 
@@ -144,7 +144,7 @@ private:
     const std::filesystem::path& path_;
 };
 
-/// Keys at the top of the configuration file are for every command that has the option.
+/// Returns whether any command has the option: top-level keys apply to every command that has it.
 bool is_anothers(std::string_view name) {
     return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
         const Option* option = find_option(command, name);

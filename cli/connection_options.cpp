@@ -11,7 +11,7 @@
 namespace etna::cli {
 namespace {
 
-/// Both or neither: with one of them, what was meant to be encrypted would not be.
+/// Requires both options or neither: with only one, traffic that should be encrypted would not be.
 Status read_tls(const OptionValues& values, server::ConnectionOptions& options) {
     const auto certificate = values.text("tls-cert"), key = values.text("tls-key");
     for (const auto& [name, file] : {std::pair("tls-cert", &certificate), std::pair("tls-key", &key)}) {

@@ -5,8 +5,8 @@
 
 namespace etna::cli {
 
-/// The options of cli/table/connection.hpp into where they belong; what is absent stays as it is. The files
-/// are not looked at. Errors: invalid_argument.
+/// Reads the options of cli/table/connection.hpp into `options`; absent ones leave it unchanged. Does not
+/// open the files. Errors: invalid_argument.
 Status read_connection(const OptionValues& values, server::ServerOptions& options);
 
 } // namespace etna::cli

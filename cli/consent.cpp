@@ -20,7 +20,7 @@ Leave ToolConsent::ask(const chat::output::Call& call, std::string_view command,
         diagnostics.note(told);
         return Leave::given;
     }
-    diagnostics.note(told, Length::whole); // the user has to see what is agreed to
+    diagnostics.note(told, Length::whole); // the user must see the whole call
     const std::string question = fmt::format("run `{}`? [y]es, [N]o, [a]lways: ", printable(command));
     const TerminalAnswer answer = environment_->ask_at_terminal
                                       ? environment_->ask_at_terminal(question, stop_requested)

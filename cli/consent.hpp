@@ -13,36 +13,36 @@
 
 namespace etna::cli {
 
-/// Whether a command may be run.
+/// The decision whether a command may be run.
 enum class Leave : uint8_t {
     given,
     refused,
-    nobody,  ///< there is nobody who could give it
-    stopped, ///< the user wants the whole turn to end
+    nobody,  ///< there is no terminal to ask at
+    stopped, ///< the user ended the turn
 };
 
-/// Who named the file that tools with commands come from.
+/// The source of the path of a tools file with commands.
 enum class NamedBy : uint8_t { user, conversation };
 
-/// The user's leave to run commands for the model.
+/// The user's consent to run commands for the model.
 class ToolConsent {
 public:
-    /// Nothing is agreed to. Borrows `environment`.
+    /// Starts without any consent. Borrows `environment`.
     ToolConsent(const Environment& environment, Consent consent)
         : environment_(&environment), consent_(consent) {}
 
-    /// These are the tools from here on: what "always" agreed to before is asked about anew. Consent::given
-    /// covers the commands of every file that the user named himself, and no others.
+    /// Replaces the tools: earlier "always" answers no longer apply. Consent::given covers only the commands
+    /// of files that the user named.
     void begin_with(const Tools& tools, NamedBy by);
 
-    /// Tells of the call and asks at the terminal whether the tool's command may be run for it, unless leave
-    /// was given for this command of this tool: "yes", "always" or anything else for no. Blocking, until
-    /// `stop_requested` says so.
+    /// Reports the call and asks at the terminal whether the tool's command may be run, unless this command
+    /// of this tool already has consent: "yes", "always" or anything else for no. Blocks until an answer or
+    /// until `stop_requested` returns true.
     Leave ask(const chat::output::Call& call, std::string_view command,
               const generate::StopRequested& stop_requested, Diagnostics& diagnostics);
 
 private:
-    using Agreed = std::set<std::pair<std::string, std::string>>; ///< tools' names and commands
+    using Agreed = std::set<std::pair<std::string, std::string>>; ///< pairs of tool name and command
 
     const Environment* environment_;
     Consent consent_;

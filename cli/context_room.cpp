@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t answer_share = 4;
 
-/// Where the character begins that has a byte at `position`.
+/// Returns the start of the character that contains the byte at `position`.
 std::size_t character_at(std::string_view text, std::size_t position) {
     while (position > 0 && position < text.size() &&
            (static_cast<unsigned char>(text[position]) & 0xc0U) == 0x80U)
@@ -18,7 +18,7 @@ std::size_t character_at(std::string_view text, std::size_t position) {
     return position;
 }
 
-/// About `bytes` of the text, three quarters of them from its beginning, the others from its end.
+/// Returns about `bytes` of the text, three quarters from its start and the rest from its end.
 std::string without_middle(std::string_view text, std::size_t bytes) {
     const std::size_t head = character_at(text, bytes - bytes / 4);
     const std::size_t tail = character_at(text, text.size() - bytes / 4);
@@ -49,7 +49,7 @@ Result<std::size_t> fit_result(const generate::Model& model, generate::Request r
     const uint32_t wanted = share / 2;
     std::size_t bytes = text.size();
     while (bytes > 0 && difference(tokens, base_tokens) > wanted) {
-        // As if all bytes were alike; where they are not, at least a part goes.
+        // Assumes a constant number of tokens per byte, but always removes at least an eighth.
         bytes = std::min(bytes * wanted / (tokens - base_tokens), bytes - (bytes + 7) / 8);
         content = without_middle(text, bytes);
         ETNA_TRY(tokens, count_prompt_tokens(model, request));

@@ -10,17 +10,18 @@
 
 namespace etna::cli {
 
-/// Tokens of the context that are kept free for an answer: a quarter, or as many as it may have.
+/// Returns the context tokens reserved for an answer: a quarter of the context, or max_tokens if that is
+/// less.
 uint32_t tokens_for_answer(const generate::Model& model, std::optional<uint32_t> max_tokens);
 
 struct ResultLimits {
-    uint32_t answer_tokens = 0; ///< of the context, that stay free for the answer
-    std::size_t calls = 1;      ///< results that are to come and share the rest, this one too
+    uint32_t answer_tokens = 0; ///< context tokens reserved for the answer
+    std::size_t calls = 1;      ///< outstanding results that share the rest, this one included
 };
 
-/// Cuts `text`, UTF-8 that becomes the content of the request's last message, where the context has no room
-/// for all of it: the middle goes, and a mark says so. A text that is cut takes half of the room, so that
-/// more calls may follow. Returns how many bytes went. The prompt is rendered and counted a few times.
+/// Truncates `text`, the UTF-8 content of the request's last message, if the context has no room for all of
+/// it: replaces the middle by a note. A truncated text takes half of its share of the room, so that more
+/// calls can follow. Returns the number of bytes removed. Renders and tokenizes the prompt a few times.
 /// Errors: those of rendering and tokenizing. Precondition: the prompt is a conversation whose last message
 /// has no content.
 Result<std::size_t> fit_result(const generate::Model& model, generate::Request request, ResultLimits limits,

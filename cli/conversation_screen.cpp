@@ -7,7 +7,7 @@
 namespace etna::cli {
 namespace {
 
-constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is the next
+constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is `plain`
 constexpr std::string_view plain = "\x1b[0m";
 
 } // namespace

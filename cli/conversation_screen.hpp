@@ -14,9 +14,9 @@
 
 namespace etna::cli {
 
-/// What people see of a conversation while it is generated: content on standard output, reasoning (dimmed
-/// where colours are obeyed) and notes on standard error. On a terminal, control characters of the model come
-/// as U+FFFD: they would change the terminal.
+/// Displays a conversation while it is generated: content on standard output, reasoning (dimmed if colours
+/// are enabled) and notes on standard error. On a terminal, control characters from the model are replaced by
+/// U+FFFD, because they could change the terminal's state.
 class ConversationScreen {
 public:
     enum class Content : uint8_t { shown, hidden };
@@ -29,10 +29,10 @@ public:
 
     void show(const generate::Event& event);
 
-    /// Ends the line that was begun, on either stream; also before anything else writes.
+    /// Ends an unfinished line on either stream; call it before anything else writes.
     void end_line();
 
-    /// Standard output itself, for what is no text of the conversation.
+    /// Standard output, for text that is not part of the conversation.
     [[nodiscard]] Output& output() { return output_; }
     [[nodiscard]] const Output& output() const { return output_; }
 
@@ -55,8 +55,8 @@ private:
     bool error_is_terminal_;
     bool shows_reasoning_;
     bool in_reasoning_ = false;
-    bool in_line_ = false;       ///< what was written last did not end in a newline
-    std::set<std::string> told_; ///< notes that need not be told again
+    bool in_line_ = false;       ///< the last output did not end in a newline
+    std::set<std::string> told_; ///< notes that have been shown
 };
 
 } // namespace etna::cli

@@ -7,9 +7,9 @@
 
 namespace etna::cli {
 
-/// `etna devices`' command line, checked.
+/// The validated command line of `etna devices`.
 struct DevicesOptions {
-    std::string device; ///< empty: the best one
+    std::string device; ///< empty: the best device
     bool as_json = false;
     bool with_kernels = false;
 };
@@ -17,7 +17,7 @@ struct DevicesOptions {
 /// Errors: invalid_argument.
 Result<DevicesOptions> validate_devices(const Command& command, const TypedArguments& arguments);
 
-/// `etna devices`: every Vulkan device and which one is chosen. Blocking.
+/// Runs `etna devices`: lists every Vulkan device and which one is chosen. Blocking.
 ExitCode devices_command(const DevicesOptions& options, const Environment& environment);
 
 } // namespace etna::cli

@@ -17,7 +17,7 @@ constexpr std::string_view cyan = "\x1b[1;36m";
 constexpr std::string_view plain = "\x1b[0m";
 constexpr std::string_view clear_line = "\r\x1b[K";
 
-/// A terminal that can do no more than print calls itself "dumb" (terminfo's name).
+/// A terminal without control sequences sets TERM to "dumb" (terminfo's name).
 bool obeys_sequences(const Environment& environment) {
     const auto kind = environment.variables.find("TERM");
     return environment.error_is_terminal && (kind == environment.variables.end() || kind->second != "dumb");
@@ -31,7 +31,7 @@ bool wants_colour(const Environment& environment) {
 
 constexpr std::size_t line_bytes_max = 2000;
 
-/// Names and paths may be of any length.
+/// Cuts the text unless `length` is whole, because names and paths may have any length.
 std::string shown(std::string_view text, Length length) {
     return length == Length::whole ? printable(text)
                                    : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
@@ -47,7 +47,7 @@ void Diagnostics::labelled(std::string_view colour, std::string_view label, std:
                            Length length) {
     const std::string lines = in_lines(fmt::format("{}: {}", label, shown(text, length)), 0);
     const std::string_view rest =
-        std::string_view(lines).substr(label.size() + 1); // no line begins in a word
+        std::string_view(lines).substr(label.size() + 1); // lines break only between words
     write_line(in_colour_ ? fmt::format("{}{}:{}{}", colour, label, plain, rest) : lines);
 }
 

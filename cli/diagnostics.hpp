@@ -16,27 +16,27 @@ enum class Length : uint8_t {
     whole,
 };
 
-/// Messages for people, on standard error, one line each, printable (cli/printable.hpp). In colour on a
+/// User-facing messages on standard error, one line each, printable (cli/printable.hpp). Coloured on a
 /// terminal, unless NO_COLOR is set (no-color.org).
 class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);
 
-    /// Of errors, notes, warnings and paragraphs, at a terminal; as_they_are until this is called.
+    /// Sets the line breaking of errors, notes, warnings and paragraphs at a terminal; initially as_they_are.
     void set_lines(Lines lines) { lines_ = lines; }
 
-    void error(const Error& error); ///< "error: ...", and "hint: ..." where there is one
+    void error(const Error& error); ///< "error: ...", and "hint: ..." if there is a hint
     void note(std::string_view text, Length length = Length::cut);
     void warning(std::string_view text);
-    void line(std::string_view text); ///< without a label, on one line whatever set_lines() says
-    /// Without a label. Lines that begin between words leave `indent` columns free.
+    void line(std::string_view text); ///< without a label, on one line regardless of set_lines()
+    /// Without a label. Wrapped lines are indented by `indent` columns.
     void paragraph(std::string_view text, uint32_t indent = 0);
 
-    /// Whether sequences for colours may be written to standard error.
+    /// Whether colour sequences may be written to standard error.
     [[nodiscard]] bool in_colour() const { return in_colour_; }
 
-    /// Replaces the terminal's current line, without a newline; nothing unless it is a terminal. Empty clears
-    /// it.
+    /// Replaces the terminal's current line, without a newline; does nothing if there is no terminal. An
+    /// empty text clears the line.
     void status(std::string_view text);
 
 private:

@@ -8,10 +8,10 @@
 
 namespace etna::cli {
 
-// Everything that is written from the table of options. Hidden commands and options appear nowhere.
+// Documents generated from the option table. Hidden commands and options do not appear.
 
-/// --help of `etna` and of a command: plain text, at most 80 columns where words allow. A command's is a
-/// screen with its options that have briefs, where it has such options.
+/// --help of `etna` and of a command: plain text, at most 80 columns unless a word is longer. If a command
+/// has options with briefs, its help is one screen with only those.
 std::string help();
 std::string help(const Command& command);
 
@@ -22,18 +22,18 @@ std::string whole_help(const Command& command);
 std::string man_page();
 std::string man_page(const Command& command);
 
-/// Completion scripts for commands, options, values of choices, models and files.
+/// Shell completion scripts for commands, options, choice values, models and files.
 std::string bash_completion();
 std::string zsh_completion();
 std::string fish_completion();
 
-/// The script for that shell, as `etna completion` takes it. Error: invalid_argument.
+/// Returns the completion script for `shell`, the argument of `etna completion`. Errors: invalid_argument.
 Result<std::string> completion(std::string_view shell);
 
-/// The man page of that name, as `etna generate-docs` takes it. Error: invalid_argument.
+/// Returns the man page of that name, the argument of `etna generate-docs`. Errors: invalid_argument.
 Result<std::string> document(std::string_view name);
 
-/// Shared by the documents: "-n, --max-tokens N", and what follows the description in parentheses or
+/// Shared by the documents: "-n, --max-tokens N", and the details after the description in parentheses or
 /// brackets.
 std::string signature(const Option& option);
 std::string details(const Option& option);

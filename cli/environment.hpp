@@ -14,7 +14,7 @@ namespace etna::cli {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-/// What a user said when asked.
+/// A user's answer to a question at the terminal.
 struct TerminalAnswer {
     enum class Kind : uint8_t {
         line,
@@ -25,13 +25,13 @@ struct TerminalAnswer {
     std::string line = {};
 };
 
-/// The number of the signal that wants the program to end; 0 as long as none has come.
+/// Returns the number of the signal that asked the program to end; 0 if none has arrived.
 using EndSignal = std::function<int()>;
 
-/// What a second Ctrl-C does while the first is watched for.
+/// Effect of a second Ctrl-C during a watch.
 enum class SecondInterrupt : uint8_t { ends_program, is_told };
 
-/// Everything that a command touches outside itself, so that tests can put something else in its place.
+/// Everything external that a command uses, so that tests can replace it.
 struct Environment {
     int input = 0; ///< file descriptors, borrowed
     int output = 1;
@@ -39,26 +39,26 @@ struct Environment {
     bool input_is_terminal = false;
     bool output_is_terminal = false;
     bool error_is_terminal = false;
-    /// Somebody sits there and types.
+    /// Returns whether a user is typing at a terminal.
     [[nodiscard]] bool is_interactive() const {
         return input_is_terminal && (output_is_terminal || error_is_terminal);
     }
     Variables variables;
     generate::ExecutorFactory executor_factory;
     generate::DeviceLister device_lister;
-    /// As long as the returned function or a copy of it lives, Ctrl-C and SIGTERM do not end the program but
-    /// are told by it. Every call begins anew.
+    /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
+    /// function reports them. Each call starts a new watch.
     std::function<generate::StopRequested(SecondInterrupt second)> watch_interrupts;
-    /// Likewise of SIGTERM and SIGHUP, for a command that has something to bring to an end. What
-    /// watch_interrupts() returns tells of them too. A second one ends the program.
+    /// As watch_interrupts, for SIGTERM and SIGHUP, for a command that has to shut down cleanly. The function
+    /// from watch_interrupts() reports these too. A second signal ends the program.
     std::function<EndSignal()> watch_end_signals;
-    /// Writes a question to the user's terminal and reads a line that is typed after it. Blocking, until
-    /// `stop_requested` says so. May be absent.
+    /// Writes a question to the user's terminal and reads a line. Blocks until an answer or until
+    /// `stop_requested` returns true. May be absent.
     std::function<TerminalAnswer(const std::string& question, const generate::StopRequested& stop_requested)>
         ask_at_terminal;
 };
 
-/// From 129 on they are 128 and the number of the signal that ended the command, as shells count.
+/// From 129 on: 128 plus the number of the signal that ended the command, as in shells.
 enum class ExitCode : int {
     done = 0,
     failed = 1,
@@ -68,10 +68,10 @@ enum class ExitCode : int {
     terminated = 143
 };
 
-/// The exit code of what EndSignal's signal ended; of what Ctrl-C did, where that tells of none.
+/// Returns the exit code for an EndSignal value; 0 means that Ctrl-C ended the command.
 ExitCode ended_by(int signal);
 
-/// `etna` with these arguments (without the program's name). Blocking.
+/// Runs `etna` with these arguments (without the program's name). Blocking.
 ExitCode run(std::span<const std::string> arguments, const Environment& environment);
 
 } // namespace etna::cli

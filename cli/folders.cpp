@@ -3,7 +3,7 @@
 namespace etna::cli {
 namespace {
 
-/// The variable's folder, or `fallback` below the home folder; empty where neither is known.
+/// Returns the variable's folder, or `fallback` below the home folder; empty if neither is known.
 std::filesystem::path base(const Variables& variables, const char* name, const char* fallback) {
     if (const auto found = variables.find(name); found != variables.end()) {
         if (std::filesystem::path path = found->second; path.is_absolute())

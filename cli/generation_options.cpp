@@ -37,7 +37,7 @@ Result<std::vector<std::string>> read_stops(const OptionValues& values) {
     return stops;
 }
 
-/// How long the answer is, and what ends it.
+/// Reads the length limits and the end conditions of the answer.
 Status read_length(const OptionValues& values, GenerationOptions& options) {
     ETNA_TRY(options.max_tokens, values.integer("max-tokens"));
     ETNA_TRY(const auto min_tokens, values.integer("min-tokens"));
@@ -55,7 +55,7 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
     return {};
 }
 
-/// The engine takes the ids as they are.
+/// Checks the ids here, because the engine does not.
 Status check_stop_tokens(const std::vector<TokenId>& tokens, uint32_t vocabulary) {
     for (const TokenId token : tokens) {
         if (token >= vocabulary) {

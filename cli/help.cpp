@@ -10,9 +10,9 @@ namespace etna::cli {
 namespace {
 
 constexpr std::size_t columns = 80;
-constexpr std::size_t option_column = 26; ///< where descriptions begin
+constexpr std::size_t option_column = 26; ///< start column of descriptions
 
-/// Appends `text` broken into lines, each after `indent` spaces; the cursor already stands at that column.
+/// Appends `text` broken into lines, each after `indent` spaces; the cursor is already at that column.
 void append_wrapped(std::string& page, std::string_view text, std::size_t indent) {
     std::size_t column = indent;
     bool first = true;
@@ -34,7 +34,7 @@ void append_wrapped(std::string& page, std::string_view text, std::size_t indent
     page += '\n';
 }
 
-/// One row of two columns: "  left    description".
+/// Appends one row of two columns: " left description".
 void append_row(std::string& page, std::string_view left, std::string_view description) {
     std::string start = fmt::format("  {}", left);
     if (start.size() + 2 > option_column) {
@@ -46,7 +46,7 @@ void append_row(std::string& page, std::string_view left, std::string_view descr
     append_wrapped(page, description, option_column);
 }
 
-/// Long names stand below each other.
+/// Aligns the long names.
 std::string indented_signature(const Option& option) {
     return option.short_name == 0 ? "    " + signature(option) : signature(option);
 }
@@ -76,7 +76,7 @@ void append_paragraphs(std::string& page, std::string_view text) {
     }
 }
 
-/// The command's first option of that kind, for examples; null when it has none.
+/// Returns the command's first option of that kind, for examples; null if it has none.
 const Option* first_of(const Command& command, Kind kind) {
     const auto found =
         std::find_if(command.options.begin(), command.options.end(), [&](const Option& option) {
@@ -116,7 +116,7 @@ void append_exit_codes(std::string& page) {
         append_row(page, fmt::format("{}", code.code), code.description);
 }
 
-/// The short form of --help: what most people need, one line each.
+/// Returns the short form of --help: the most needed options, one line each.
 std::string brief_help(const Command& command) {
     constexpr std::size_t examples_max = 3;
     std::string page =

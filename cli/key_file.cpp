@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view blanks = " \t\r\v\f";
 
-/// Empty where there is none.
+/// Returns the key in a line; empty if there is none.
 std::string_view key_in(std::string_view line) {
     const std::size_t begin = std::min(line.find_first_not_of(blanks), line.size());
     std::string_view key = line.substr(begin);

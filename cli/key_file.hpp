@@ -8,9 +8,9 @@
 
 namespace etna::cli {
 
-/// The API keys in a file, one to a line, without the blanks around them. A comment begins with # at the
-/// beginning of a line, or behind a blank: a key that clients can send has none. Errors: those of
-/// read_text_file(), invalid_argument (it has no key).
+/// Reads the API keys in a file, one per line, without surrounding blanks. A comment starts with # at the
+/// start of a line or after a blank: a key that clients can send contains no blank. Errors: those of
+/// read_text_file(), invalid_argument (no key).
 Result<std::vector<std::string>> read_keys(const std::filesystem::path& file);
 
 } // namespace etna::cli

@@ -7,7 +7,7 @@
 
 namespace etna::cli {
 
-/// How far a model is loaded, on a terminal, for loads of more than a second. Goes away with the object.
+/// Progress of a model load on a terminal, for loads of more than a second. Removed by the destructor.
 class LoadingBar {
 public:
     /// Borrows `diagnostics`.

@@ -8,7 +8,8 @@
 
 namespace etna::cli {
 
-/// Core's messages go to the diagnostics while this lives; those that are no warnings only when verbose.
+/// Sends core's log messages to the diagnostics during its lifetime; those below warning level only if
+/// verbose.
 class LogToDiagnostics {
 public:
     /// Borrows `diagnostics`.

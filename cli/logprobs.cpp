@@ -20,7 +20,7 @@ Json entry(const generate::TokenLogprob& one) {
     return {{"token", one.bytes}, {"logprob", one.logprob}, {"bytes", std::move(bytes)}};
 }
 
-/// What stands for minus infinity, which JSON has not. Source: vLLM.
+/// Replaces minus infinity, which JSON cannot represent. Source: vLLM.
 constexpr double impossible = -9999;
 
 void add_ranked(Json& place, const generate::TokenLogprob& one, std::size_t rank) {
@@ -28,12 +28,12 @@ void add_ranked(Json& place, const generate::TokenLogprob& one, std::size_t rank
         {"logprob", std::max(one.logprob, impossible)}, {"rank", rank}, {"decoded_token", one.bytes}};
 }
 
-/// With escapes as in JSON.
+/// Quotes text with JSON escapes.
 std::string quoted(const std::string& bytes) {
     return Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// `-0.0123 " there"`.
+/// Formats a token as `-0.0123 " there"`.
 std::string described(const generate::TokenLogprob& one) {
     return fmt::format("{:8.4f} {}", one.logprob, quoted(one.bytes));
 }

@@ -18,7 +18,7 @@ int main(int argument_count, char** arguments) {
             "model\n",
             stderr);
         return static_cast<int>(etna::cli::ExitCode::failed);
-    } catch (const std::exception& error) { // of a library: etna's own errors are values
+    } catch (const std::exception& error) { // thrown by a library: etna's own errors are values
         std::fprintf(stderr,
                      "error: unexpected failure: %s\nhint: this is a mistake in etna; please report it\n",
                      error.what());

@@ -5,7 +5,7 @@
 namespace etna::cli {
 namespace {
 
-/// Text for roff: backslashes, leading dots and quotes lose their meaning, dashes become those of options.
+/// Escapes text for roff: backslashes, leading dots and quotes become literal, dashes become option dashes.
 std::string roff(std::string_view text) {
     std::string result;
     bool line_start = true;
@@ -16,7 +16,7 @@ std::string roff(std::string_view text) {
             result += "\\e";
         } else if (c == '-') {
             result += "\\-";
-        } else if (c == '`') { // what the tables put between backquotes stands in quotes here
+        } else if (c == '`') { // backquotes of the tables become quotes
             result += "\\(cq";
         } else {
             result += c;

@@ -191,7 +191,7 @@ constexpr std::array codes = {
     ExitCodeText{143, "an answer or a chat was ended by SIGTERM"},
 };
 
-/// A bound in the largest unit that it is a multiple of.
+/// Formats a bound in the largest unit that divides it.
 std::string size_text(double bytes) {
     constexpr uint64_t step = 1024;
     auto count = static_cast<uint64_t>(bytes);
@@ -276,7 +276,7 @@ std::string describe(const Range& range, Kind kind) {
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
     if (kind == Kind::integer && range.max == int64_range.max)
-        return "64 bits with a sign"; // whose bounds nobody reads
+        return "64 bits with a sign"; // instead of 19-digit bounds
     return fmt::format("{:.0f} to {:.0f}", range.min, range.max);
 }
 

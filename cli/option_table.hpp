@@ -8,8 +8,8 @@
 
 namespace etna::cli {
 
-// The one description of the command line. Parsing, --help, the man pages, shell completion, the ETNA_*
-// variables and the configuration file all come from it.
+// The single description of the command line. Parsing, --help, the man pages, shell completion, the ETNA_*
+// variables and the configuration file all derive from it.
 
 enum class Kind : uint8_t {
     flag,    ///< takes no value
@@ -20,7 +20,7 @@ enum class Kind : uint8_t {
     choice,  ///< one of Option::choices
 };
 enum class Repeat : uint8_t {
-    last_counts, ///< given twice, the last one counts
+    last_counts, ///< if given twice, the last one counts
     collect,     ///< every one counts
 };
 enum class Visibility : uint8_t { shown, hidden };
@@ -43,58 +43,58 @@ inline constexpr Range int64_range = {-0x1p63, 0x1p63};
 struct Option {
     std::string_view name;       ///< long name, without dashes
     char short_name = 0;         ///< 0: none
-    std::string_view value = {}; ///< what stands for the value in help; empty for flags
+    std::string_view value = {}; ///< placeholder of the value in help; empty for flags
     Kind kind = Kind::flag;
     Range range = {};
     std::span<const std::string_view> choices = {};
-    std::string_view default_text = {}; ///< what holds when it is absent, for people; empty: nothing to say
-    std::string_view absence = {};      ///< a value that says the same as no option at all; empty: none
+    std::string_view default_text = {}; ///< user-facing description of the default; empty: not shown
+    std::string_view absence = {};      ///< a value equivalent to omitting the option; empty: none
     std::string_view description;       ///< a clause without a period
-    std::string_view brief = {}; ///< its line in the short help; empty: only the whole help has the option
+    std::string_view brief = {};        ///< its line in the short help; empty: listed only in --help-all
     Category category = Category::generation;
     Repeat repeat = Repeat::last_counts;
     Visibility visibility = Visibility::shown;
-    std::string_view second_environment_name = {}; ///< of another program's, which is read too; empty: none
+    std::string_view second_environment_name = {}; ///< another program's, read too; empty: none
 };
 
 enum class Presence : uint8_t { required, optional };
 enum class Completion : uint8_t {
     none,
-    models, ///< names of stored ones, .gguf files and folders
+    models, ///< names of installed models, .gguf files and folders
     files,
     folders,
 };
 
-/// An argument that is recognised by its place.
+/// A positional argument.
 struct Positional {
     std::string_view name; ///< in capitals
     std::string_view description;
     std::string_view brief = {}; ///< its line in the short help; empty: the description
     Presence presence = Presence::required;
     Completion completion = Completion::none;
-    std::span<const std::string_view> choices = {}; ///< what may stand here; empty: anything
-    Repeat repeat = Repeat::last_counts;            ///< collect: any number of them, and it is the last one
+    std::span<const std::string_view> choices = {}; ///< allowed values; empty: anything
+    Repeat repeat = Repeat::last_counts; ///< collect: any number of values; only for the last positional
 };
 
 enum class ForeignValue : uint8_t {
     none,
     one,
-    perhaps_switch, ///< the next argument, where that is on, off, auto, 1 or 0
+    perhaps_switch, ///< the next argument, if it is on, off, auto, 1 or 0
 };
 enum class ForeignMeaning : uint8_t {
-    ours,      ///< an option or an argument of ours by another name
-    no_effect, ///< what it asks for is so already, or nobody could tell the difference: a note says why
-    missing,   ///< an error, whose hint says what there is instead
+    ours,      ///< another name of an etna option or argument
+    no_effect, ///< already the behaviour, or without a visible difference: a note explains why
+    missing,   ///< an error whose hint names the alternative
 };
 
-/// Options of llama.cpp's and Ollama's programs, which their users type here too.
+/// An option of llama.cpp's or Ollama's programs that etna recognizes.
 struct ForeignOption {
-    std::string_view names; ///< as they are typed: "-ngl, --gpu-layers"
+    std::string_view names; ///< as typed: "-ngl, --gpu-layers"
     ForeignValue value = ForeignValue::one;
     ForeignMeaning meaning = ForeignMeaning::ours;
-    std::string_view ours = {};  ///< of `ours`: the option's long name, or the argument's
-    std::string_view fixed = {}; ///< of `ours`, where it takes no value and our option does: that value
-    std::string_view hint = {};  ///< of the other two: what holds here, as a clause
+    std::string_view ours = {};  ///< for `ours`: the long name of the option, or the name of the argument
+    std::string_view fixed = {}; ///< for `ours`, if it takes no value but etna's option does: that value
+    std::string_view hint = {};  ///< for the other two: the behaviour of etna, as a clause
 };
 
 struct Example {
@@ -110,17 +110,17 @@ struct Command {
     std::span<const Positional> positionals;
     std::span<const Option> options;
     std::span<const Example> examples;
-    std::span<const ForeignOption> foreign = {}; ///< no name of which is one of `options`
+    std::span<const ForeignOption> foreign = {}; ///< none of the names may be in `options`
     Visibility visibility = Visibility::shown;
 };
 
-/// All commands, in the order in which help lists them.
+/// All commands, in help order.
 std::span<const Command> commands();
 
 /// Options of `etna` itself, before any command.
 std::span<const Option> global_options();
 
-/// Null when there is no such command or option.
+/// Return null if there is no such command or option.
 const Command* find_command(std::string_view name);
 const Option* find_option(const Command& command, std::string_view name);
 
@@ -130,7 +130,7 @@ struct ExitCodeText {
 };
 std::span<const ExitCodeText> exit_codes();
 
-/// The option's twin in the environment: ETNA_MAX_TOKENS of max-tokens. Help options have none.
+/// The option's environment variable: ETNA_MAX_TOKENS for max-tokens. Help options have none.
 std::string environment_name(const Option& option);
 bool has_environment_name(const Option& option);
 

@@ -22,7 +22,7 @@ bool is_whole(std::string_view text) {
            std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Digits and a unit; more than 64 bits are the largest number, which is out of every range.
+/// Parses digits and a unit; a value beyond 64 bits becomes the largest number, which is outside every range.
 std::optional<uint64_t> parsed_size(std::string_view text) {
     constexpr std::string_view units = "KMGT";
     constexpr uint32_t unit_bits = 10;
@@ -57,14 +57,14 @@ Error refused(const TypedValue& value, std::string_view allowed) {
             fmt::format("{}: {} is not {}", value.origin, backquoted(value.text), allowed)};
 }
 
-/// A number, but not an allowed one.
+/// Returns the error for a number outside the option's range.
 Error out_of_range(const TypedValue& value, const Option& option) {
     return {ErrorKind::invalid_argument,
             fmt::format("{}: {} is out of range: {}", value.origin, backquoted(value.text),
                         describe(option.range, option.kind))};
 }
 
-/// Describes a refused number: "a number (0 to 1)".
+/// Returns the error for a refused number: "a number (0 to 1)".
 Error refused(const TypedValue& value, std::string_view what, const Option& option) {
     return refused(value, fmt::format("{} ({})", what, describe(option.range, option.kind)));
 }
@@ -75,7 +75,7 @@ Result<uint32_t> whole_number(const TypedValue& value, const Option& option) {
     const auto number = parsed<uint64_t>(value.text);
     if (!number || !contains(option.range, static_cast<double>(*number)))
         return out_of_range(value, option);
-    return static_cast<uint32_t>(*number); // every integer range ends within 32 bits
+    return static_cast<uint32_t>(*number); // every integer range fits into 32 bits
 }
 
 } // namespace
@@ -121,7 +121,7 @@ Result<std::optional<int32_t>> OptionValues::signed_integer(std::string_view nam
     const auto number = parsed<int64_t>(value->text);
     if (!number || !contains(option(name).range, static_cast<double>(*number)))
         return out_of_range(*value, option(name));
-    return std::optional(static_cast<int32_t>(*number)); // every range of these ends within 32 bits
+    return std::optional(static_cast<int32_t>(*number)); // every signed range fits into 32 bits
 }
 
 Result<std::optional<int64_t>> OptionValues::long_integer(std::string_view name) const {

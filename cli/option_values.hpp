@@ -10,19 +10,19 @@
 
 namespace etna::cli {
 
-/// Second stage: typed values become checked ones. Every error is invalid_argument and names where the value
-/// stood, the value and what is allowed.
+/// Second stage: validates the typed values. Every error is invalid_argument and names the origin, the value
+/// and the allowed values.
 class OptionValues {
 public:
     /// Both are borrowed.
     OptionValues(const Command& command, const TypedArguments& arguments)
         : command_(&command), arguments_(&arguments) {}
 
-    /// Empty when the option is absent. Preconditions: the command has the option, of that kind.
+    /// Empty if the option is absent. Preconditions: the command has the option, of that kind.
     [[nodiscard]] Result<std::optional<uint32_t>> integer(std::string_view name) const;
     [[nodiscard]] Result<std::vector<uint32_t>> integers(std::string_view name) const; ///< every one counts
     [[nodiscard]] Result<std::optional<int32_t>> signed_integer(std::string_view name) const;
-    /// Of all 64 bits.
+    /// Any 64-bit value.
     [[nodiscard]] Result<std::optional<int64_t>> long_integer(std::string_view name) const;
     [[nodiscard]] Result<std::optional<float>> number(std::string_view name) const;
     [[nodiscard]] Result<std::optional<uint64_t>> size_bytes(std::string_view name) const;

@@ -14,7 +14,7 @@ OutputState Output::write(std::string_view text) {
         const ssize_t written = ::write(descriptor_, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { // somebody made the terminal non-blocking
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { // the terminal was made non-blocking
             pollfd ready{descriptor_, POLLOUT, 0};
             ::poll(&ready, 1, -1);
         } else if (errno != EINTR) {

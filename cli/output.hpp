@@ -8,11 +8,11 @@ namespace etna::cli {
 
 enum class OutputState {
     open,
-    closed, ///< the reader of the pipe went away: nothing more is wanted
-    failed, ///< the system refused; see Output::error()
+    closed, ///< the reader of the pipe has closed it
+    failed, ///< a write failed; see Output::error()
 };
 
-/// Standard output: every piece goes out at once. Once closed or failed, it drops everything.
+/// Unbuffered standard output. Once closed or failed, it drops everything.
 class Output {
 public:
     /// Borrows the descriptor. SIGPIPE must be ignored.
@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] OutputState state() const { return state_; }
 
-    /// Says what was refused, and why. Precondition: the state is failed.
+    /// Returns the failed operation and its cause. Precondition: the state is failed.
     [[nodiscard]] Error error() const;
 
 private:

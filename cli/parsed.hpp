@@ -7,7 +7,7 @@
 
 namespace etna::cli {
 
-/// The whole text as a number; empty when anything is left over or it does not fit.
+/// Parses all of `text` as a number; empty if anything is left over or the number does not fit.
 template <class Number>
 std::optional<Number> parsed(std::string_view text) {
     Number number{};

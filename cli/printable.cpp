@@ -7,7 +7,8 @@
 namespace etna::cli {
 namespace {
 
-/// C0 and C1 of ISO 6429 with DEL; embeddings, overrides and isolates of the Unicode Bidirectional Algorithm.
+/// C0 and C1 of ISO 6429, DEL, and the embeddings, overrides and isolates of the Unicode Bidirectional
+/// Algorithm.
 bool steers_terminal(char32_t letter) {
     return letter < U' ' || (letter >= 0x7f && letter <= 0x9f) || (letter >= 0x202a && letter <= 0x202e) ||
            (letter >= 0x2066 && letter <= 0x2069);

@@ -5,14 +5,14 @@
 
 namespace etna::cli {
 
-// Names, paths, commands and what models and tools write may hold anything: control characters, C1's too, and
-// marks that turn the direction of writing would change the user's terminal, or what it seems to say.
+// Names, paths, commands and output of models and tools may contain anything: control characters, C1
+// included, and bidirectional formatting characters could change the user's terminal or the apparent text.
 
-/// `text` on one line, whole: such characters, newlines and tabs too, and bytes that are no UTF-8 come as
-/// \x1b, \x0a, \u202e.
+/// Returns all of `text` on one line: such characters, newlines, tabs and bytes that are not UTF-8 are
+/// escaped as \x1b, \x0a, \u202e.
 std::string printable(std::string_view text);
 
-/// `text` with U+FFFD in the place of each; newlines and tabs stay.
+/// Returns `text` with each of them replaced by U+FFFD; newlines and tabs are unchanged.
 std::string harmless(std::string_view text);
 
 } // namespace etna::cli

@@ -24,8 +24,8 @@ extern "C" void note_interrupt(int) {
     interrupted = 1;
 }
 
-/// For whoever does not want to be told of a second one: that has its usual effect, whichever of the two it
-/// is.
+/// Handler for SecondInterrupt::ends_program: restores the default effect of SIGINT and SIGTERM, so that a
+/// second signal ends the program.
 extern "C" void note_last_interrupt(int) {
     interrupted = 1;
     for (const int number : {SIGINT, SIGTERM}) {
@@ -41,7 +41,7 @@ extern "C" void note_end(int number) {
     end_signal = number;
 }
 
-/// What a signal did before, again when the scope ends.
+/// Installs a signal handler and restores the previous one at the end of the scope.
 class Handler {
 public:
     Handler(int number, void (*handle)(int), int flags) : number_(number) {
@@ -49,7 +49,7 @@ public:
         action.sa_handler = handle;
         action.sa_flags = flags;
         sigaction(number_, nullptr, &before_);
-        if (before_.sa_handler != SIG_IGN) // as with nohup, or in the background of a script
+        if (before_.sa_handler != SIG_IGN) // keep ignoring it: nohup, or a background job of a script
             sigaction(number_, &action, nullptr);
     }
     Handler(const Handler&) = delete;
@@ -87,12 +87,12 @@ EndSignal watch_end_signals() {
 }
 
 TerminalAnswer ask_at_terminal(const std::string& question, const generate::StopRequested& stop_requested) {
-    constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
+    constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
     const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
         return {.kind = TerminalAnswer::Kind::nobody};
     Output output(terminal);
-    ::tcflush(terminal, TCIFLUSH); // what was typed before the question is no answer to it
+    ::tcflush(terminal, TCIFLUSH); // discard input typed before the question
     output.write(question);
     TerminalAnswer answer = {.kind = TerminalAnswer::Kind::line};
     for (char letter = 0; letter != '\n';) {
@@ -117,7 +117,7 @@ void open_standard_streams() {
     for (const int descriptor : {0, 1, 2}) {
         if (::fcntl(descriptor, F_GETFD) == -1) {
             (void)::open("/dev/null",
-                         O_RDONLY); // takes the lowest free number; writing there fails, as it should
+                         O_RDONLY); // takes the lowest free descriptor; writes to it fail, as intended
         }
     }
 }
@@ -138,7 +138,7 @@ Environment process_environment() {
     open_standard_streams();
     (void)std::signal(SIGPIPE, SIG_IGN);
     (void)std::signal(SIGXFSZ,
-                      SIG_IGN); // a file that may not grow is a full disk: the write fails, and says so
+                      SIG_IGN); // a write beyond the file size limit then fails with an error
     Environment environment;
     environment.input_is_terminal = ::isatty(STDIN_FILENO) == 1;
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;

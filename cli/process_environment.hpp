@@ -4,9 +4,9 @@
 
 namespace etna::cli {
 
-/// This process's own streams, terminal, variables and signals, with the Vulkan device behind it. From here
-/// on SIGPIPE is ignored, and descriptors 0 to 2 are open, so that no file of ours is taken for a standard
-/// stream.
+/// Returns the environment of this process: its streams, terminal, variables and signals, and Vulkan devices.
+/// Ignores SIGPIPE from then on and opens descriptors 0 to 2 if they are closed, so that no file of etna's is
+/// mistaken for a standard stream.
 Environment process_environment();
 
 } // namespace etna::cli

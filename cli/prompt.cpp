@@ -69,7 +69,7 @@ std::optional<std::string> assemble_prompt(const std::optional<std::string>& fir
 }
 
 Error no_model(std::string_view prompt) {
-    constexpr std::size_t shown_bytes_max = 200; // a cut prompt is no command to copy
+    constexpr std::size_t shown_bytes_max = 200; // a truncated prompt would not be a usable command
     const bool can_be_copied = prompt.size() <= shown_bytes_max && printable(prompt) == prompt;
     return {ErrorKind::invalid_argument, "no model given",
             fmt::format("try `etna run demo {}`, or `etna run --help`",

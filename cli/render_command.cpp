@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A template, and the tokenizer of the model that it was asked for.
+/// A template, and the tokenizer of the given model.
 struct Renderer {
     chat::ChatTemplate chat_template;
     std::optional<text::Tokenizer> tokenizer;

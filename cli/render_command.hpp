@@ -11,7 +11,7 @@ namespace etna::cli {
 enum class Adaptation { none, wanted };
 enum class RenderForm { text, json };
 
-/// `etna render`'s command line, checked.
+/// The validated command line of `etna render`.
 struct RenderOptions {
     std::string model; ///< empty: none
     std::string chat_template;
@@ -24,7 +24,7 @@ struct RenderOptions {
 /// Errors: invalid_argument.
 Result<RenderOptions> validate_render(const Command& command, const TypedArguments& arguments);
 
-/// `etna render`: the prompt that a chat request on standard input becomes. Blocking.
+/// Runs `etna render`: prints the prompt rendered from a chat request on standard input. Blocking.
 ExitCode render_command(const RenderOptions& options, const Environment& environment);
 
 } // namespace etna::cli

@@ -26,14 +26,15 @@
 namespace etna::cli {
 namespace {
 
-/// What was asked for before there is a model.
+/// The inputs that are read before the model is loaded.
 struct Asked {
     std::optional<std::string> prompt;
-    chat::Conversation conversation; ///< that of a file; with the tools, wherever they come from
+    chat::Conversation conversation; ///< from the file, with the tools from any source
     Tools tools;
 };
 
-/// A single argument that names no model and no path, and has several words: the model was left out.
+/// Returns whether a single argument is a prompt without a model: it has several words and names neither a
+/// model nor a path.
 bool is_prompt(const RunOptions& options, const Error& not_resolved) {
     const std::string& argument = options.model.model;
     const bool may_be_path = argument.ends_with(".gguf") || argument.starts_with('/') ||
@@ -42,12 +43,12 @@ bool is_prompt(const RunOptions& options, const Error& not_resolved) {
            argument.find_first_of(" \t\n") != std::string::npos;
 }
 
-/// A model without a chat template is no chat model: it goes on with the text.
+/// A model without a chat template is a base model: it continues the text.
 bool is_conversation(const RunOptions& options, const generate::Model& model) {
     return options.prompt_form == PromptForm::as_message && model.chat().has_own();
 }
 
-/// The first option that only conversations have.
+/// Returns the first given option that applies only to conversations.
 std::string_view conversation_option(const RunOptions& options) {
     if (!options.messages_file.empty())
         return "--messages";
@@ -81,7 +82,7 @@ Result<generate::Request> request_of(const RunOptions& options, const generate::
     return request;
 }
 
-/// Shows the answer, or keeps it for JSON.
+/// Shows the answer, or collects it for JSON.
 class Receiver : public TurnWatcher {
 public:
     Receiver(const RunOptions& options, const Tools& tools, const Environment& environment,
@@ -95,7 +96,7 @@ public:
     }
 
     Status prepare(generate::Request& /*request*/) override {
-        prompt_.clear(); // that of the last generation has all of those before
+        prompt_.clear(); // the last generation's prompt includes the earlier ones
         return {};
     }
 
@@ -121,11 +122,11 @@ public:
         tell_result(*diagnostics_, call.name, result, ToolOutput::hidden);
     }
 
-    /// The newline that makes whole lines of the text; also after an error, before its message.
+    /// Ends an unfinished line of text; after an error, call it before its message.
     void finish_line() { screen_.end_line(); }
 
     [[nodiscard]] Output& output() { return screen_.output(); }
-    [[nodiscard]] const std::string& text() const { return text_; } ///< of a prompt that is no conversation
+    [[nodiscard]] const std::string& text() const { return text_; } ///< if the prompt is not a conversation
     [[nodiscard]] const std::vector<generate::PromptTokenDelta>& prompt() const { return prompt_; }
     [[nodiscard]] const std::vector<generate::TokenDelta>& tokens() const { return tokens_; }
 
@@ -151,7 +152,7 @@ ExitCode exit_code(const Output& output, const generate::Finished& finished, boo
     return has_answer ? ExitCode::done : ExitCode::failed;
 }
 
-/// Whether chance had a part in the text, and nobody chose it.
+/// Returns whether the text was sampled with a seed that the user did not choose.
 bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
     const SamplingOptions& sampling = options.generation.sampling;
     return !sampling.seed && options.generation.max_tokens != 0U &&
@@ -193,7 +194,8 @@ Result<Asked> read_asked(const RunOptions& options, const Environment& environme
 void report(const RunOptions& options, const generate::Model& model, const Turn& turn, Receiver& receiver,
             const Environment& environment, Diagnostics& diagnostics) {
     if (options.output_form == OutputForm::json) {
-        // What a conversation's parser took for text at first may have been reasoning in the end.
+        // The parser may reclassify text as reasoning, so a conversation's final content differs from the
+        // streamed text.
         const std::string& text =
             is_conversation(options, model) ? turn.finished.output.content : receiver.text();
         receiver.output().write(
@@ -227,7 +229,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
-    // First, so that a mistyped model is not reported as a missing prompt.
+    // Resolve the model first, so that a mistyped one is not reported as a missing prompt.
     if (const auto source = store::resolve(options.model.model, models_folder(environment.variables));
         !source) {
         return is_prompt(options, source.error()) ? fail(no_model(options.model.model), ExitCode::usage)

@@ -5,7 +5,7 @@
 
 namespace etna::cli {
 
-/// `etna run`: the prompt is read, the model is loaded, its text is streamed. Blocking.
+/// Runs `etna run`: reads the prompt, loads the model and streams its answer. Blocking.
 ExitCode run_command(const RunOptions& options, const Environment& environment);
 
 } // namespace etna::cli

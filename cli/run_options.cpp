@@ -10,7 +10,7 @@
 namespace etna::cli {
 namespace {
 
-/// What belongs to conversations has no place in a raw prompt.
+/// Refuses options of conversations with a raw prompt.
 Status check_raw(const RunOptions& options) {
     const GenerationOptions& generation = options.generation;
     const char* option = nullptr;
@@ -30,7 +30,7 @@ Status check_raw(const RunOptions& options) {
                  "leave one of them out, or write the whole prompt in the model's own format"};
 }
 
-/// Several answers are told, but nothing is done about what they want.
+/// Refuses tools with several answers, and fewer candidates than answers.
 Status check_answers(const RunOptions& options) {
     const SearchOptions& search = options.generation.search;
     if (options.answers > 1 && !options.generation.tools_file.empty()) {
@@ -45,7 +45,7 @@ Status check_answers(const RunOptions& options) {
     return {};
 }
 
-/// Of nothing there is nothing to tell, unless it is the prompt that is asked about.
+/// Refuses --max-tokens 0, unless only the prompt's log-probabilities are requested.
 Status check_length(const RunOptions& options) {
     if (options.generation.max_tokens != 0U)
         return {};

@@ -13,21 +13,22 @@ namespace etna::cli {
 enum class PromptForm { as_message, raw };
 enum class OutputForm { text, json };
 
-/// `etna run`'s command line, checked.
+/// The validated command line of `etna run`.
 struct RunOptions {
     ModelOptions model;
     GenerationOptions generation;
     std::optional<std::string> prompt;
     std::filesystem::path prompt_file;   ///< empty: none
-    std::filesystem::path messages_file; ///< likewise
+    std::filesystem::path messages_file; ///< empty: none
     PromptForm prompt_form = PromptForm::as_message;
     uint32_t answers = 1;
-    std::optional<uint32_t> prompt_logprobs; ///< likewise of the prompt, besides its own
+    std::optional<uint32_t> prompt_logprobs; ///< number of top tokens for each prompt token, besides the
+                                             ///< token itself; empty: none
     OutputForm output_form = OutputForm::text;
     Verbosity verbosity = Verbosity::quiet;
 };
 
-/// Checks kinds, ranges and what is missing. Errors: invalid_argument.
+/// Validates kinds, ranges and missing values. Errors: invalid_argument.
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments);
 
 } // namespace etna::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double ms_per_second = 1000;
 
-/// 0 where there was no time to measure.
+/// Returns 0 if no time was measured.
 double per_second(double count, double ms) {
     return ms > 0 ? count * ms_per_second / ms : 0;
 }
@@ -20,7 +20,7 @@ std::string counted_tokens(std::size_t count) {
     return fmt::format("{} token{}", count, count == 1 ? "" : "s");
 }
 
-/// One phase: "24 tokens in 0.50 s, 48.0 tok/s"; without the speed where there was nothing to measure.
+/// One phase: "24 tokens in 0.50 s, 48.0 tok/s"; without the speed if there is nothing to measure.
 std::string phase(std::size_t count, double ms, double speed) {
     std::string text = fmt::format("{} in {:.2f} s", counted_tokens(count), ms / ms_per_second);
     if (speed > 0)
@@ -28,7 +28,7 @@ std::string phase(std::size_t count, double ms, double speed) {
     return text;
 }
 
-/// Those that `prompt_logprobs` has at its places, in vLLM's words too.
+/// Returns the token ids that correspond to the entries of `prompt_logprobs`, named as in vLLM.
 std::vector<TokenId> token_ids(const std::vector<generate::PromptTokenDelta>& prompt) {
     std::vector<TokenId> ids;
     ids.reserve(prompt.size());

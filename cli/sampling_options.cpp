@@ -26,7 +26,7 @@ Status read_filters(const OptionValues& values, generate::SamplingWishes& sampli
     return {};
 }
 
-/// -1 is the whole history.
+/// Reads a penalty window; -1 is the whole history.
 Result<std::optional<uint32_t>> read_window(const OptionValues& values, std::string_view name) {
     ETNA_TRY(const std::optional<int32_t> tokens, values.signed_integer(name));
     if (!tokens)
@@ -63,7 +63,7 @@ Status read_dry(const OptionValues& values, SamplingOptions& options) {
     return {};
 }
 
-/// "15043=-2.5", "13=-inf"; "15043+1" and "15043-1" are llama.cpp's way.
+/// Parses "15043=-2.5" or "13=-inf"; "15043+1" and "15043-1" are llama.cpp's syntax.
 std::optional<sampling::LogitBias> parsed_bias(std::string_view text) {
     const std::size_t mark = text.find_first_of("=+-");
     if (mark == std::string_view::npos)

@@ -11,12 +11,12 @@
 
 namespace etna::cli {
 
-/// The options of the category `sampling`, checked.
+/// The validated options of the category `sampling`.
 struct SamplingOptions {
     generate::SamplingWishes wishes;
     std::vector<sampling::LogitBias> logit_bias;
-    std::optional<std::vector<std::string>> dry_breakers; ///< empty: the usual ones
-    std::optional<int64_t> seed;                          ///< empty: a random one
+    std::optional<std::vector<std::string>> dry_breakers; ///< empty: the defaults
+    std::optional<int64_t> seed;                          ///< empty: random
 };
 
 /// Precondition: the command has all of them. Errors: invalid_argument.

@@ -10,19 +10,19 @@
 
 namespace etna::cli {
 
-/// How the best of several answers is found; empty: there is one.
+/// How the best of several answers is selected; empty: a single answer.
 struct SearchOptions {
     std::optional<uint32_t> best_of;
     std::optional<engine::Beams> beams;
 
-    /// Sequences that a request has at a time.
+    /// Concurrent sequences per request.
     [[nodiscard]] uint32_t width() const { return beams ? beams->width : best_of.value_or(1); }
 };
 
 /// Precondition: the command has these options. Errors: invalid_argument.
 Result<SearchOptions> read_search(const OptionValues& values);
 
-/// How tokens are drafted.
+/// Speculative decoding options.
 struct DraftOptions {
     std::string model; ///< empty: none
     generate::SpeculationWishes wishes;

@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const OptionValues& values, std::string_view n
     return texts;
 }
 
-/// "a,b" is two names of one model. Error: an empty one.
+/// Reads --alias: "a,b" is two names of one model. Errors: invalid_argument (an empty name).
 Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& values) {
     std::vector<std::vector<std::string>> all;
     for (const std::string& given : texts_of(values, "alias")) {
@@ -58,7 +58,7 @@ Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& val
     return all;
 }
 
-/// A path of the operator's choice for one of the two routes that can be renamed.
+/// Reads a configured path for one of the two routes that can be renamed.
 Status read_path(const OptionValues& values, std::string_view name, std::string& path) {
     path = values.text(name).value_or(path);
     const bool is_good =
@@ -124,7 +124,7 @@ Status read_proxies(const OptionValues& values, server::AccessRules& access) {
 }
 
 Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
-    access.host = server::host_rule(host).value_or(host); // what is none cannot be bound, and is told then
+    access.host = server::host_rule(host).value_or(host); // an invalid host is reported when binding fails
     for (const std::string& given : texts_of(values, "allowed-host")) {
         const auto rule = server::host_rule(given);
         if (!rule)
@@ -170,13 +170,13 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     return {};
 }
 
-/// The name that clients call a model by.
+/// Returns a model's name for clients.
 std::string served_name(const std::string& model) {
     const std::filesystem::path path(model);
     return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
 }
 
-/// Adds it to those that are taken.
+/// Validates a name and adds it to `taken`.
 Status check_name(const std::string& name, std::set<std::string>& taken) {
     if (valid_utf8_prefix(name) != name.size()) {
         return Error{ErrorKind::invalid_argument,
@@ -207,7 +207,7 @@ Result<server::Models::Options> models_of(const ServeOptions& options, const Env
     return models;
 }
 
-/// Every connection is a descriptor: as many as the system grants.
+/// Raises the descriptor limit to the system's maximum, because every connection is a descriptor.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
@@ -216,7 +216,7 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Where nothing was said, what is kept is in the usual file, or in memory where there is no place for that.
+/// Without --store, uses the default file, or memory if its folder is unknown.
 void place_store(server::KeepingOptions& keeping, const Environment& environment) {
     if (!keeping.in_memory)
         return;
@@ -225,8 +225,8 @@ void place_store(server::KeepingOptions& keeping, const Environment& environment
         keeping.store = *keeping.in_memory;
 }
 
-/// Large pieces of memory go back to the system at once. By default the allocator keeps them for later as
-/// soon as it has seen one, up to 32 MiB each, and every thread that answers keeps its own.
+/// Makes the allocator return large blocks to the system immediately. By default it caches them once it has
+/// freed one, up to 32 MiB each, separately for every serving thread.
 void give_large_memory_back() {
 #ifdef __GLIBC__
     constexpr int large_bytes = 1024 * 1024;
@@ -234,8 +234,8 @@ void give_large_memory_back() {
 #endif
 }
 
-/// The server's log on standard error. While it lives, core's messages go there too; those that are no
-/// warnings only if verbose. Thread-safe.
+/// The server's log on standard error. During its lifetime core's messages go there too; those below warning
+/// level only if verbose. Thread-safe.
 class ServerLog {
 public:
     /// Borrows `diagnostics`.
@@ -261,7 +261,7 @@ public:
 
     void warn(std::string_view message) { write(server::warning_line(format_, message)); }
 
-    /// Writes one of the lines that say at the start what is served: without a time, unless all are JSON.
+    /// Writes a start-up line: without a time, unless the log format is JSON.
     void welcome(std::string_view line) {
         write(format_ == server::LogFormat::json ? server::event_line(format_, line) : std::string(line));
     }
@@ -310,7 +310,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
         return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
     ETNA_CHECK(read_server(values, options.server));
     ETNA_TRY(options.server.keeping, read_store(values));
-    // What could never be at work or wait all at once is refused for that.
+    // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =
         std::min(answers_max, options.model.executor.sequences_max + options.model.executor.queue_max);
@@ -377,10 +377,10 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         log.welcome(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     output.write(address_of(options, (*server)->port()) + "\n");
-    if (output.state() == OutputState::failed) // whoever waits for the line would wait for ever
+    if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
         return fail(output.error());
     if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
-        std::_Exit(static_cast<int>(ExitCode::done)); // what runs on would be waited for, perhaps for ever
+        std::_Exit(static_cast<int>(ExitCode::done)); // destructors would wait for the work, perhaps forever
     return ExitCode::done;
 }
 

@@ -12,15 +12,15 @@
 
 namespace etna::cli {
 
-/// `etna serve`'s command line, checked.
+/// The validated command line of `etna serve`.
 struct ServeOptions {
-    ModelOptions model; ///< for every one of them; its name is not used
+    ModelOptions model; ///< for every served model; its name is unused
     std::vector<std::string> models;
-    std::vector<std::vector<std::string>> names; ///< of the first models, in place of their own
+    std::vector<std::vector<std::string>> names; ///< replace the names of the first models
     std::filesystem::path models_folder;         ///< empty: none
-    std::size_t models_max = 0;                  ///< 0: no bound
+    std::size_t models_max = 0;                  ///< 0: no limit
     std::filesystem::path api_key_file;          ///< empty: none
-    bool shows_routes = false;                   ///< and nothing else
+    bool shows_routes = false;                   ///< print the routes and exit
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;
 };
@@ -28,7 +28,7 @@ struct ServeOptions {
 /// Errors: invalid_argument.
 Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments);
 
-/// `etna serve`: answers over HTTP until it is interrupted or terminated. Blocking.
+/// Runs `etna serve`: serves HTTP until it is interrupted or terminated. Blocking.
 ExitCode serve_command(const ServeOptions& options, const Environment& environment);
 
 } // namespace etna::cli

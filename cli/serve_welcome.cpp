@@ -15,7 +15,7 @@ std::string address_at(const ServeOptions& options, const std::string& host, int
                        is_ipv6 ? "]" : "", port);
 }
 
-/// Within a shell's single quotes.
+/// Quotes text for a shell in single quotes.
 std::string quoted(const std::string& text) {
     std::string quoted;
     for (const char letter : text)
@@ -23,7 +23,7 @@ std::string quoted(const std::string& text) {
     return fmt::format("'{}'", quoted);
 }
 
-/// Of the device that was chosen.
+/// Returns the line about the chosen device.
 std::string device_line(const generate::DeviceReports& devices) {
     const auto chosen = std::ranges::find_if(devices, &generate::DeviceReport::is_chosen);
     if (chosen == devices.end())

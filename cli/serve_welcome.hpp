@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-// What `etna serve` says when it starts.
+// Start-up messages of `etna serve`.
 namespace etna::cli {
 
-/// The device, and that it is a CPU where it is one; the models with their contexts, as far as their files
-/// tell them; where responses are kept; and a command that asks the first model something.
+/// Returns the lines: the device, with a remark if it is a CPU; the models, with context lengths as far as
+/// their files give them; where responses are stored; and a sample command for the first model.
 std::vector<std::string> welcome_lines(const ServeOptions& options, const generate::DeviceReports& devices,
                                        server::Models& models, const server::Server& server);
 
-/// The server's address for its clients: "http://127.0.0.1:8080".
+/// Returns the server's address for clients: "http://127.0.0.1:8080".
 std::string address_of(const ServeOptions& options, int port);
 
 } // namespace etna::cli

@@ -6,23 +6,24 @@
 
 #include <vector>
 
-// The models of `etna serve`, with what its command line says of all of them.
+// Loads and inspects the models of `etna serve` with the options of its command line.
 namespace etna::cli {
 
-/// Blocking. Errors: those of generate::Model::load(), and of the template and draft model that were chosen.
+/// Loads a model. Blocking. Errors: those of generate::Model::load(), and of the chosen template and draft
+/// model.
 Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& options,
                                            const Environment& environment);
 
-/// What a model would be like, from its file alone. Errors: those of generate::inspect().
+/// Reads a model's facts from its file alone. Errors: those of generate::inspect().
 Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& options);
 
-/// Whether the models that were named on the command line, and the one that drafts, can be used: those of a
-/// folder come and go, and are told of when they are looked at. Errors: those of inspect_served().
+/// Checks that the models named on the command line and the draft model can be used. Models of a folder may
+/// change and are checked on use. Errors: those of inspect_served().
 Status check_named(const std::vector<server::NamedSource>& named, const ModelOptions& options,
                    const Environment& environment);
 
-/// Whether the template that was chosen is one. Where a model takes it, it is: it may be a variant that the
-/// model's file has. Errors: not_found, and what is wrong with its text.
+/// Checks the chosen template. It is valid if a model accepts it (`is_taken`), because it may be a variant in
+/// that model's file. Errors: not_found, and those of its text.
 Status check_template(const ModelOptions& options, bool is_taken);
 
 } // namespace etna::cli

@@ -43,14 +43,14 @@ public:
             screen_.show(event); // each note once
         if (const auto* finished = std::get_if<generate::Finished>(&event)) {
             answer.finished = *finished;
-            if (is_conversation_) // text at first may have been reasoning in the end
+            if (is_conversation_) // the parser may reclassify text as reasoning
                 answer.text = finished->output.content;
             write_whole_ones();
         }
         return state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
     }
 
-    /// How many answers are incomplete, and why, for people at a terminal.
+    /// Reports at a terminal how many answers are incomplete, and why.
     void tell_incomplete() {
         if (writes_json() || !error_is_terminal_ || state() != OutputState::open)
             return;
@@ -63,7 +63,7 @@ public:
             if (why.empty())
                 continue;
             ++count;
-            if (cause != stopped_early) // which is what the user did last
+            if (cause != stopped_early) // a stop by the user takes precedence
                 cause = why;
         }
         if (count > 0) {
@@ -103,7 +103,7 @@ private:
         screen_.end_line();
         if (!finished.output.calls.empty())
             screen_.show(generate::TextDelta{call_lines(finished.output.calls)});
-        if (next_ == 0) // it is the same for all
+        if (next_ == 0) // the same for all answers
             report_prompt_logprobs(*diagnostics_, answer.prompt);
         report_logprobs(*diagnostics_, answer.tokens);
     }
@@ -115,7 +115,7 @@ private:
     bool error_is_terminal_;
     bool is_conversation_;
     std::vector<Answer> answers_;
-    std::size_t next_ = 0; ///< the first one that has not been written
+    std::size_t next_ = 0; ///< first answer not written yet
     bool was_cancelled_ = false;
 };
 

@@ -8,8 +8,8 @@
 
 namespace etna::cli {
 
-/// `etna run --n`: several answers to one request, each written when it and those before it are whole.
-/// Blocking. Errors are told here.
+/// Runs `etna run --n`: several answers to one request, each written once it and those before it are
+/// complete. Blocking. Reports errors itself.
 ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
                       const Environment& environment, Diagnostics& diagnostics);
 

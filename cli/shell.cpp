@@ -25,8 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int poll_ms = 100;      ///< how often the end and the caller are looked after
-constexpr int quick_poll_ms = 10; ///< once the output is closed: the end is near
+constexpr int poll_ms = 100;      ///< polling interval for the child's end and `stop_requested`
+constexpr int quick_poll_ms = 10; ///< once the output is closed, because the child is about to end
 constexpr std::size_t block_bytes = 16384;
 
 Error failed(std::string_view what) {
@@ -64,7 +64,7 @@ Result<Pipe> make_pipe() {
     return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-/// NAME of a member, with what cannot stand in a variable's name replaced.
+/// Returns arg_NAME for a member, with characters that a variable name cannot contain replaced.
 std::string variable_name(const std::string& name) {
     std::string result = "arg_";
     for (const char letter : name) {
@@ -97,7 +97,7 @@ struct ChildStreams {
     int error;
 };
 
-/// The child in a process group of its own, so that its children end with it.
+/// Spawns the child in its own process group, so that its children end with it.
 Result<pid_t> spawn(const std::string& command, std::vector<std::string> variables,
                     const ChildStreams& streams) {
     posix_spawn_file_actions_t actions;
@@ -134,7 +134,7 @@ Result<pid_t> spawn(const std::string& command, std::vector<std::string> variabl
     return child;
 }
 
-/// Appends what has come, up to `bytes_max` in all. False when more was there.
+/// Appends the available bytes, up to `bytes_max` in total. Returns false if there were more.
 bool read_some(Descriptor& from, std::string& text, std::size_t bytes_max) {
     std::array<char, block_bytes> block;
     const ssize_t count = ::read(from.number(), block.data(), block.size());
@@ -149,7 +149,7 @@ bool read_some(Descriptor& from, std::string& text, std::size_t bytes_max) {
     return fits == static_cast<std::size_t>(count);
 }
 
-/// A child between its start and its end: feeds it, reads it and, where it has to be, ends it.
+/// A running child process: writes its input, reads its output and ends it if necessary.
 class Child {
 public:
     Child(pid_t id, Descriptor input, Descriptor output, Descriptor error, std::string_view text)
@@ -170,7 +170,7 @@ public:
                 }
             } else if (now - end_asked_ >= limits.grace) {
                 ::kill(-id_, SIGKILL);
-                break; // whoever left the group may still hold the output
+                break; // a process that left the group may still hold the output open
             }
             exchange();
         }
@@ -181,7 +181,7 @@ public:
 private:
     [[nodiscard]] bool is_silent() const { return output_.number() < 0 && error_.number() < 0; }
 
-    /// Leaves the child as it is, so that its number stays its own until wait().
+    /// Does not reap the child, so that its pid is not reused before wait().
     [[nodiscard]] bool has_ended() const {
         siginfo_t information{};
         return is_silent() &&
@@ -193,13 +193,13 @@ private:
         outcome_.end = why;
         end_asked_ = Clock::now();
         ::kill(-id_, SIGTERM);
-        ::kill(-id_, SIGCONT); // it may wait for the terminal
+        ::kill(-id_, SIGCONT); // it may be stopped, waiting for the terminal
     }
 
     void exchange() {
         std::array<pollfd, 3> watched = {{{output_.number(), POLLIN, 0},
                                           {error_.number(), POLLIN, 0},
-                                          {input_.number(), POLLOUT, 0}}}; // -1 is passed over
+                                          {input_.number(), POLLOUT, 0}}}; // poll() ignores -1
         if (::poll(watched.data(), watched.size(), is_silent() ? quick_poll_ms : poll_ms) <= 0)
             return;
         if (watched[2].revents != 0)
@@ -230,7 +230,7 @@ private:
     Descriptor input_;
     Descriptor output_;
     Descriptor error_;
-    std::string_view text_; ///< that it has not read yet
+    std::string_view text_; ///< input not written yet
     Clock::time_point end_asked_;
     ShellOutcome outcome_;
 };

@@ -13,33 +13,33 @@ namespace etna::cli {
 constexpr std::size_t shell_output_bytes_max = 1 << 20;
 constexpr std::size_t shell_error_bytes_max = 1 << 16;
 
-/// Why a command ended.
+/// The cause of a command's end.
 enum class ShellEnd : uint8_t {
     exited,
-    stopped, ///< `stop_requested` said so
+    stopped, ///< `stop_requested` returned true
     out_of_time,
 };
 
-/// What a command wrote, and how it ended.
+/// A command's output and the way it ended.
 struct ShellOutcome {
     std::string output;
-    std::string error_output; ///< the beginning, up to shell_error_bytes_max
-    int exit_code = 0;        ///< 128 + N after signal N, as shells count
-    bool is_cut = false;      ///< it wrote more than shell_output_bytes_max
+    std::string error_output; ///< the first shell_error_bytes_max bytes
+    int exit_code = 0;        ///< 128 + N after signal N, as in shells
+    bool is_cut = false;      ///< the command wrote more than shell_output_bytes_max
     ShellEnd end = ShellEnd::exited;
 };
 
 struct ShellLimits {
-    std::chrono::milliseconds time{0}; ///< 0: none
-    /// From SIGTERM to SIGKILL, when it has to end.
+    std::chrono::milliseconds time{0}; ///< 0: no limit
+    /// Delay from SIGTERM to SIGKILL when the command has to end.
     std::chrono::milliseconds grace{1000};
 };
 
-/// Runs `/bin/sh -c COMMAND` in a process group of its own and waits until it has ended and its output is
-/// closed. `arguments` is the JSON text of an object: it comes on standard input, and every member that is no
-/// list or object as `$arg_NAME` in the environment. `stop_requested` is asked about ten times a second;
-/// then, or when the time is over, the whole group gets SIGTERM, and SIGKILL after the grace.
-/// SIGPIPE must be ignored. Error: io.
+/// Runs `/bin/sh -c COMMAND` in its own process group and blocks until it has ended and its output is closed.
+/// `arguments` is the JSON text of an object, passed on standard input; every member that is not a list or
+/// object is also passed as `$arg_NAME` in the environment. `stop_requested` is polled about ten times a
+/// second; when it returns true or the time is over, the group gets SIGTERM, and SIGKILL after the grace
+/// period. SIGPIPE must be ignored. Errors: io.
 Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
                                const generate::StopRequested& stop_requested);
 

@@ -5,7 +5,7 @@
 namespace etna::cli {
 namespace {
 
-/// What holds where nothing is said.
+/// Default limits.
 struct Usual {
     uint64_t responses = 0;
     uint64_t conversations = 0;
@@ -28,7 +28,7 @@ Result<server::memory::Bounds> read_bounds(const OptionValues& values, const std
                                   .age_max = wished_age ? std::chrono::seconds(*wished_age) : age};
 }
 
-/// Where a file has a name, that is for the caller.
+/// Reads the limits; the caller sets the file.
 Result<server::memory::StoreOptions> read_options(const OptionValues& values, const Usual& usual) {
     server::memory::StoreOptions options;
     ETNA_TRY(options.responses, read_bounds(values, "responses", usual.responses, usual.age));

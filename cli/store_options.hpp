@@ -7,8 +7,8 @@
 
 namespace etna::cli {
 
-/// What `etna serve` keeps, and how much of it. The file is empty where the usual one is meant, and memory
-/// may then stand in for it. Errors: invalid_argument.
+/// Reads what `etna serve` stores, and its limits. An empty file means the default one, and memory may then
+/// be used instead. Errors: invalid_argument.
 Result<server::KeepingOptions> read_store(const OptionValues& values);
 
 } // namespace etna::cli

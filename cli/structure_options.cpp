@@ -17,13 +17,13 @@ using grammar::Notation;
 
 constexpr std::size_t file_bytes_max = std::size_t{4} << 20;
 
-/// A schema is an object, which no file's name begins like.
+/// Returns whether `text` is a schema: a JSON object, whose brace does not start a file name.
 bool is_json(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \n\r\t");
     return first != std::string_view::npos && text[first] == '{';
 }
 
-/// A rule of GBNF, which llama.cpp's --grammar takes, and no file's name has.
+/// Returns whether `text` has a GBNF rule, as in llama.cpp's --grammar; file names do not contain "::=".
 bool is_grammar(std::string_view text) {
     return text.find("::=") != std::string_view::npos;
 }
@@ -35,7 +35,7 @@ Description one_of(const std::vector<TypedValue>& texts) {
     return description;
 }
 
-/// `given` is not empty.
+/// Precondition: `given` is not empty.
 Result<Description> description_of(std::string_view option, const std::vector<TypedValue>& given) {
     if (option == "choice")
         return one_of(given);

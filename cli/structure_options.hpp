@@ -7,8 +7,8 @@
 
 namespace etna::cli {
 
-/// What the answer is kept to, as `--json-schema`, `--grammar`, `--regex` and `--choice` say; empty where
-/// none does. Reads the files they name. Errors: invalid_argument (more than one of them), those of
+/// Returns the grammar of the answer given by `--json-schema`, `--grammar`, `--regex` or `--choice`; empty if
+/// none is given. Reads the files they name. Errors: invalid_argument (more than one of them), those of
 /// read_text_file().
 Result<std::optional<grammar::Description>> read_structure(const OptionValues& values);
 

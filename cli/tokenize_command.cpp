@@ -34,7 +34,8 @@ Result<text::Tokenizer> open_tokenizer(const std::string& model, const Environme
     return text::Tokenizer::create(file);
 }
 
-/// Decimal numbers between white space, commas and brackets: what this command prints, and bare lists.
+/// Parses decimal numbers separated by white space, commas and brackets: this command's output, or bare
+/// lists.
 Result<Ids> parse_ids(std::string_view text, uint32_t vocabulary_size) {
     constexpr std::string_view separators = " \t\r\n,[]";
     constexpr std::size_t shown_bytes = 20;
@@ -63,7 +64,7 @@ text::EncodeOptions encode_options(const TokenizeOptions& options) {
     return {.special = text::SpecialTokens::literal, .bos = text::AddBos::never};
 }
 
-/// `ids` without the begin and end tokens that encoding adds of its own.
+/// Returns `ids` without the BOS and EOS tokens that encoding adds.
 Result<std::span<const TokenId>> without_additions(const text::Tokenizer& tokenizer,
                                                    std::span<const TokenId> ids) {
     ETNA_TRY(const Ids added, tokenizer.encode("", {}));
@@ -84,7 +85,8 @@ Result<std::string> text_of(const text::Tokenizer& tokenizer, std::span<const To
                   {.control = hides ? text::ControlTokens::hidden : text::ControlTokens::shown});
 }
 
-/// One object on one line. `bytes` stands beside a piece that is not whole UTF-8, as JSON cannot carry it.
+/// Formats one JSON list on one line. A piece that is not whole UTF-8 gets `bytes` too, because JSON cannot
+/// represent it.
 std::string pieces_json(const text::Tokenizer& tokenizer, std::span<const TokenId> ids) {
     auto list = nlohmann::ordered_json::array();
     for (const TokenId id : ids) {
@@ -103,7 +105,7 @@ std::string ids_json(const Ids& ids) {
     return nlohmann::json(ids).dump() + "\n";
 }
 
-/// The text between the streams: what a pipe or a file gets is exact.
+/// Adds a final newline on a terminal; a pipe or a file gets the exact text.
 std::string on_screen(std::string text, const Environment& environment) {
     if (environment.output_is_terminal && !text.empty() && !text.ends_with('\n'))
         text += '\n';

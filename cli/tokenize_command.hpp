@@ -10,12 +10,12 @@ namespace etna::cli {
 
 enum class Direction { text_to_ids, ids_to_text };
 enum class SpecialText {
-    is_special, ///< "<|im_end|>" is that token, in text and when it is decoded
-    is_text,    ///< in text it is spelled in pieces; as an id it gives no text
+    is_special, ///< "<|im_end|>" is that token, when encoding and when decoding
+    is_text,    ///< encoded as plain text; as an id it decodes to nothing
 };
 enum class TokenForm { ids, pieces };
 
-/// `etna tokenize`'s command line, checked.
+/// The validated command line of `etna tokenize`.
 struct TokenizeOptions {
     std::string model;
     std::optional<std::string> text; ///< absent: standard input
@@ -27,7 +27,7 @@ struct TokenizeOptions {
 /// Errors: invalid_argument.
 Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArguments& arguments);
 
-/// `etna tokenize`: text to token ids or back, with nothing but the file's metadata. Blocking.
+/// Runs `etna tokenize`: converts text to token ids or back, using only the file's metadata. Blocking.
 ExitCode tokenize_command(const TokenizeOptions& options, const Environment& environment);
 
 } // namespace etna::cli

@@ -10,7 +10,7 @@
 namespace etna::cli {
 namespace {
 
-/// How it ended; empty where it did as it should.
+/// Returns how a command failed; empty if it succeeded.
 std::string ending(const ShellOutcome& outcome, std::chrono::seconds limit) {
     switch (outcome.end) {
     case ShellEnd::stopped:

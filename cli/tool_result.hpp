@@ -11,25 +11,25 @@
 
 namespace etna::cli {
 
-/// What came of a call.
+/// The result of a tool call.
 struct ToolResult {
-    std::string told;               ///< to the model, UTF-8
+    std::string told;               ///< text for the model, UTF-8
     std::string error_output = {};  ///< of the command, UTF-8
-    bool has_failed = false;        ///< then `told` has the error output too
-    std::size_t bytes_left_out = 0; ///< of `told`, for which the context had no room
+    bool has_failed = false;        ///< if true, `told` contains the error output too
+    std::size_t bytes_left_out = 0; ///< bytes removed from `told` because the context had no room
 };
 
-/// What the model is told of a command's end: its output and, where it failed, how and what it wrote to
+/// Converts a command's outcome to its text for the model: its output and, if it failed, how, and its
 /// standard error.
 ToolResult tool_result(const Result<ShellOutcome>& outcome, std::chrono::seconds limit);
 
 constexpr std::size_t tool_lines_shown_max = 20;
 
-/// Whether people see what a tool gave that did as it should; how one failed they always see.
+/// Whether the user sees the output of tools that succeeded; failures are always shown.
 enum class ToolOutput : uint8_t { shown, hidden };
 
-/// Tells people what came of a call to the tool `name`, line by line: "roll: 6", then lines without the name;
-/// of a long text the first tool_lines_shown_max. Nothing for an empty text.
+/// Shows the user the result of a call to the tool `name`, line by line: "roll: 6", then lines without the
+/// name; only the first tool_lines_shown_max of a long text. Shows nothing for an empty text.
 void tell_result(Diagnostics& diagnostics, const std::string& name, const ToolResult& result,
                  ToolOutput output);
 

@@ -25,7 +25,7 @@ Error wrong(const std::string& name, std::string_view what) {
     return {ErrorKind::invalid_argument, fmt::format("{}: {}", name, what), std::string(example)};
 }
 
-/// Takes the text at `key` out of `object`; empty where there is none.
+/// Removes the text at `key` from `object` and returns it; empty if there is none.
 std::string take_text(Json& object, const char* key) {
     const auto found = object.find(key);
     if (found == object.end() || !found->is_string())
@@ -39,8 +39,8 @@ std::string text_of(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Empty where the text is no JSON, or nested deeper than the library copies and writes without a risk: it
-/// does both by recursion.
+/// Parses JSON; empty if the text is invalid or nested too deeply for the library to copy and write safely,
+/// both of which it does by recursion.
 std::optional<Json> parsed(const std::string& text) {
     constexpr int depth_max = 200;
     bool is_too_deep = false;

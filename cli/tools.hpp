@@ -12,30 +12,30 @@
 
 namespace etna::cli {
 
-/// The tools of a file that a user brought: a JSON list of tools as in OpenAI's API, or of their functions
-/// alone. A `command` beside the name is what the shell runs when the model calls it.
+/// The tools of a user's file: a JSON list of tools as in OpenAI's API, or of their functions alone. An
+/// additional member `command` is run by the shell when the model calls the tool.
 class Tools {
 public:
     Tools() = default;
 
-    /// Errors: not_found, io, invalid_argument (no such list, with the place).
+    /// Errors: not_found, io, invalid_argument (not such a list, with the position).
     static Result<Tools> read(const std::filesystem::path& path);
-    /// Those of a conversation: a `command` there is not taken, because nobody looks for one there.
+    /// Reads the tools of a conversation. Ignores any `command`, because users do not expect one there.
     static Result<Tools> of_conversation(const std::string& json, const std::string& name);
 
-    /// Where they were read from, absolute; empty where they are a conversation's.
+    /// Absolute path of the tools file; empty for a conversation's tools.
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }
     [[nodiscard]] bool is_empty() const { return commands_.empty(); }
-    /// What the model is told: JSON text, without the commands; empty where there are no tools.
+    /// Definitions for the model: JSON text, without the commands; empty if there are no tools.
     [[nodiscard]] const std::string& definitions() const { return definitions_; }
     [[nodiscard]] bool knows(std::string_view name) const { return commands_.contains(name); }
-    /// The command of a tool; empty where it has none, or there is no such tool.
+    /// The command of a tool; empty if it has none, or if there is no such tool.
     [[nodiscard]] std::string_view command(std::string_view name) const;
-    /// By name; a tool without a command has an empty one.
+    /// Commands by tool name; empty for a tool without a command.
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& commands() const {
         return commands_;
     }
-    /// Tools of a conversation whose commands were not taken.
+    /// Tools of a conversation whose commands were ignored.
     [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
 
 private:
@@ -47,12 +47,12 @@ private:
     std::vector<std::string> refused_;
 };
 
-/// Says which commands of a conversation are not taken, and where they would be.
+/// Reports which commands of a conversation are ignored, and where commands are accepted.
 void tell_refused(Diagnostics& diagnostics, const Tools& tools);
 
-/// For people, on one line: roll_dice {"sides":6}.
+/// Formats a call for the user, on one line: roll_dice {"sides":6}.
 std::string describe(const chat::output::Call& call);
-/// For programs, on one line: {"name":"roll_dice","arguments":{"sides":6}}.
+/// Formats a call for programs, on one line: {"name":"roll_dice","arguments":{"sides":6}}.
 std::string call_json(const chat::output::Call& call);
 
 } // namespace etna::cli

@@ -40,21 +40,21 @@ bool may_be_number(std::string_view text) {
            std::string_view("-.=").find(text.front()) != std::string_view::npos;
 }
 
-/// The option with this short name, null if there is none.
+/// Returns the option with this short name; null if there is none.
 const Option* find_short(const Command& command, char letter) {
     const auto found = std::find_if(command.options.begin(), command.options.end(),
                                     [letter](const Option& option) { return option.short_name == letter; });
     return found == command.options.end() ? nullptr : &*found;
 }
 
-/// An environment variable or the configuration file may have set a flag: leaving it out is not enough.
+/// An environment variable or the configuration file may have set a flag, so omitting it is not enough.
 Error cannot_be_negated(const Option& option) {
     return {ErrorKind::invalid_argument, fmt::format("--{} cannot be negated", option.name),
             option.kind == Kind::flag ? fmt::format("--{}=false turns it off", option.name)
                                       : fmt::format("leave --{} out", option.name)};
 }
 
-/// Goes through a command line, argument by argument.
+/// Translates a command line argument by argument.
 class Translator {
 public:
     Translator(const Command& command, std::span<const std::string> arguments)
@@ -157,7 +157,7 @@ private:
             return {};
         }
         letters.remove_prefix(1);
-        // Another program's option of several letters is not one of ours followed by its value.
+        // A multi-letter option of another program is not a short option followed by its value.
         if (!letters.empty() && option->kind != Kind::text && option->kind != Kind::choice &&
             !may_be_number(letters))
             return unknown_option(command_, argument);
@@ -204,7 +204,7 @@ Error unknown_option(const Command& command, const std::string& typed) {
     }
     std::string hint = help_hint(command);
     auto near = store::similar(name, known);
-    if (!near.empty() && store::edit_distance(name, near.front()) == 1) // one slip leaves no doubt
+    if (!near.empty() && store::edit_distance(name, near.front()) == 1) // a single edit is unambiguous
         std::erase_if(near, [&](const std::string& one) { return store::edit_distance(name, one) > 1; });
     if (!near.empty()) {
         hint = fmt::format("did you mean `{}`?", fmt::join(near, "` or `"));

@@ -11,24 +11,24 @@
 
 namespace etna::cli {
 
-/// A command line in our own words alone.
+/// A command line that uses only etna's options.
 struct Translated {
     std::vector<std::string> arguments;
-    /// What options of other programs give for our arguments, by name.
+    /// Values of positionals given by options of other programs, by name.
     std::map<std::string, std::vector<std::string>, std::less<>> positionals;
-    std::vector<std::string> notes; ///< of options that change nothing here
+    std::vector<std::string> notes; ///< about options without effect
 };
 
-/// Replaces short names by long ones and options of other programs that the command's table knows by ours,
-/// wherever an option may stand, and checks that every option that takes a value has one. Unknown options
-/// stay as they are. Errors: invalid_argument (an option of another program that does not apply here, or a
-/// missing value).
+/// Replaces short names by long ones, and options of other programs in the command's table by etna's,
+/// anywhere on the command line, and checks that every option that takes a value has one. Unknown options are
+/// unchanged. Errors: invalid_argument (an option of another program that does not apply here, or a missing
+/// value).
 Result<Translated> translate(const Command& command, std::span<const std::string> arguments);
 
-/// "try `etna COMMAND --help`".
+/// Returns "try `etna COMMAND --help`".
 std::string help_hint(const Command& command);
 
-/// With near misses. `typed` may have a value behind an equals sign.
+/// Returns the error for an unknown option, with near misses. `typed` may include `=VALUE`.
 Error unknown_option(const Command& command, const std::string& typed);
 
 } // namespace etna::cli

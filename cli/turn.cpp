@@ -71,7 +71,7 @@ private:
             *stop_requested_);
     }
 
-    /// Why none of the calls is run; empty where they are.
+    /// Returns why none of the calls is run; empty if they are.
     std::string obstacle_to(const std::vector<chat::output::Call>& calls, int round) {
         if (turn_.finished.finish_reason == generate::FinishReason::cancelled)
             return stopped;
@@ -88,8 +88,8 @@ private:
                                          : std::string();
     }
 
-    /// Adds the call's result; so many calls of this round, this one too, have none yet. Returns why no other
-    /// is run; empty where the turn goes on.
+    /// Adds the call's result. `calls_left`: calls of this round without a result, this one included. Returns
+    /// why no further call is run; empty if the turn continues.
     Result<std::string> answer(const chat::output::Call& call, std::size_t calls_left) {
         const std::string command(use_.tools.command(call.name));
         if (!use_.tools.knows(call.name)) {
@@ -129,7 +129,7 @@ private:
         return why;
     }
 
-    /// Cuts the result to what the context has room for, with an answer after it.
+    /// Truncates the result to the room in the context, with space reserved for an answer.
     Status fit(const chat::output::Call& call, ToolResult& result, std::size_t calls_left) {
         generate::Request request = watcher_->essence(request_);
         std::get<chat::Conversation>(request.prompt).messages.push_back(result_of(call, {}));
@@ -167,7 +167,7 @@ private:
     ToolUse use_;
     TurnWatcher* watcher_;
     const generate::StopRequested* stop_requested_;
-    generate::Transcript transcript_; ///< of this turn, where the caller keeps none
+    generate::Transcript transcript_; ///< of this turn, if the caller has none
     Turn turn_;
 };
 

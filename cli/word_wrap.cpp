@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t tab_columns = 8;
 constexpr std::string_view fence = "```";
 
-/// 0, 1 or 2 columns, as the C library has it.
+/// Returns 0, 1 or 2 columns, by the C library's wcwidth tables.
 uint32_t width_of(char32_t letter) {
     if (letter < 0x80)
         return 1;
@@ -51,7 +51,7 @@ void WordWrap::take(std::string_view letter, uint32_t width, std::string& out) {
         const uint32_t at = column_ + spaces_width_;
         spaces_ += letter;
         spaces_width_ += letter == " " ? 1 : tab_columns - at % tab_columns;
-    } else if (width == 2) { // a word of its own
+    } else if (width == 2) { // a double-width character is a separate word
         place_word(out);
         word_ = letter;
         word_width_ = width;
@@ -66,7 +66,7 @@ void WordWrap::take(std::string_view letter, uint32_t width, std::string& out) {
     }
 }
 
-/// The spaces and the word, or a new line and the word.
+/// Writes the spaces and the word, or a new line and the word.
 void WordWrap::place_word(std::string& out) {
     const bool continues = std::exchange(continues_, false);
     if (word_.empty())
@@ -88,14 +88,14 @@ void WordWrap::place_word(std::string& out) {
     spaces_width_ = 0;
 }
 
-/// At the end of a line, where they fit.
+/// Writes the pending spaces at the end of a line if they fit.
 void WordWrap::place_spaces(std::string& out) {
     const std::string spaces = std::exchange(spaces_, {});
     if (column_ + std::exchange(spaces_width_, 0) <= columns_)
         out += spaces;
 }
 
-/// The terminal breaks what is longer than the line. Behind the last column, the cursor waits there.
+/// Tracks the terminal's own wrapping of longer text. After the last column the cursor waits there.
 void WordWrap::advance(uint32_t width) {
     column_ += width;
     if (column_ > columns_)

@@ -32,8 +32,8 @@ bool contains(const std::vector<std::string>& list, std::string_view item) {
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-/// A name that was made to point here is of use against a server that answers this machine alone, and asks
-/// its users for nothing: any other is reached without such a name, or shut to a page that has no key.
+/// DNS rebinding is a threat only to a loopback server without API keys: any other server can be reached
+/// without it, or refuses a page that has no key.
 bool takes_any_host(const AccessRules& rules) {
     return !rules.api_keys.empty() || !is_loopback(rules.host) || contains(rules.allowed_hosts, "*");
 }
@@ -55,9 +55,9 @@ bool may_read(const AccessRules& rules, std::string_view origin) {
 using AddressBytes = decltype(AddressRange::address);
 
 constexpr uint32_t bits_per_byte = 8;
-constexpr uint32_t mapped_bytes = 12; ///< before the four of an IPv4 address
+constexpr uint32_t mapped_bytes = 12; ///< prefix before the four bytes of an IPv4 address
 
-/// Empty if the text is no address. A zone behind `%`, as link-local addresses have it, does not count.
+/// Empty if the text is not an address. A zone after `%`, as in link-local addresses, is ignored.
 std::optional<AddressBytes> address_bytes(std::string_view text) {
     const std::string address(text.substr(0, text.find('%')));
     AddressBytes bytes{};
@@ -80,7 +80,7 @@ bool has_prefix(const AddressBytes& address, const AddressRange& range) {
     return differing >> (bits_per_byte - rest) == 0;
 }
 
-/// The address of "ADDRESS", "[ADDRESS]", "[ADDRESS]:PORT" or "IPV4:PORT", else the text as it is.
+/// The address in "ADDRESS", "[ADDRESS]", "[ADDRESS]:PORT" or "IPV4:PORT", else the text unchanged.
 std::string_view without_brackets_and_port(std::string_view text) {
     const bool is_ipv6 = text.find(':') != text.rfind(':');
     if (text.starts_with('[') || !is_ipv6)
@@ -88,8 +88,8 @@ std::string_view without_brackets_and_port(std::string_view text) {
     return text;
 }
 
-/// A name for whom the header's value stands for: its last element, because clients can send the others and
-/// proxies append theirs. Of an IPv6 address the /64 network counts, as for peers.
+/// The client's name in the header value: its last element, because proxies append and clients can forge the
+/// others. IPv6 addresses are reduced to the /64 network, as for peers.
 std::string client_name(std::string_view value) {
     constexpr std::size_t network_bytes = 8;
     std::string_view name = value.substr(value.rfind(',') + 1);
@@ -105,7 +105,8 @@ std::string client_name(std::string_view value) {
                    : std::string(bytes, network_bytes);
 }
 
-/// What a reverse proxy calls the client; empty if none is trusted to, or the header is absent.
+/// The client's name as given by a trusted reverse proxy; empty if the peer is not trusted, or the header is
+/// absent.
 std::string named_client(const AccessRules& rules, const HttpRequest& request) {
     constexpr std::array<AddressRange, 2> loopback = {{
         {.address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127}, .prefix_bits = 104},  // 127.0.0.0/8
@@ -119,7 +120,7 @@ std::string named_client(const AccessRules& rules, const HttpRequest& request) {
     return is_trusted ? client_name(request.header(rules.client_header)) : std::string();
 }
 
-/// All that a page asks for: a page that may read answers may ask as it likes, and SDKs send many.
+/// All requested headers: a page that may read responses may send any, and SDKs send many.
 std::string allowed_headers(const HttpRequest& request) {
     const std::string_view wanted = request.header("access-control-request-headers");
     return wanted.empty() ? "authorization, content-type" : header_value(wanted);
@@ -209,7 +210,7 @@ uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
     if (!rules.api_keys.empty())
         return hash(given_key(request));
     if (const std::string name = named_client(rules, request); !name.empty())
-        return hash(fmt::format("{}: {}", rules.client_header, name)); // no address has this form
+        return hash(fmt::format("{}: {}", rules.client_header, name)); // cannot collide with an address
     return hash(request.remote_network);
 }
 

@@ -11,68 +11,69 @@
 
 namespace etna::server {
 
-/// A range of IP addresses: those that begin with the first `prefix_bits` bits of `address`. IPv4 is mapped
-/// into IPv6 (RFC 4291, 2.5.5.2).
+/// A CIDR range: the IP addresses that share the first `prefix_bits` bits of `address`. IPv4 addresses are
+/// mapped into IPv6 (RFC 4291, 2.5.5.2).
 struct AddressRange {
     static constexpr uint32_t address_bytes = 16;
     std::array<uint8_t, address_bytes> address = {};
-    uint32_t prefix_bits = 0; ///< of 128
+    uint32_t prefix_bits = 0; ///< 0 to 128
 };
 
-/// Reads "ADDRESS" or "ADDRESS/BITS", IPv4 or IPv6. Empty if the text is neither.
+/// Parses "ADDRESS" or "ADDRESS/BITS", IPv4 or IPv6. Empty if the text is neither.
 std::optional<AddressRange> address_range(std::string_view text);
 
-/// Returns whether the range has the address, as Socket::remote_address() gives it.
+/// Returns whether the range contains the address, given in the form of Socket::remote_address().
 bool is_within(const AddressRange& range, std::string_view address);
 
-/// Who may ask.
+/// Access control: hosts, API keys, CORS origins and trusted proxies.
 struct AccessRules {
-    std::string host = "127.0.0.1"; ///< what the server is bound to; as host_rule() gives it
+    std::string host = "127.0.0.1"; ///< the bind address, in the form of host_rule()
     std::vector<std::string> allowed_hosts =
-        {};                                 ///< further names that it is called by; as host_rule(); "*": any
-    std::vector<std::string> api_keys = {}; ///< any of them opens; empty: no key is asked for
+        {}; ///< additional accepted Host names, in the form of host_rule(); "*": any
+    std::vector<std::string> api_keys = {}; ///< any of them grants access; empty: no key is required
     std::vector<std::string> cors_origins =
-        {}; ///< pages that may read answers; "*": all; empty: none but its own
-    /// The header by which a reverse proxy names the client, in lower case; empty: no header counts.
+        {}; ///< origins that may read responses; "*": all; empty: same-origin only
+    /// The header in which a reverse proxy identifies the client, in lower case; empty: no header is used.
     std::string client_header = {};
-    std::vector<AddressRange> trusted_proxies = {}; ///< whose `client_header` counts, beside the loopback's
+    std::vector<AddressRange> trusted_proxies = {}; ///< may set `client_header`, as may loopback
 };
 
-/// A name or address as Host headers are compared with it: in small letters, without the brackets of IPv6.
-/// "*" is any. Empty for what is none: with a port, a scheme or a path.
+/// Normalizes a host name or address for comparison with Host headers: lower case, IPv6 without brackets. "*"
+/// means any. Empty if the text is not a bare host: with a port, a scheme or a path.
 std::optional<std::string> host_rule(std::string_view host);
 
-/// The same for the origin of pages: small letters, no slash at the end. Empty for what is neither an origin
+/// Normalizes an origin: lower case, no trailing slash. Empty if the text is neither an origin
 /// (SCHEME://HOST[:PORT]), nor "*", nor "null".
 std::optional<std::string> origin_rule(std::string_view origin);
 
-/// A header's name in lower case. Empty if the text is no such name.
+/// Returns the header name in lower case. Empty if the text is not a valid header name.
 std::optional<std::string> client_header_rule(std::string_view name);
 
-/// Whether `host` is an address of this machine that no other can reach: "localhost", "127.0.0.1", "::1".
+/// Returns whether `host` is a loopback address: "localhost", "127.0.0.1", "::1".
 bool is_loopback(std::string_view host);
 
-/// Whether the request's Host is one that this server goes by, and its Origin, if it has one, its own or one
-/// that is allowed: a page of another site, even one whose name was made to point here, gets nothing. Any
-/// Host will do where a key is asked for, which such a page has not, and where the server is bound to more
-/// than the loopback: whoever can point a name at it can ask it without one. Error: 403.
+/// Checks that the request's Host is one of this server's names and that its Origin, if present, is the
+/// server's own or allowed. This blocks cross-site requests, including DNS rebinding. Any Host is accepted if
+/// API keys are required, because a hostile page has none, and if the server is bound to more than loopback,
+/// because whoever can point a name at it can also send requests directly. Error: 403.
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request);
 
-/// The key that a request shows: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty where it shows none.
+/// Returns the request's API key: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty if it has none.
 std::string_view given_key(const HttpRequest& request);
 
-/// How many bytes of the last element of AccessRules::client_header name a client; the rest does not count.
+/// Maximum bytes of the last element of AccessRules::client_header that identify a client; the rest is
+/// ignored.
 constexpr std::size_t client_name_bytes_max = 256;
 
 /// Identifies the client of a request for fair sharing: the API key, if keys are in use; else the value of
-/// the client header, if a trusted proxy sent one; else the peer's address, of IPv6 the /64 network, because
-/// a client has as many addresses of that as it likes.
+/// the client header, if a trusted proxy sent one; else the peer's address, for IPv6 its /64 network, because
+/// one client controls all addresses of it.
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request);
 
-/// Whether the request shows a key that opens. Error: 401.
+/// Checks the request's API key. Error: 401.
 std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& request);
 
-/// The headers that let the request's page read the answer; none where it may not.
+/// The CORS headers that let the requesting page read the response; none if its origin is not allowed.
 Headers cors_headers(const AccessRules& rules, const HttpRequest& request);
 
 } // namespace etna::server

@@ -11,9 +11,9 @@ namespace {
 constexpr int busy_retry_s = 1;
 constexpr int lost_retry_s = 5;
 
-/// What an option of the command line begins with.
+/// The prefix of command-line options.
 constexpr std::string_view option = "--";
-/// The one that a request has a member for, and that.
+/// The option with an equivalent request field, and that field.
 constexpr std::string_view lenient_option = "--lenient-schema";
 constexpr std::string_view lenient_member = "`etna.schema`: \"lenient\"";
 
@@ -33,7 +33,7 @@ std::string message_for_client(const Error& error) {
 }
 
 std::string without_folders(std::string_view text) {
-    constexpr std::string_view ends = " \t\n\"'`,;()"; // of a word; and what a path may stand behind
+    constexpr std::string_view ends = " \t\n\"'`,;()"; // word delimiters, after which a path can start
     std::string left;
     while (!text.empty()) {
         const std::size_t end = std::min(text.find_first_of(ends), text.size());
@@ -53,7 +53,7 @@ ApiError api_error(const Error& error) {
     case ErrorKind::invalid_argument:
     case ErrorKind::unsupported:
         return {.status = 400, .message = message_for_client(error)};
-    case ErrorKind::context_exceeded: // as OpenAI calls it
+    case ErrorKind::context_exceeded: // OpenAI's error code
         return {.status = 400, .message = message_for_client(error), .code = "context_length_exceeded"};
     case ErrorKind::not_found:
         return {.status = 404, .message = message_for_client(error), .code = "not_found"};
@@ -117,7 +117,7 @@ HttpReply reply_of(const ApiError& error) {
         reply.headers["retry-after"] = std::to_string(*error.retry_after_s);
         reply.headers["retry-after-ms"] = std::to_string(*error.retry_after_s * 1000);
     }
-    if (error.status == 500) // both SDKs try again otherwise, and it would fail again
+    if (error.status == 500) // OpenAI's SDKs would retry, and fail again
         reply.headers["x-should-retry"] = "false";
     return reply;
 }

@@ -9,34 +9,34 @@
 
 namespace etna::server {
 
-/// A refusal or failure in the words of OpenAI's API: {"error": {"message", "type", "param", "code"}}.
+/// An error in the format of the OpenAI API: {"error": {"message", "type", "param", "code"}}.
 struct ApiError {
     int status = 400;
     std::string message;
     std::string type = "invalid_request_error";
-    std::optional<std::string> param = {}; ///< the member of the request: "messages[2].content"
+    std::optional<std::string> param = {}; ///< the offending request field: "messages[2].content"
     std::optional<std::string> code = {};
     std::optional<int> retry_after_s = {};
 };
 
-/// The message of what is a client's mistake, with the hint. One that names options of the command line is
-/// for who started the server, and left out.
+/// The message for a client error, with its hint. A hint that names command-line options addresses the
+/// operator and is left out.
 std::string message_for_client(const Error& error);
 
-/// The text with the folders taken off absolute paths that stand in it: what a client may have of a failure.
+/// Strips the directories from absolute paths in the text, so that a failure message can go to clients.
 std::string without_folders(std::string_view text);
 
-/// What an error of the core means to a client: status, type and code by its kind. Hints are told with what
-/// is the client's mistake (4xx) alone.
+/// Maps a core error to an API error: status, type and code by its kind. Hints are included for client errors
+/// (4xx) only.
 ApiError api_error(const Error& error);
 
 /// {"error": {...}} as JSON text, one line.
 std::string error_json(const ApiError& error);
 
-/// 503: the memory for requests is used up, or the machine's.
+/// 503: the request memory budget or the machine's memory is exhausted.
 ApiError no_memory();
 
-/// 413: the request, and what is made of it, would take more than the memory for all requests.
+/// 413: the request with its derived data would exceed the memory budget of all requests.
 ApiError too_large_for_memory();
 
 /// Sets the error of a log entry.

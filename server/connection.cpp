@@ -32,11 +32,11 @@ namespace {
 
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/// Descriptors that are for other things than connections: files, models, what is kept.
+/// Descriptors reserved for uses other than connections: files, models, the store.
 constexpr std::size_t other_descriptors = 128;
 
-/// All that the library needs to know of a request. It has its own ways with what clients write, and they
-/// differ between its versions: it is not shown that. Of methods it has to know which answers have no body.
+/// The minimal request that the library sees. Its parsing of client input differs between versions, so it
+/// never sees that. It needs the method only to omit the body of HEAD responses.
 std::string line_for_library(const RequestHead& head) {
     return fmt::format("{} / {}\r\n{}\r\n", head.request.method == "HEAD" ? "HEAD" : "GET",
                        head.is_http_1_0 ? "HTTP/1.0" : "HTTP/1.1",
@@ -45,7 +45,7 @@ std::string line_for_library(const RequestHead& head) {
                                             : "");
 }
 
-/// What the library reads a request from and writes its answer to.
+/// The stream from which the library reads a request and to which it writes the response.
 class Connection final : public httplib::Stream {
 public:
     Connection(Socket socket, Arrival arrival, const ConnectionOptions& options)
@@ -70,8 +70,8 @@ public:
     void get_local_ip_and_port(std::string& /*address*/, int& /*port*/) const override {}
     socket_t socket() const override { return socket_.descriptor(); }
 
-    /// For while an answer is being made. A client that has closed its sending half may have closed all of
-    /// it: an interim answer, which clients skip (RFC 9110, 15.2), finds out.
+    /// For use while a response is generated. A client that has closed its sending half may have closed both:
+    /// an interim response, which clients skip (RFC 9110, 15.2), reveals it.
     bool is_client_gone() {
         const PeerState peer = socket_.peer();
         if (peer == PeerState::half_closed && may_probe_) {
@@ -86,7 +86,7 @@ public:
     [[nodiscard]] bool must_close() const { return must_close_ || is_broken_; }
     void shut_down() { socket_.shut_down(); }
 
-    /// The request, with its share of the memory; once.
+    /// Takes the request, with its memory share; may be called once.
     [[nodiscard]] Arrival take_arrival() {
         Arrival taken = *std::exchange(arrival_, std::nullopt);
         rest_ = std::move(taken.rest);
@@ -100,30 +100,30 @@ public:
         return taken;
     }
 
-    /// What a refusal is to know of the request, taken or not.
+    /// The request data for a refusal, before or after take_arrival().
     [[nodiscard]] const HttpRequest& known() const { return arrival_ ? arrival_->head.request : known_; }
 
-    /// Counts what the answer holds until the connection has sent it.
+    /// Charges the response's memory until the connection has sent it.
     void hold(std::shared_ptr<MemoryShare> memory) { memory_ = std::move(memory); }
 
-    /// What follows the request, once that was taken.
+    /// The bytes after the request; valid after take_arrival().
     [[nodiscard]] const std::string& rest() const { return rest_; }
     [[nodiscard]] Socket take_socket() { return std::move(socket_); }
 
 private:
     Socket socket_;
     std::optional<Arrival> arrival_;
-    HttpRequest known_; ///< without its body, once it was taken
+    HttpRequest known_; ///< without its body; set by take_arrival()
     std::string line_;
     std::string rest_;
-    std::shared_ptr<MemoryShare> memory_; ///< of an answer that is whole
+    std::shared_ptr<MemoryShare> memory_; ///< the share of a non-streamed response
     const ConnectionOptions* options_;    ///< borrowed
     bool is_broken_ = false;
     bool may_probe_;
     bool must_close_ = false;
 };
 
-/// The connection whose request this thread answers: the library's handlers are not told.
+/// The connection whose request this thread serves; the library does not pass it to handlers.
 thread_local Connection* current = nullptr;
 
 class Writer final : public HttpWriter {
@@ -139,8 +139,8 @@ private:
     httplib::DataSink* sink_;
 };
 
-/// With no more connections than there are descriptors for: who could not be accepted could not be given the
-/// place of another.
+/// Limits connections to the available descriptors: a connection that cannot be accepted cannot replace an
+/// idle one.
 ConnectionOptions within_descriptors(ConnectionOptions options) {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
@@ -162,12 +162,12 @@ void put(HttpReply reply, const httplib::Request& request, httplib::Response& in
             Writer writer(sink);
             stream(writer);
         } catch (const std::exception&) {
-            return false; // the library would let it out; the client sees a body without its end
+            return false; // the library would propagate it; the client sees a truncated body
         }
         sink.done();
         return true;
     };
-    if (request.version == "HTTP/1.0") { // knows no chunks: the end of the connection is the end of the body
+    if (request.version == "HTTP/1.0") { // no chunked encoding: closing the connection ends the body
         current->close_after_answer();
         into.set_content_provider(reply.content_type, provide);
     } else {
@@ -184,8 +184,8 @@ public:
           memory_(std::make_shared<MemoryTotal>(options.bodies_bytes_max)),
           workers_(options.handlers_max, options.vital_handlers_max) {
         new_task_queue = [] { return new Inline; };
-        set_tcp_nodelay(true);                   // sockets that are accepted inherit it
-        set_socket_options([](socket_t socket) { // the library's own would share the port with another server
+        set_tcp_nodelay(true);                   // inherited by accepted sockets
+        set_socket_options([](socket_t socket) { // the library's default would share the port
             const int yes = 1;
             ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         });
@@ -247,7 +247,7 @@ public:
 
     void stop() {
         is_stopping_ = true;
-        while (is_listening_) { // the library stops once, and not before it has begun
+        while (is_listening_) { // the library can stop only once, and only after it has started
             if (is_running() && !is_told_to_stop_.exchange(true))
                 httplib::Server::stop();
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -266,7 +266,7 @@ public:
     [[nodiscard]] std::size_t connections() const { return parking_->size() + workers_.busy(); }
 
 private:
-    /// The library's thread that accepts only hands sockets on.
+    /// The library's accept thread only hands sockets over.
     struct Inline final : httplib::TaskQueue {
         bool enqueue(std::function<void()> work) override { return work(), true; }
         void shutdown() override {}
@@ -288,7 +288,7 @@ private:
         return true;
     }
 
-    /// Makes one where there is none, at the cost of who uses it least.
+    /// Makes room for a connection by evicting the longest-idle one if necessary.
     bool has_place(const Socket& socket) {
         const std::string network = socket.remote_network();
         if (parking_->size_of(network) >= options_.connections_per_address_max)
@@ -299,7 +299,7 @@ private:
     void start(Socket socket, Arrival arrival) {
         const auto rank =
             handlers_.is_vital(arrival.head.request) ? Workers::Rank::vital : Workers::Rank::common;
-        // std::function wants to copy what it holds.
+        // std::function requires copyable captures.
         const auto connection = std::make_shared<Connection>(std::move(socket), std::move(arrival), options_);
         if (!workers_.start([this, connection] { serve(*connection); }, rank)) {
             turn_away(
@@ -308,8 +308,8 @@ private:
         }
     }
 
-    /// One request and its answer, on a worker's thread. Where there is no memory for what stands around the
-    /// handlers, the connection is closed.
+    /// Serves one request, on a worker thread. If memory runs out outside the handlers, the connection is
+    /// closed.
     void serve(Connection& connection) {
         bool goes_on = false;
         try {
@@ -340,7 +340,7 @@ private:
         }
     }
 
-    /// What the request holds counts until its answer is there; and a whole answer until it is sent.
+    /// The request's memory is charged until its response exists; a non-streamed response's until it is sent.
     void answer(Arrival arrival, const httplib::Request& request, httplib::Response& response) const {
         HttpReply reply = handlers_.answer(arrival.head.request);
         if (!reply.stream) {
@@ -364,22 +364,22 @@ private:
         }
     }
 
-    /// What the library refuses, or failed with.
+    /// Responds to a request that the library refused or failed on.
     void refuse(Refusal refusal, const httplib::Request& request, httplib::Response& response) const {
         current->close_after_answer();
         refusal.request = current->known();
         put(handlers_.refuse(refusal), request, response);
     }
 
-    /// The last word on an answer's headers: the library says twice that it closes, knows another time for
-    /// idle connections, and promises ranges.
+    /// Fixes the response's connection headers: the library sends a duplicate Connection: close, a different
+    /// idle timeout, and Accept-Ranges.
     void finish(const httplib::Request& request, httplib::Response& response) const {
         const bool closes = current->must_close() || response.has_header("Connection");
         for (const char* name : {"Connection", "Keep-Alive", "Accept-Ranges"})
             response.headers.erase(name);
         if (closes)
             return response.set_header("Connection", "close");
-        // In HTTP/1.1 it goes without saying, and clients of event streams look for it.
+        // It is the default in HTTP/1.1, but event stream clients check for it.
         const bool is_event_stream =
             response.get_header_value("Content-Type").rfind("text/event-stream", 0) == 0;
         if (request.version == "HTTP/1.0" || is_event_stream)
@@ -388,7 +388,7 @@ private:
         response.set_header("Keep-Alive", fmt::format("timeout={}", idle_s.count()));
     }
 
-    /// An answer without a thread, on a connection that ends.
+    /// Sends a response without a worker thread, on a closing connection.
     void tell(Socket& socket, const Refusal& refusal) const {
         const HttpReply reply = handlers_.refuse(refusal);
         std::string text = fmt::format(
@@ -407,7 +407,7 @@ private:
 
     const ConnectionOptions options_;
     const ConnectionHandlers handlers_;
-    const std::shared_ptr<MemoryTotal> memory_; ///< of all requests
+    const std::shared_ptr<MemoryTotal> memory_; ///< the budget of all requests
     int port_ = 0;
     MemoryTidy tidy_;
     std::atomic<bool> is_listening_{false};
@@ -415,9 +415,9 @@ private:
     std::atomic<bool> is_told_to_stop_{false};
     std::mutex mutex_;
     std::set<Connection*> at_work_;
-    std::unique_ptr<TlsContext> tls_; ///< null: no TLS; goes after all connections
+    std::unique_ptr<TlsContext> tls_; ///< null: no TLS; destroyed after all connections
     std::unique_ptr<Parking> parking_;
-    Workers workers_; ///< goes first: its threads park
+    Workers workers_; ///< destroyed first: its threads park connections
 };
 
 Listener::Listener(std::unique_ptr<Implementation> implementation)

@@ -13,7 +13,7 @@ constexpr unsigned first_low = 0xDC00;
 constexpr unsigned behind_low = 0xE000;
 constexpr unsigned first_supplementary = 0x10000;
 
-/// Whether what has been read is the member's name, its colon and the quote that begins the text.
+/// Whether the JSON so far is the member's name, the colon and the opening quote.
 bool begins_text(std::string_view seen) {
     constexpr std::string_view parts[] = {"{", "\"input\"", ":", "\""};
     for (const std::string_view part : parts) {
@@ -116,7 +116,7 @@ void CustomInput::end_code(std::string& text) {
     }
 }
 
-/// A first half that no second one has followed is no character.
+/// A lone high surrogate becomes the replacement character.
 void CustomInput::end_surrogate(std::string& text) {
     if (std::exchange(surrogate_, 0) != 0)
         text += replacement_character;

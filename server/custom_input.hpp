@@ -6,14 +6,13 @@
 
 namespace etna::server {
 
-/// Reads the text of {"input": "..."} while its JSON arrives in pieces, which may end anywhere. Not
-/// thread-safe.
+/// Incremental parser for the text of {"input": "..."}; chunks of the JSON may end anywhere. Not thread-safe.
 class CustomInput {
 public:
-    /// More of the JSON; the text that it adds: whole characters.
+    /// Consumes the next chunk of JSON and returns the text it adds, in complete characters.
     std::string push(std::string_view json);
 
-    /// Whether the quote that ends the text has come.
+    /// Whether the closing quote of the text has been read.
     [[nodiscard]] bool is_over() const { return state_ == State::over; }
 
 private:
@@ -24,9 +23,9 @@ private:
     void end_surrogate(std::string& text);
 
     State state_ = State::before;
-    std::string seen_;       ///< before the text, or the digits of an escape
-    unsigned surrogate_ = 0; ///< the first half of a pair; 0: none
-    std::string character_;  ///< bytes of one that is not whole
+    std::string seen_;       ///< the JSON before the text, or the digits of an escape
+    unsigned surrogate_ = 0; ///< the high surrogate of a pair; 0: none
+    std::string character_;  ///< bytes of an incomplete character
 };
 
 } // namespace etna::server

@@ -14,8 +14,8 @@ HttpReply state_reply(int status, std::string_view state) {
     return {.status = status, .body = text_of({{"status", state}}) + "\n"};
 }
 
-/// For whoever opens the server's address in a browser. It tells nothing of this server in particular: no key
-/// is asked for.
+/// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because
+/// no key is required.
 constexpr std::string_view front_page = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -34,7 +34,7 @@ API: give them this page's address with <code>/v1</code> behind it as their base
 </html>
 )";
 
-/// Ready, and with what an operator should know, for whom this is the place to look.
+/// The 200 reply, with warnings for the operator.
 HttpReply ready_reply(const Service& service) {
     Json state = {{"status", "ok"}};
     if (service.keeping->is_makeshift) {
@@ -75,7 +75,7 @@ HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const C
 
 namespace {
 
-/// Below /v1, without it, and below /v3.
+/// Adds the routes under /v1, the root, and /v3.
 void add_everywhere(std::vector<Route>& routes, const std::string& figure,
                     std::initializer_list<Route> group) {
     for (const char* const root : {"/v1", "", "/v3"}) {
@@ -105,7 +105,7 @@ void add_responses(std::vector<Route>& routes) {
 }
 
 void add_stored_chats(std::vector<Route>& routes) {
-    add_everywhere(routes, "input_tokens", // before the next, whose {id} it would be
+    add_everywhere(routes, "input_tokens", // first, because the {id} of the next route would match it
                    {{"POST", "/chat/completions/input_tokens", "counts the tokens that a chat would read",
                      openai::count_chat}});
     add_everywhere(

@@ -11,7 +11,7 @@ bool EventStream::send(std::string_view frames) {
 }
 
 bool EventStream::is_left() {
-    // A client that has closed its sending half: the second write after it has gone fails.
+    // For a client that has closed its sending half: if it is gone, the second write fails.
     constexpr std::chrono::milliseconds half_closed_probe{200};
     if (has_left_)
         return true;

@@ -7,8 +7,8 @@
 
 namespace etna::server {
 
-/// A stream of server-sent events to one client: keeps it alive while nothing comes, and notices that the
-/// client has left. Not thread-safe.
+/// A server-sent event stream to one client, with keep-alive comments and disconnect detection. Not
+/// thread-safe.
 class EventStream {
 public:
     using Clock = std::chrono::steady_clock;
@@ -17,11 +17,12 @@ public:
     EventStream(HttpWriter& writer, std::chrono::milliseconds keep_alive)
         : writer_(&writer), keep_alive_(keep_alive), written_(Clock::now()) {}
 
-    /// Whole frames. False when the client has left; nothing is written after that.
+    /// Writes complete frames. Returns false if the client has disconnected; nothing is written after that.
     bool send(std::string_view frames);
 
-    /// To be called now and then while there is nothing to send: writes a comment when it is time, or when
-    /// only a write can tell whether the client still reads. True when the client has left.
+    /// Call periodically while there is nothing to send: writes a comment when the keep-alive interval has
+    /// passed, or when only a write can tell whether the client still reads. Returns true if the client has
+    /// disconnected.
     bool is_left();
 
 private:

@@ -9,13 +9,13 @@
 namespace etna::server {
 namespace {
 
-/// Keywords of JSON Schema whose numbers say which answers are allowed.
+/// JSON Schema keywords whose numbers constrain answers.
 constexpr std::array<std::string_view, 7> exact_keywords = {
     "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"};
 
 constexpr std::array<std::string_view, 3> references = {"$ref", "$dynamicRef", "$recursiveRef"};
 
-/// Members of requests that are schemas, wherever they stand, and one that is in the body itself.
+/// Request fields that contain schemas at any depth, and one only at the root.
 constexpr std::array<std::string_view, 4> schema_members = {"parameters", "schema", "json", "guided_json"};
 constexpr std::string_view root_schema_member = "json_schema";
 constexpr std::size_t root_depth = 1;
@@ -27,13 +27,13 @@ bool is_among(const Names& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Digits that any double can be told from all others by.
+/// Decimal digits that uniquely identify a double.
 constexpr std::size_t double_digits = 17;
 
-/// Whether a double keeps all digits of the number, from the first to the last that is not zero.
+/// Whether a double preserves all significant digits of the number.
 bool is_kept(std::string_view text) {
     std::size_t digits = 0;
-    std::size_t zeros = 0; // behind the last digit that counts
+    std::size_t zeros = 0; // trailing zeros after the last significant digit
     for (const char letter : text.substr(0, text.find_first_of("eE"))) {
         if (letter < '0' || letter > '9' || (letter == '0' && digits == 0))
             continue;
@@ -43,22 +43,23 @@ bool is_kept(std::string_view text) {
     return digits - zeros <= double_digits;
 }
 
-/// Whether a reference may lead to a place that is no schema by the keywords above it. Anchors never do.
+/// Whether a reference may lead to a value that is not reached as a schema through keywords. Anchors never
+/// do.
 bool may_lead_outside(std::string_view reference) {
     const std::size_t hash = reference.find('#');
     std::string_view pointer = hash == std::string_view::npos ? "" : reference.substr(hash + 1);
     if (pointer.find('%') != std::string_view::npos)
-        return true; // letters in other words
+        return true; // percent-encoded letters
     if (!pointer.starts_with('/'))
         return false;
-    bool is_named = false; // the next step is a name and no keyword
+    bool is_named = false; // the next step is a name, not a keyword
     while (!pointer.empty()) {
         pointer.remove_prefix(1); // the slash
         const std::string_view step = pointer.substr(0, pointer.find('/'));
         pointer.remove_prefix(step.size());
         const bool is_naming = !is_named && is_among(grammar::map_keywords, step);
         if (!is_named && !is_naming && !is_among(grammar::schema_keywords, step))
-            return true; // or a place in a list, which is rare
+            return true; // or a list index, which is rare
         is_named = is_naming;
     }
     return false;
@@ -71,7 +72,7 @@ void ExactNumbers::open(Kind kind) {
     open_[depth_] = next_[depth_] = kind;
 }
 
-/// A list has no names for its values.
+/// List elements have no names.
 void ExactNumbers::open_list() {
     const Kind kind = next_[depth_];
     open(kind == Kind::names ? Kind::body : kind == Kind::schemas ? Kind::schema : kind);

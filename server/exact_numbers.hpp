@@ -10,9 +10,9 @@
 
 namespace etna::server {
 
-/// Looks, in a request's body as it is read, for numbers of its schemas that say which answers are allowed
-/// and have more digits than a double keeps: no digit of them may be lost. What stands in annotations and in
-/// words that JSON Schema does not have says nothing, unless a reference leads there.
+/// Scans a request body, while it is parsed, for numbers in its JSON schemas that constrain answers and have
+/// more digits than a double can represent; such a request is refused. Numbers in annotations and in keywords
+/// unknown to JSON Schema are ignored, unless a reference leads there.
 class ExactNumbers {
 public:
     void open_object() { open(next_[depth_]); }
@@ -22,34 +22,34 @@ public:
     void string(std::string_view text);
     void number(std::string_view text);
 
-    /// Why the body is refused; empty where it is not. Whole at the body's end alone.
+    /// Why the body is refused; empty if it is not. Final only at the end of the body.
     [[nodiscard]] const std::string& refusal() const {
         return refusal_.empty() && leads_outside_ ? doubt_ : refusal_;
     }
 
 private:
-    /// What a value is.
+    /// The role of a JSON value.
     enum class Kind : uint8_t {
-        body,      ///< of the request, or a schema where nobody knows of one
-        names,     ///< an object whose members' names are no keywords, of values of `body`
-        schema,    ///< or a list of schemas
-        schemas,   ///< an object of schemas by names
-        exact,     ///< no digit in it may be lost
-        annotation ///< says nothing of the answer
+        body,      ///< part of the request, or a schema in an unknown field
+        names,     ///< an object whose member names are not keywords; its values are `body`
+        schema,    ///< a schema or a list of schemas
+        schemas,   ///< an object that maps names to schemas
+        exact,     ///< numbers must be exactly representable
+        annotation ///< does not constrain the answer
     };
 
     void open(Kind kind);
     [[nodiscard]] Kind kind_of_member(std::string_view name) const;
 
-    std::array<Kind, json_depth_max + 1> open_{}; ///< what is open at each depth
-    std::array<Kind, json_depth_max + 1> next_{}; ///< the next value there
+    std::array<Kind, json_depth_max + 1> open_{}; ///< the open container at each depth
+    std::array<Kind, json_depth_max + 1> next_{}; ///< the next value at each depth
     std::size_t depth_ = 0;
-    bool is_reference_ = false; ///< the next value
+    bool is_reference_ = false; ///< the next value is a reference
     bool leads_outside_ = false;
-    std::string exact_name_;      ///< the last keyword that made its value exact
-    std::string annotation_name_; ///< the last word that made its value an annotation
+    std::string exact_name_;      ///< the last keyword with an exact value
+    std::string annotation_name_; ///< the last keyword with an annotation value
     std::string refusal_;
-    std::string doubt_; ///< a refusal, if a reference leads to it
+    std::string doubt_; ///< the refusal if a reference leads to the value
 };
 
 } // namespace etna::server

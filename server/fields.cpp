@@ -20,7 +20,7 @@ std::string range_text(double low, double high, Bound at_low, Bound at_high) {
                        at_high == Bound::included ? "at most" : "below", high);
 }
 
-/// A whole number, if it is one of 64 bits with a sign.
+/// The integer, if it fits in a signed 64-bit integer.
 std::optional<int64_t> within_64_bits(const Json& number) {
     constexpr double end = 0x1p63;
     if (number.is_number_unsigned()) {
@@ -30,7 +30,8 @@ std::optional<int64_t> within_64_bits(const Json& number) {
     }
     if (number.is_number_integer())
         return number.get<int64_t>();
-    // Of 64 bits it would be an integer; the next lower one, which is none, is rounded to the lowest.
+    // A number that fits would have been parsed as an integer; the next lower value, which does not fit,
+    // rounds to -2^63.
     const auto value = number.get<double>();
     return value > -end && value < end ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
 }
@@ -77,7 +78,7 @@ std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64
     const Json* value = take(name);
     if (value == nullptr)
         return std::nullopt;
-    // 5.0 is an integer of JSON's; 5.5 and 1e300 are none.
+    // 5.0 is an integer in JSON; 5.5 is not, and 1e300 is out of range.
     const bool is_whole =
         value->is_number_integer() ||
         (value->is_number_float() && value->get<double>() == std::floor(value->get<double>()));

@@ -11,62 +11,62 @@
 
 namespace etna::server {
 
-/// Whether the end of a range belongs to it.
+/// Whether a range includes its endpoint.
 enum class Bound : uint8_t { included, excluded };
 
-/// Characters that begin in these bytes, which are UTF-8: as the API counts lengths.
+/// Counts the characters that start in this UTF-8 text; the unit of length limits in the API.
 std::size_t characters_in(std::string_view text);
 
-/// Reads the members of a request's object, by type and range. The first mistake is kept, and everything
-/// after it reads as absent: a reader asks for all members in a row, and for problem() at the end. A member
-/// that is null is absent. Borrows the object. Not thread-safe.
+/// Reads the fields of a request object, with type and range checks. The first error is recorded, and all
+/// later reads return absent: a reader reads all fields in a row and checks problem() at the end. A null
+/// field counts as absent. Borrows the object. Not thread-safe.
 class Fields {
 public:
-    /// `path` stands before the names in errors: "messages[2]".
+    /// `path` is the prefix of field names in errors: "messages[2]".
     explicit Fields(const Json& object, std::string path = {}) : object_(&object), path_(std::move(path)) {}
 
-    /// Each reads one member; empty where it is absent. Errors: 400 with the member's path and what is
-    /// allowed.
+    /// Each of these reads one field; empty if absent. Errors: 400 with the field's path and the allowed
+    /// values.
     std::optional<double> number(std::string_view name, double low, double high,
                                  Bound at_low = Bound::included, Bound at_high = Bound::included);
     std::optional<int64_t> integer(std::string_view name, int64_t low, int64_t high);
     std::optional<bool> flag(std::string_view name);
     std::optional<std::string> text(std::string_view name);
     std::optional<std::vector<std::string>> texts(std::string_view name,
-                                                  std::size_t count_max); ///< or one text
+                                                  std::size_t count_max); ///< or a single string
     const Json* object(std::string_view name);
     const Json* list(std::string_view name);
     const Json* any(std::string_view name);
 
-    /// One of `choices`, as its index.
+    /// The index of the value in `choices`.
     std::optional<std::size_t> choice(std::string_view name, const std::vector<std::string_view>& choices);
 
-    /// Known and without effect here: not among unknown().
+    /// Marks fields as known but without effect: they are not in unknown().
     void accept(const std::vector<std::string_view>& names);
 
-    /// Known, and without effect here: among noted() where they are given and ask for something.
+    /// Marks fields as known but without effect, and lists them in noted() if their values request something.
     void note(const std::vector<std::string_view>& names);
 
-    /// Error: 400 where the member is absent.
+    /// Error: 400 if the field is absent.
     void require(std::string_view name);
-    /// The same, but null will do.
+    /// The same, but null is accepted.
     void require_or_null(std::string_view name);
 
-    /// Makes the first problem of a reader's own.
+    /// Records the caller's own error, if it is the first.
     void refuse(std::string_view name, std::string problem, std::string code = "invalid_value");
 
-    /// Take over from the reader of a member.
+    /// Merge the results of a nested reader.
     void adopt(const ApiError& problem);
     void adopt_unknown(const std::vector<std::string>& paths);
 
     [[nodiscard]] const std::optional<ApiError>& problem() const { return problem_; }
 
-    /// Members that nobody asked for, in their order, by path.
+    /// Paths of the fields that were never read, in document order.
     [[nodiscard]] std::vector<std::string> unknown() const;
 
     [[nodiscard]] const std::vector<std::string>& noted() const { return noted_; }
 
-    /// "messages[2].content".
+    /// The path of a field: "messages[2].content".
     [[nodiscard]] std::string path_of(std::string_view name) const;
 
 private:

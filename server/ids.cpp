@@ -17,7 +17,7 @@ std::array<uint8_t, count> random_bytes() {
     std::array<uint8_t, count> bytes{};
     if (::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()))
         return bytes;
-    std::random_device source; // a kernel without the call
+    std::random_device source; // the kernel lacks getrandom()
     for (uint8_t& byte : bytes)
         byte = static_cast<uint8_t>(source());
     return bytes;

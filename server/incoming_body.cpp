@@ -14,8 +14,8 @@ constexpr std::size_t trailer_bytes_max = 8192;
 
 const Refusal no_chunks = {.problem = "the body of the request is not in chunks as its head says"};
 
-/// The size before a chunk, whose extensions say nothing to this server. Beyond all bounds where it has too
-/// many digits.
+/// Parses a chunk-size line; extensions are ignored. An overflowing size becomes the maximum, over every
+/// limit.
 std::optional<uint64_t> size_in(std::string_view line) {
     constexpr int base = 16;
     uint64_t bytes = 0;
@@ -38,7 +38,7 @@ IncomingBody::IncomingBody(const RequestHead& head, std::size_t bytes_max)
       left_(head.body_bytes) {}
 
 std::optional<Refusal> IncomingBody::take(std::string& received) {
-    std::size_t used = 0; // cut off once: chunks may have a byte each
+    std::size_t used = 0; // erased once at the end: chunks may be one byte each
     std::optional<Refusal> refusal;
     while (!refusal && step_ != Step::whole) {
         if (step_ == Step::data) {
@@ -74,7 +74,7 @@ std::optional<Refusal> IncomingBody::take_data(std::string_view available, std::
     return std::nullopt;
 }
 
-/// A line that belongs to the framing, without its end.
+/// Consumes a framing line, given without its line end.
 std::optional<Refusal> IncomingBody::take_line(std::string_view line) {
     if (step_ == Step::trailer) {
         trailer_bytes_ += line.size();

@@ -9,14 +9,15 @@
 
 namespace etna::server {
 
-/// The body of a request on its way in, by length or in chunks (RFC 9112, 6 and 7.1). Trailers are read over.
+/// Incremental reader for a request body, with Content-Length or chunked (RFC 9112, 6 and 7.1). Trailers are
+/// skipped.
 class IncomingBody {
 public:
-    /// The body that `head` announces, of `bytes_max` at most.
+    /// Reads the body that `head` announces, at most `bytes_max` bytes.
     IncomingBody(const RequestHead& head, std::size_t bytes_max);
 
-    /// Moves what belongs to the body from the beginning of `received`; what it leaves is for the next call,
-    /// with more behind it, or follows the body. Refusals: 400 (no chunks), 413.
+    /// Consumes the bytes of the body from the front of `received`. Remaining bytes must be passed again,
+    /// with more data appended, or follow the body. Refusals: 400 (malformed chunks), 413.
     std::optional<Refusal> take(std::string& received);
 
     [[nodiscard]] bool is_whole() const { return step_ == Step::whole; }
@@ -25,10 +26,10 @@ public:
 
 private:
     enum class Step : uint8_t {
-        size,    ///< the line before a chunk is next
-        data,    ///< of a chunk, or all there is without chunks
-        end,     ///< the line end after a chunk's data is next
-        trailer, ///< a line of the trailer is next, or the empty one that ends it
+        size,    ///< expects a chunk-size line
+        data,    ///< expects the data of a chunk, or of the whole body if not chunked
+        end,     ///< expects the line end after a chunk's data
+        trailer, ///< expects a trailer line, or the empty line that ends the trailer
         whole,
     };
 
@@ -38,7 +39,7 @@ private:
     std::size_t bytes_max_;
     bool is_chunked_;
     Step step_;
-    uint64_t left_ = 0; ///< of the data
+    uint64_t left_ = 0; ///< remaining bytes of the current data
     std::size_t trailer_bytes_ = 0;
     std::string body_;
 };

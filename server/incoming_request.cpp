@@ -33,7 +33,8 @@ std::optional<Refusal> IncomingRequest::take(std::string_view bytes, const Incom
     return std::nullopt;
 }
 
-/// Begins the body where the head is whole. `searched`: bytes in which its end cannot begin.
+/// Starts the body if the head is complete. `searched`: bytes known not to contain the start of the head's
+/// end.
 std::optional<Refusal> IncomingRequest::take_head(std::size_t searched, const IncomingBounds& bounds) {
     const std::size_t end = received_.find(head_end, searched);
     if (std::min(end, received_.size()) > bounds.header_bytes_max) {

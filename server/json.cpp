@@ -11,21 +11,21 @@
 namespace etna::server {
 namespace {
 
-/// Of the string that it reads, which may be nearly all of the text, the library holds two while it reads:
-/// its value, and its letters for the message of a mistake.
+/// The library holds two copies of the string being parsed, which may be nearly all of the text: its value,
+/// and its raw characters for error messages.
 constexpr std::size_t string_copies = 2;
 
-/// What a body's JSON has to keep to. It reads ahead of the parser: asked by the parser's own callback, the
-/// library would look through a list again after each of its objects.
+/// A SAX pass that checks a body's JSON against the limits before parsing: with the parser's own callback,
+/// the library would rescan a list after each of its objects.
 class Guard : public Json::json_sax_t {
 public:
-    /// Why the text is refused; empty where it is not, or is no JSON.
+    /// Why the text is refused; empty if it is not, or is not JSON.
     [[nodiscard]] const std::string& refusal() const {
         return refusal_.empty() ? numbers_.refusal() : refusal_;
     }
     [[nodiscard]] bool has_too_many() const { return values_ > json_values_max; }
 
-    /// What the text takes once it is parsed, about.
+    /// The approximate memory of the parsed text.
     [[nodiscard]] std::size_t bytes_parsed(std::size_t text_bytes) const {
         return text_bytes + (values_ + names_) * json_value_bytes;
     }
@@ -92,11 +92,11 @@ private:
         return true;
     }
 
-    std::array<std::size_t, json_depth_max + 1> members_{}; ///< of what is open at each depth
+    std::array<std::size_t, json_depth_max + 1> members_{}; ///< per open object, by depth
     ExactNumbers numbers_;
     std::size_t depth_ = 0;
     std::size_t values_ = 0;
-    std::size_t names_ = 0; ///< of members
+    std::size_t names_ = 0; ///< number of member names
     std::string refusal_;
 };
 
@@ -108,9 +108,9 @@ ApiError mistake_at(std::size_t byte) {
     return refused(fmt::format("request body is not valid JSON (byte {})", byte));
 }
 
-/// `share`: of the request; null: nobody counts.
+/// `share`: the request's; null: memory is not counted.
 std::variant<Json, ApiError> parse(std::string_view body, MemoryShare* share) {
-    // The library takes a zero byte for the end.
+    // The library treats a zero byte as the end.
     if (const std::size_t zero = body.find('\0'); zero != std::string_view::npos)
         return mistake_at(zero + 1);
     const auto claim = [share](std::size_t bytes) { return share == nullptr || share->claim(bytes); };

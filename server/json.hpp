@@ -10,28 +10,28 @@ namespace etna::server {
 
 using Json = etna::Json;
 
-/// Deeper values are refused while they are parsed: the library copies them by recursion.
+/// Maximum nesting depth, checked while parsing: the library copies values recursively.
 constexpr int json_depth_max = 128;
 
-/// Objects of more members are refused: the library looks for each new one among all that are there.
+/// Maximum members of an object: the library's lookup for each new member is linear.
 constexpr std::size_t json_members_max = 1024;
 
-/// Bodies of more values are refused: parsed, each takes many times its bytes. A list of two million tokens
-/// goes through.
+/// Maximum values in a body: a parsed value takes many times its size in bytes. A list of two million tokens
+/// is accepted.
 constexpr std::size_t json_values_max = 2'000'000;
 
-/// What a value, or the name of a member, is counted as in memory, beside its letters.
+/// Bytes charged for a value or a member name, in addition to its characters.
 constexpr std::size_t json_value_bytes = 96;
 
-/// A request's body: an object. Counts what it takes in memory as the request's (HttpRequest::claim_memory).
-/// Errors: 400, with the place, also where a schema's number has more digits than a double; 413 (too many
-/// values); 503 (the memory for requests is used up).
+/// Parses a request body, which must be an object. Charges its memory to the request
+/// (HttpRequest::claim_memory). Errors: 400, with the position, also if a number in a schema has more digits
+/// than a double; 413 (too many values); 503 (the request memory budget is exhausted).
 std::variant<Json, ApiError> parse_body(const HttpRequest& request);
 
-/// The same of a text that nobody counts.
+/// The same for a text whose memory is not counted.
 std::variant<Json, ApiError> parse_body(std::string_view body);
 
-/// One line; what is no UTF-8 becomes U+FFFD.
+/// Serializes to one line; invalid UTF-8 becomes U+FFFD.
 std::string text_of(const Json& json);
 
 } // namespace etna::server

@@ -15,7 +15,7 @@ namespace {
 
 using Tell = std::function<void(std::string_view)>;
 
-/// A response that no process makes any more.
+/// Settles a response whose process has ended.
 Status settle(memory::Store& store, memory::Response response) {
     response.object =
         text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
@@ -31,7 +31,7 @@ Result<memory::Store> open_store(memory::StoreOptions options, const Tell& tell)
     return store;
 }
 
-/// After the process that has the file has ended, if it has announced that.
+/// Waits for the process that holds the file to end, if it has announced its end.
 Result<memory::Store> wait_for_store(const memory::StoreOptions& options, const Tell& tell) {
     constexpr std::chrono::milliseconds poll{100};
     auto store = open_store(options, tell);
@@ -44,7 +44,8 @@ Result<memory::Store> wait_for_store(const memory::StoreOptions& options, const 
     return store;
 }
 
-/// The key beside the store. One that cannot be used is done without: what was sealed with it stays closed.
+/// Opens the key next to the store. An unusable key is replaced by a temporary one, and data sealed with it
+/// cannot be unsealed.
 Result<Seal> open_seal(const std::filesystem::path& store, const Tell& tell) {
     if (store.empty())
         return Seal::temporary();

@@ -14,20 +14,20 @@
 
 namespace etna::server {
 
-/// What is found again later.
+/// Options of the store for responses, conversations and chat completions.
 struct KeepingOptions {
     bool keeps = true;
     memory::StoreOptions store = {};
-    /// What is kept where the file cannot be had; empty: then nothing is opened.
+    /// Options of the in-memory fallback if the file cannot be opened; empty: opening fails.
     std::optional<memory::StoreOptions> in_memory = {};
 };
 
-/// What a server keeps between requests. Thread-safe.
+/// State that persists between requests. Thread-safe.
 struct Keeping {
-    std::optional<memory::Store> store; ///< empty: nothing is kept
+    std::optional<memory::Store> store; ///< empty: nothing is stored
     Seal seal;
-    std::filesystem::path file = {}; ///< where it is kept; empty: in memory
-    bool is_makeshift = false;       ///< in memory, since the file could not be had
+    std::filesystem::path file = {}; ///< the store's file; empty: in memory
+    bool is_makeshift = false;       ///< in memory because the file could not be opened
     responses::Runs runs = {};
 
     [[nodiscard]] memory::Store::Keeps keeps() const {
@@ -35,19 +35,19 @@ struct Keeping {
     }
 };
 
-/// With the responses settled that an earlier process left unfinished. Where another process has the file and
-/// has announced its end, waits for that: blocking. What is wrong, and what is waited for, goes to `tell`.
+/// Opens the store and settles responses that an earlier process left unfinished. If another process holds
+/// the file and has announced its end, waits for it: blocks. Problems and waits are reported to `tell`.
 /// Errors: those of memory::Store::open() and Seal::open().
 Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options,
                                               const std::function<void(std::string_view)>& tell);
 
-/// Whose entries a request may see: those of its key.
+/// The owner whose entries a request can access: its API key's.
 memory::Owner owner_of(const AccessRules& access, const HttpRequest& request);
 
-/// What went wrong with the store, for clients.
+/// Converts a store failure to an API error.
 ApiError store_failed(const Error& error);
 
-/// `what`, of which nothing is kept: "conversations".
+/// The error for `what` ("conversations") if it is not stored.
 ApiError nothing_is_kept(std::string_view what);
 
 } // namespace etna::server

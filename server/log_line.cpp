@@ -22,7 +22,7 @@ std::string_view or_dash(std::string_view text) {
     return text.empty() ? "-" : text;
 }
 
-/// A value of a line of text: as it is if no reader could mistake its end, else in JSON's quotes.
+/// Formats a value for a text line: bare if unambiguous, else JSON-quoted.
 std::string value_text(std::string_view value) {
     constexpr std::string_view plain =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~:/@+[]";
@@ -30,13 +30,13 @@ std::string value_text(std::string_view value) {
     return is_plain ? std::string(value) : text_of(Json(value));
 }
 
-/// Names of models, and members that clients invented, may be long.
+/// Model names and unknown client fields may be long.
 std::string_view shortened(std::string_view value) {
     constexpr std::size_t bytes_max = 128;
     return value.substr(0, bytes_max);
 }
 
-/// The members of a line that are known: {"model", "prompt_tokens", "completion_tokens", "error", "param"}.
+/// The known members of a line: {"model", "prompt_tokens", "completion_tokens", "error", "param"}.
 Json members_of(const AnswerLog& answer) {
     Json members = Json::object();
     const auto add_text = [&](const char* name, std::string_view value) {
@@ -127,7 +127,7 @@ std::string warning_line(LogFormat format, std::string_view message) {
 }
 
 std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt) {
-    if (format == LogFormat::text) // as JSON has it: one line, whatever is in it
+    if (format == LogFormat::text) // JSON-quoted, so that it is always one line
         return fmt::format("{} prompt {} {}", now(), request_id, text_of(prompt));
     return text_of({{"time", now()}, {"request_id", request_id}, {"prompt", prompt}});
 }

@@ -6,41 +6,41 @@
 #include <string>
 #include <string_view>
 
-// Lines for the operator, each with its time. Only prompt_line() holds prompts.
+// Formats timestamped log lines. Only prompt_line() contains prompts.
 namespace etna::server {
 
 enum class LogFormat : uint8_t {
     text,
-    json, ///< an object to a line
+    json, ///< one object per line
 };
 
-/// What became of a request, in a word: "ok"; "cancelled" where the client left (status 499); "error".
+/// The outcome of a request: "ok"; "cancelled" if the client disconnected (status 499); "error".
 std::string_view outcome_of(int final_status);
 
-/// A request that has been answered.
+/// The log record of an answered request.
 struct RequestSummary {
     std::string_view method;
     std::string_view path;
-    int status = 200; ///< that the client saw
+    int status = 200; ///< the status sent to the client
     double elapsed_ms = 0;
     std::string_view remote_address;
     std::string_view request_id;
     AnswerLog answer = {};
-    std::string_view problem = {}; ///< of one that was refused before any endpoint saw it; one line
+    std::string_view problem = {}; ///< why the request was refused before it reached an endpoint; one line
 };
 
 std::string request_line(LogFormat format, const RequestSummary& request);
 
-/// The end of a response that was made in the background, after its request was answered.
+/// The end of a background response, whose request has already been answered.
 std::string background_line(LogFormat format, std::string_view request_id, const AnswerLog& answer);
 
-/// Something that happened to the server.
+/// A server event.
 std::string event_line(LogFormat format, std::string_view message);
 
-/// The same of something that the operator may have to act on.
+/// An event that may need action by the operator.
 std::string warning_line(LogFormat format, std::string_view message);
 
-/// What a model was given; for operators who asked for it.
+/// The prompt given to a model; logged only if the operator enabled it.
 std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt);
 
 } // namespace etna::server

@@ -7,12 +7,12 @@
 
 namespace etna::server {
 
-/// Memory that many hold shares of, in bytes, and that has a bound. Thread-safe.
+/// A byte budget with an upper bound, shared by many holders. Thread-safe.
 class MemoryTotal {
 public:
     explicit MemoryTotal(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-    /// False, and nothing changes, where more than the bound would be held.
+    /// Returns false, and changes nothing, if the total would exceed the bound.
     bool take(std::size_t bytes) {
         if (bytes > bytes_max_)
             return false;
@@ -30,7 +30,7 @@ public:
     [[nodiscard]] bool could_hold(std::size_t bytes) const { return bytes <= bytes_max_; }
     [[nodiscard]] std::size_t held() const { return held_; }
 
-    /// What was given back since the last call.
+    /// Bytes returned since the last call.
     [[nodiscard]] std::size_t take_given_back() { return given_back_.exchange(0); }
 
 private:
@@ -39,12 +39,12 @@ private:
     std::atomic<std::size_t> given_back_{0};
 };
 
-/// What one of many holds of the total; gives it back at its end. Not thread-safe.
+/// One holder's share of a MemoryTotal, returned on destruction. Not thread-safe.
 class MemoryShare {
 public:
     static constexpr std::size_t uncounted_bytes = 64 * 1024;
 
-    /// Holds nothing yet.
+    /// Starts with an empty share.
     explicit MemoryShare(std::shared_ptr<MemoryTotal> total) : total_(std::move(total)) {}
     MemoryShare(MemoryShare&& other) noexcept
         : total_(std::move(other.total_)), bytes_(std::exchange(other.bytes_, 0)),
@@ -62,7 +62,7 @@ public:
             total_->give_back(bytes_);
     }
 
-    /// Holds so many bytes more; false, and nothing changes, where all together would hold too many.
+    /// Grows the share by `bytes`. Returns false, and changes nothing, if the total would exceed the bound.
     bool grow_by(std::size_t bytes) {
         if (!total_->take(bytes))
             return false;
@@ -70,8 +70,8 @@ public:
         return true;
     }
 
-    /// The same for a request, whose small claims are granted and not counted: small requests get through
-    /// whatever large ones hold.
+    /// The same for a request, except that small claims are granted without being counted, so that large
+    /// requests cannot starve small ones.
     bool claim(std::size_t bytes) {
         if (bytes <= uncounted_bytes)
             return true;
@@ -79,10 +79,10 @@ public:
         return grow_by(bytes - uncounted_bytes);
     }
 
-    /// The last counted claim was refused for good: this request alone would hold more than the bound.
+    /// Whether the last counted claim can never succeed: this request alone would exceed the bound.
     [[nodiscard]] bool is_too_large() const { return is_too_large_; }
 
-    /// Holds no more than `bytes` from now on.
+    /// Shrinks the share to at most `bytes`.
     void shrink_to(std::size_t bytes) {
         if (bytes < bytes_)
             total_->give_back(bytes_ - bytes);

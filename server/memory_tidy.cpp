@@ -8,8 +8,8 @@ namespace etna::server {
 namespace {
 
 constexpr std::size_t much_bytes = 32 * 1024 * 1024;
-constexpr std::chrono::seconds interval{1};   ///< at least, between two times
-constexpr std::chrono::seconds quiet_time{1}; ///< that nobody was at work, before they are idle
+constexpr std::chrono::seconds interval{1};   ///< minimum time between trims
+constexpr std::chrono::seconds quiet_time{1}; ///< without requests, before the server counts as idle
 
 void give_back_memory() {
 #ifdef __GLIBC__

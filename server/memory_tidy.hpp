@@ -6,24 +6,24 @@
 
 namespace etna::server {
 
-/// Gives memory that requests have let go of back to the system, which the allocator alone does of large
-/// pieces only: now and then where it is much, and what is left when nobody is at work.
+/// Returns memory freed by requests to the system, which the allocator does on its own for large blocks only:
+/// periodically while much has been freed, and the rest when the server is idle.
 class MemoryTidy {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Something has been answered. Thread-safe.
+    /// Records that a request was answered. Thread-safe.
     void note_answer() { has_answered_ = true; }
 
-    /// To be called some times a second, by one thread. `freed`: bytes that requests have let go of since the
-    /// last call; `is_busy`: whether some are at work. May take some milliseconds.
+    /// Call several times a second, from one thread. `freed`: bytes that requests freed since the last call;
+    /// `is_busy`: whether requests are running. May take some milliseconds.
     void tidy(std::size_t freed, bool is_busy);
 
 private:
-    std::atomic<bool> has_answered_{false}; ///< since the memory was given back
-    std::size_t freed_ = 0;                 ///< since then
+    std::atomic<bool> has_answered_{false}; ///< since the last trim
+    std::size_t freed_ = 0;                 ///< since the last trim
     Clock::time_point tidied_ = Clock::now();
-    Clock::time_point busy_ = Clock::now(); ///< when somebody was at work last
+    Clock::time_point busy_ = Clock::now(); ///< when a request last ran
 };
 
 } // namespace etna::server

@@ -5,8 +5,8 @@
 
 namespace etna::server {
 
-/// `metadata`: at most 16 texts of 512 characters under names of 64. Mistakes are left in `fields`. The
-/// object, empty where there is none. Source: OpenAI API 2.3.0, Metadata.
+/// Reads `metadata`: at most 16 strings of up to 512 characters, with keys of up to 64. Errors are recorded
+/// in `fields`. Returns the object, empty if absent. Source: OpenAI API 2.3.0, Metadata.
 Json read_metadata(Fields& fields);
 
 } // namespace etna::server

@@ -15,7 +15,7 @@ uint64_t now_ns() {
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-/// A label's value as the format wants it: UTF-8 throughout.
+/// Escapes a label value for the text format, as valid UTF-8.
 std::string escaped(std::string_view text) {
     std::string out;
     for (const char letter : repaired_utf8(text)) {

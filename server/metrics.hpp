@@ -11,15 +11,15 @@
 
 namespace etna::server {
 
-/// model="NAME", escaped as the text format wants it.
+/// model="NAME", escaped for the text format.
 std::string label_of_model(std::string_view model);
 
-/// A distribution of durations: counts below fixed bounds, in seconds.
+/// A histogram of durations with fixed bucket bounds, in seconds.
 class Histogram {
 public:
     void observe(double seconds);
 
-    /// Cumulative lines in Prometheus' text format, with the labels ("model=\"demo\"").
+    /// The cumulative buckets in the Prometheus text format, with the labels ("model=\"demo\"").
     [[nodiscard]] std::string text(std::string_view name, std::string_view labels) const;
 
 private:
@@ -29,58 +29,58 @@ private:
     double sum_ = 0;
 };
 
-/// What of a request is counted: its labels.
+/// The metric labels of a request.
 struct RequestLabels {
     std::string model;
     std::string endpoint; ///< "chat_completions"
     bool is_streamed = false;
 };
 
-/// How a request ended.
+/// The outcome of a request.
 struct RequestOutcome {
-    /// Where a stream failed after its head, what it failed with; client_left_status where nobody waited.
+    /// The error's status if a stream failed after its head; client_left_status if the client disconnected.
     int status = 200;
     double total_s = 0;
 };
 
-/// The server's figures. Thread-safe. `text()` is Prometheus' text format, version 0.0.4.
+/// The server's metrics. Thread-safe. `text()` produces the Prometheus text format, version 0.0.4.
 class Metrics {
 public:
     void begin(const RequestLabels& labels);
     void end(const RequestLabels& labels, const RequestOutcome& outcome);
 
-    /// A request that was refused before its model was known. `endpoint`: none for a path that is nobody's.
+    /// Counts a request refused before its model was known. `endpoint`: empty for an unknown path.
     void refuse(std::string_view endpoint, int status);
 
-    /// Of one answer, once it is there.
+    /// Latencies of one finished answer.
     struct Answer {
         std::string model;
         double queue_s = 0;
-        std::optional<double> first_token_s = {}; ///< since the request arrived; empty: none came
-        std::optional<double> prompt_s = {};      ///< since it left the queue; empty: no token came
+        std::optional<double> first_token_s = {}; ///< since the request arrived; empty: no token
+        std::optional<double> prompt_s = {};      ///< since it left the queue; empty: no token
         double between_tokens_s = 0;              ///< mean; 0 for fewer than two tokens
     };
     void add(const Answer& answer);
 
-    /// Of one request, however many answers it has.
+    /// Token counts of one request, over all of its answers.
     struct Tokens {
-        uint32_t prompt = 0; ///< each prompt once
-        uint32_t cached = 0; ///< of those
+        uint32_t prompt = 0; ///< each prompt counted once
+        uint32_t cached = 0; ///< prompt tokens served from the cache
         uint32_t completion = 0;
-        uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so; see engine::Speculation
+        uint32_t accepted_drafts = 0; ///< drafted tokens that were accepted; see engine::Speculation
         uint32_t rejected_drafts = 0;
     };
     void add(const std::string& model, const Tokens& tokens);
     void client_left(const std::string& model);
 
-    /// A figure that is read when it is asked for.
+    /// A metric sampled at scrape time.
     struct Reading {
-        std::string name; ///< ends in "_total" where it only rises
+        std::string name; ///< ends in "_total" for a counter
         std::string help;
         std::string labels;
         double value = 0;
     };
-    /// Readings of one name stand together.
+    /// Readings of one name are adjacent.
     [[nodiscard]] std::string text(const std::vector<Reading>& readings) const;
 
 private:
@@ -96,8 +96,8 @@ private:
     std::map<std::string, Durations> durations_; ///< by model
 };
 
-/// A request that is at work: counted as such until it is destroyed, on every path; its outcome is 500 unless
-/// somebody says otherwise.
+/// RAII guard that counts a request as in flight until destroyed; the outcome is 500 unless set_status() is
+/// called.
 class InFlight {
 public:
     InFlight(Metrics& metrics, RequestLabels labels);

@@ -3,11 +3,11 @@
 #include <array>
 #include <optional>
 
-// GET /metrics: what is counted, and what is so at the moment.
+// GET /metrics: counters and current gauges.
 namespace etna::server {
 namespace {
 
-/// A figure that every loaded model has.
+/// A metric of every loaded model.
 struct ModelReading {
     std::string_view name;
     std::string_view help;

@@ -12,7 +12,7 @@
 namespace etna::server {
 
 std::string plain_name(std::string_view name) {
-    constexpr std::array<std::string_view, 2> endings = {":latest", ".gguf"}; // a tag stands last
+    constexpr std::array<std::string_view, 2> endings = {":latest", ".gguf"}; // a tag is last
     std::string plain = in_small_letters(name);
     for (const std::string_view ending : endings) {
         if (plain.ends_with(ending) && plain.size() > ending.size())
@@ -27,7 +27,7 @@ std::string served_names(std::string_view wanted, std::span<const std::string> n
     if (names.size() <= listed_max)
         return fmt::format("this server has `{}`", fmt::join(names, "`, `"));
     std::vector<std::string> nearest = store::similar(plain_name(wanted), names);
-    if (nearest.empty()) // nothing is similar: any will do
+    if (nearest.empty()) // nothing is similar: list the first ones
         nearest.assign(names.begin(), names.begin() + nearest_max);
     return fmt::format("this server has `{}` and others (GET /v1/models)", fmt::join(nearest, "`, `"));
 }

@@ -14,7 +14,7 @@
 namespace etna::server {
 namespace {
 
-/// The source with what its file is like now; as it was `before` where there is no file any more.
+/// The source with its file's current identity; unchanged from `before` if the file no longer exists.
 ListedSource listed(const store::ModelSource& source, const ListedSource* before) {
     constexpr int64_t ns_per_s = 1'000'000'000;
     ListedSource one = {.source = source, .created_unix_s = std::time(nullptr)};

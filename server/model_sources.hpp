@@ -13,14 +13,14 @@
 
 namespace etna::server {
 
-/// A model under the name that clients call it by.
+/// A model source and the name that clients use for it.
 struct NamedSource {
     std::string name;
     store::ModelSource source;
-    std::vector<std::string> aliases = {}; ///< further names of the same one
+    std::vector<std::string> aliases = {}; ///< additional names of the model
 };
 
-/// What tells one content of a path from the next.
+/// Identifies one version of a file; it differs after the file is replaced.
 struct FileIdentity {
     uint64_t device = 0;
     uint64_t inode = 0;
@@ -30,24 +30,25 @@ struct FileIdentity {
     bool operator==(const FileIdentity&) const = default;
 };
 
-/// A model that is served at the moment.
+/// A currently served model.
 struct ListedSource {
     store::ModelSource source;
-    std::optional<FileIdentity> identity = {}; ///< empty: embedded, or not there when it was looked for
-    int64_t created_unix_s = 0;                ///< the file's time, or that of the first look
-    std::vector<std::string> aliases = {};     ///< of a named one
+    std::optional<FileIdentity> identity = {}; ///< empty: embedded, or the file was missing at the last scan
+    int64_t created_unix_s = 0;                ///< the file's time, or the time of the first scan
+    std::vector<std::string> aliases = {};     ///< of a named model
 };
 
-/// Which models there are: those that were named, and the files of a folder, under their own names. A file
-/// wins over a named model that is embedded; any other named model, and an alias, wins over a file. Files
-/// whose names are no UTF-8, which JSON could not say, are left out. What is left out is logged, once. Not
-/// thread-safe.
+/// The available models: the configured ones, and the files of a folder under their file names. A file takes
+/// precedence over an embedded configured model; any other configured model, and any alias, takes precedence
+/// over a file. Files whose names are not UTF-8, and so cannot appear in JSON, are left out. Omissions are
+/// logged once. Not thread-safe.
 class ModelSources {
 public:
-    /// `folder`: empty for none. Names and aliases differ.
+    /// `folder`: empty for none. Names and aliases must be distinct.
     ModelSources(std::vector<NamedSource> named, std::filesystem::path folder);
 
-    /// By name, as it is now. A named model whose file has gone stays as it was: it may be in memory.
+    /// Rescans and returns the models by name. A configured model whose file is missing stays listed
+    /// unchanged: it may be loaded.
     const std::map<std::string, ListedSource, std::less<>>& look();
 
 private:

@@ -15,15 +15,15 @@
 namespace etna::server {
 namespace {
 
-/// How soon files are looked at again.
+/// Minimum time between rescans of the files.
 constexpr std::chrono::seconds files_age_max{1};
-/// How often a request that waits is asked whether it is still wanted.
+/// Poll interval of `is_unwanted` while a request waits.
 constexpr std::chrono::milliseconds wait_poll{50};
-/// How long a model may wait for a place while others that came later are still let in to the one that is to
-/// leave for it.
+/// Time that a model may wait in the queue while later requests are still admitted to the model that will be
+/// evicted for it.
 constexpr std::chrono::seconds turn_patience{2};
 
-/// Whether the model may well be loaded another time.
+/// Whether the failure is transient, so that a later load may succeed.
 bool may_pass(ErrorKind kind) {
     return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
 }
@@ -34,14 +34,13 @@ void replace_all(std::string& text, const std::string& old, std::string_view wit
         text.replace(at, old.size(), with);
 }
 
-/// The error as clients may have it. Where things lie on this machine, and what they are called there, is not
-/// for them: the model's file has the model's name. And whatever is wrong with a file, or with what the
-/// server was asked for when it was started, is no mistake of theirs.
+/// Converts a load error for clients: local paths are replaced by the model's name, and a defect of the file
+/// or the server's options is not reported as a client error.
 Error as_told(Error error, const store::ModelSource& source, std::string_view name) {
     replace_all(error.message, source.path.string(), name);
     replace_all(error.message, (source.path.parent_path() / "").string(), "");
     error.message = without_folders(error.message);
-    if (error.kind == ErrorKind::invalid_argument) { // options that contradict each other, or the model
+    if (error.kind == ErrorKind::invalid_argument) { // options that conflict
         error.kind = ErrorKind::internal;
         error.message = "the model cannot be loaded with the options of this server: " + error.message;
     } else if (!may_pass(error.kind) && error.kind != ErrorKind::unsupported) {
@@ -106,7 +105,7 @@ void Models::inspect() {
                 unknown.push_back(entry);
         }
     }
-    for (const auto& entry : unknown) { // which takes a while: outside the lock
+    for (const auto& entry : unknown) { // slow: outside the lock
         const auto facts = inspector_(entry->listed.source);
         const std::scoped_lock lock(mutex_);
         if (facts) {
@@ -136,7 +135,7 @@ std::optional<ModelListing> Models::find(std::string_view name) {
     return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
 }
 
-/// Null: none is called so.
+/// Null: not found.
 const Models::Entries::value_type* Models::entry_called(std::string_view name) const {
     if (const auto found = entries_.find(name); found != entries_.end())
         return &*found;
@@ -162,7 +161,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
     const auto found = entries_.find(name);
     if (found == entries_.end())
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
-    const std::shared_ptr<Entry> entry = found->second; // may leave the list while it is waited for
+    const std::shared_ptr<Entry> entry = found->second; // may leave the list while the caller waits
     advance();
     const bool waits = must_wait(*entry);
     if (!waits)
@@ -192,7 +191,7 @@ bool Models::is_loading() {
 }
 
 void Models::discard(const Handle& broken) {
-    Handle released; // its end may take a while: outside the lock
+    Handle released; // destruction may be slow: outside the lock
     const std::scoped_lock lock(mutex_);
     for (auto& [name, entry] : entries_) {
         if (entry->model == broken && entry->state == State::loaded) {
@@ -210,11 +209,11 @@ void Models::queue(const std::shared_ptr<Entry>& entry) {
     queue_.push_back(entry);
 }
 
-/// Begins to load what has its turn and a place; called by those who wait.
+/// Starts the queued loads that have room; called by waiting requests.
 void Models::advance() {
     while (!queue_.empty()) {
         const std::shared_ptr<Entry> entry = queue_.front();
-        if (entry->model) { // it did not have to leave
+        if (entry->model) { // it was not evicted
             for (Waiter* waiter : std::exchange(entry->waiters, {}))
                 waiter->model = entry->model;
             entry->used = Clock::now();
@@ -225,7 +224,7 @@ void Models::advance() {
             if (!has_place())
                 continue;
             if (entry->loading.joinable())
-                entry->loading.join(); // it is over, but for its last words
+                entry->loading.join(); // it is finished except for its return
             entry->state = State::loading;
             entry->displaced = std::exchange(leaving_, {});
             ++loading_;
@@ -272,7 +271,7 @@ void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handl
     changed_.notify_all();
 }
 
-/// The file is good, and this is what it is like; who stands in for its template is told once.
+/// Records the facts of a valid file; a stand-in template is logged once.
 void Models::learn(Entry& entry, const ModelFacts& facts) {
     if (!entry.facts && !facts.stand_in_template.empty()) {
         log(LogLevel::warning,
@@ -283,7 +282,7 @@ void Models::learn(Entry& entry, const ModelFacts& facts) {
     entry.problem.reset();
 }
 
-/// Gives the error as clients may have it; what stays so is told to the operator once.
+/// Returns the error for clients; a permanent one is logged once.
 Error Models::fail(Entry& entry, const Error& error) {
     Error told = as_told(error, entry.listed.source, entry.name);
     if (may_pass(told.kind) || entry.problem != told.message) {
@@ -295,12 +294,12 @@ Error Models::fail(Entry& entry, const Error& error) {
     return told;
 }
 
-/// With the lock open while it loads; makes room while memory is short.
+/// Releases the lock during the load; unloads idle models while memory is short.
 Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock) {
     std::vector<Handle> leaving = std::exchange(entry.displaced, {});
     while (true) {
         lock.unlock();
-        leaving.clear(); // their memory is what the new one gets
+        leaving.clear(); // frees the memory for the new model
         auto loaded = load_or_fail(loader_, entry.listed.source);
         lock.lock();
         if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !let_go_of_one())
@@ -309,7 +308,7 @@ Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std
     }
 }
 
-/// False where every model is in use, or none is loaded.
+/// Returns false if every model is in use, or none is loaded.
 bool Models::let_go_of_one() {
     constexpr bool only_idle = true;
     Entry* const oldest = least_recent(only_idle);
@@ -330,7 +329,8 @@ Models::Entry* Models::least_recent(bool only_idle) const {
     return oldest;
 }
 
-/// Whether a request for a loaded model has to stand in line: what waits for its place would never get it.
+/// Whether a request for a loaded model must queue, because the model that waits to replace it would starve
+/// otherwise.
 bool Models::must_wait(const Entry& entry) const {
     constexpr bool only_idle = false;
     return entry.model && !queue_.empty() && Clock::now() - queue_.front()->queued >= turn_patience &&
@@ -346,7 +346,7 @@ bool Models::has_place() {
     return static_cast<std::size_t>(loaded) + loading_ + held_.size() < options_.loaded_max;
 }
 
-/// Puts on the list what has come, and takes off what has gone or is another file now.
+/// Adds new files to the list, and removes missing and replaced ones.
 void Models::look() {
     const auto now = Clock::now();
     if (looked_ && now - *looked_ < files_age_max)

@@ -20,29 +20,29 @@
 
 namespace etna::server {
 
-/// What a model's file tells without being loaded.
+/// Model metadata read from the file without loading it.
 struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
-    std::string stand_in_template = {}; ///< a built-in one in the place of one of its own; empty: none
+    std::string stand_in_template = {}; ///< built-in template that replaces the model's; empty: none
 };
 
-/// What is listed of a model.
+/// A model's entry in the list.
 struct ModelListing {
     std::string name;
-    std::vector<std::string> aliases = {}; ///< further names of it
+    std::vector<std::string> aliases = {}; ///< additional names
     int64_t created_unix_s = 0;            ///< the file's time, or the server's start
     bool is_loaded = false;
     bool is_loading = false;
-    ModelFacts facts = {}; ///< as far as they are known: 0, and true, before somebody has looked
-    std::optional<engine::EngineLoad> load = {}; ///< while it is loaded
+    ModelFacts facts = {};                       ///< as far as known: 0 and true before the first inspection
+    std::optional<engine::EngineLoad> load = {}; ///< set while the model is loaded
     std::optional<generate::DeviceMemory> device_memory = {};
-    std::optional<std::string> problem = {}; ///< why its file cannot be used, once that is known
+    std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
 };
 
-/// The models that are served: those that were named, and those in a folder. Files are looked at again when
-/// somebody asks: they may come, go and be replaced. A model is loaded when it is first wanted, and anew when
-/// its file is another. Who holds one keeps it: the list only lets go. Thread-safe.
+/// The served models: the configured ones and those in a folder. Files are rescanned on access: they may
+/// appear, disappear and be replaced. A model is loaded on first use, and reloaded when its file changes. A
+/// held handle keeps its model alive; unloading only drops the list's reference. Thread-safe.
 class Models {
 public:
     using Handle = std::shared_ptr<const generate::Model>;
@@ -52,47 +52,47 @@ public:
     struct Options {
         std::vector<NamedSource> named;
         std::filesystem::path folder; ///< empty: none
-        std::size_t loaded_max = 0;   ///< in memory or on their way there; 0: as many as memory holds
+        std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
     };
 
-    /// Without an inspector, nothing is known of a model before it has been loaded.
+    /// Without an inspector, no facts about a model are known before it is loaded.
     Models(Options options, Loader loader, Inspector inspector = {});
     Models(const Models&) = delete;
     Models& operator=(const Models&) = delete;
 
-    /// Waits for what is being loaded.
+    /// Waits for loads in progress.
     ~Models();
 
-    /// By name, with what is known; without those that are known to be broken.
+    /// Models by name, with the facts known so far; known-broken ones are left out.
     [[nodiscard]] std::vector<ModelListing> list();
 
-    /// The same, after inspect(). Blocking.
+    /// The same, after inspect(). Blocks.
     [[nodiscard]] std::vector<ModelListing> list_inspected();
 
-    /// Looks into those files that it never has: what is listed of them is known then. Blocking.
+    /// Inspects the files not inspected yet, so that their listings are complete. Blocks.
     void inspect();
 
-    /// The first that was named, or by name; empty where there is none. Files that are known to be broken
-    /// come last.
+    /// The first configured model, else the first by name; empty if there is none. Known-broken files come
+    /// last.
     [[nodiscard]] std::string default_name();
 
-    /// The one that a client calls so: by its name or an alias, else by one that is the same by plain_name().
-    /// Empty: none is.
+    /// Looks a model up by name or alias, else by equal plain_name(). Empty: not found.
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
-    /// The model of that very name. One that is not loaded is, on a thread of its own, once for all who want
-    /// it; blocks until then, and asks `is_unwanted` twenty times a second. Where there is no place for it,
-    /// it waits its turn until the one that was used least recently is held by nobody, and leaves; who asks
-    /// for that one later than a while waits behind it. When memory is short, one that nobody holds leaves,
-    /// too. Errors: not_found (no such name), cancelled, out_of_memory, no_device, device_lost, unsupported
-    /// (no model for etna), and corrupt for everything else that is wrong with a file; without the names that
-    /// files have on this machine: they go to clients, and whole to the log, once for each file.
+    /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
+    /// all callers; blocks until then, and polls `is_unwanted` twenty times a second. If `loaded_max` is
+    /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
+    /// requests for that model, after a grace period, queue after it. If memory is short, a model that is not
+    /// held is unloaded, too. Errors: not_found (no such name), cancelled, out_of_memory, no_device,
+    /// device_lost, unsupported (not a model that etna supports), and corrupt for any other file error.
+    /// Messages do not contain local file names, because they go to clients; the full ones go to the log,
+    /// once per file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
 
-    /// Whether one is being loaded: the end of the object would wait for it.
+    /// Whether a load is in progress, for which the destructor would wait.
     [[nodiscard]] bool is_loading();
 
-    /// Lets go of a model that is broken, so that the next who wants it gets a new one.
+    /// Drops a broken model, so that the next acquire() reloads it.
     void discard(const Handle& broken);
 
 private:
@@ -100,14 +100,15 @@ private:
 
     enum class State : uint8_t { unloaded, loading, loaded };
 
-    /// Somebody in acquire(), who is handed what came of it: nothing can be unloaded in between.
+    /// A caller blocked in acquire(). The result is handed over directly, so that the model cannot be
+    /// unloaded in between.
     struct Waiter {
         Handle model = nullptr;
         std::optional<Error> failure = {};
     };
 
     struct Entry {
-        std::string name; ///< as clients know it
+        std::string name; ///< the client-visible name
         ListedSource listed;
         State state = State::unloaded;
         Handle model = nullptr;
@@ -115,11 +116,11 @@ private:
         std::optional<std::string> problem = {};
         Clock::time_point used = {};
         std::vector<Waiter*> waiters = {};  ///< borrowed
-        bool is_queued = false;             ///< waits for its turn to be loaded
-        Clock::time_point queued = {};      ///< since when
-        bool is_retired = false;            ///< its file has gone or is another: it is not kept
-        std::vector<Handle> displaced = {}; ///< end before this one is loaded in their place
-        std::thread loading = {};           ///< joined before the next, and at the end
+        bool is_queued = false;             ///< is in the load queue
+        Clock::time_point queued = {};      ///< when it was queued
+        bool is_retired = false;            ///< its file is gone or was replaced: it is dropped after use
+        std::vector<Handle> displaced = {}; ///< evicted for this one; end before it is loaded
+        std::thread loading = {};           ///< joined before the next load, and in the destructor
     };
     using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
 
@@ -146,10 +147,10 @@ private:
     std::condition_variable changed_;
     ModelSources sources_;
     Entries entries_;
-    std::deque<std::shared_ptr<Entry>> queue_;    ///< to be loaded, first come first served
-    std::vector<std::shared_ptr<Entry>> retired_; ///< until their threads have ended
-    std::vector<Handle> leaving_;                 ///< let go of; they end before the next is loaded
-    std::vector<std::weak_ptr<const generate::Model>> held_; ///< of retired entries, while requests hold them
+    std::deque<std::shared_ptr<Entry>> queue_;    ///< pending loads, FIFO
+    std::vector<std::shared_ptr<Entry>> retired_; ///< kept until their threads have ended
+    std::vector<Handle> leaving_;                 ///< dropped models; they end before the next load
+    std::vector<std::weak_ptr<const generate::Model>> held_; ///< of retired entries, still in use
     std::size_t loading_ = 0;
     std::optional<Clock::time_point> looked_;
 };

@@ -8,25 +8,25 @@
 #include <string>
 #include <variant>
 
-// Lists that are told in parts: `limit`, `order` and `after` of a query.
+// Paginated lists: the query parameters `limit`, `order` and `after`.
 namespace etna::server {
 
-/// The first of that name.
+/// The first query value of that name.
 std::optional<std::string> query_value(const HttpRequest& request, std::string_view name);
 
-/// Errors: 400, with the member. `usual`: the order where none is asked for.
+/// Reads the pagination parameters. `usual` is the default order. Errors: 400, with the parameter.
 std::variant<memory::PageWish, ApiError> read_page(const HttpRequest& request, memory::Order usual);
 
 /// {"object": "list", "data", "first_id", "last_id", "has_more"}.
 HttpReply list_reply(Json data, bool has_more);
 
-/// The same of a page as the store gives it: its texts are objects.
+/// The same for a page from the store, whose texts are JSON objects.
 HttpReply list_reply(const memory::Page& page);
 
-/// 400: the list has no item `after`.
+/// The 400 error if the list has no item `after`.
 ApiError no_such_place();
 
-/// A part of a list that is there as a whole, the oldest first. Errors: 400 (wrong members, no item `after`).
+/// Paginates a complete list, given oldest first. Errors: 400 (invalid parameters, no item `after`).
 HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual);
 
 } // namespace etna::server

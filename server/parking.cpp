@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view interim_reply = "HTTP/1.1 100 Continue\r\n\r\n";
 constexpr std::chrono::milliseconds farewell_timeout{2'000};
-constexpr std::size_t leaving_max = 256; ///< one more is closed at once
+constexpr std::size_t leaving_max = 256; ///< beyond it, connections are closed at once
 constexpr std::size_t piece_bytes = 16 * 1024;
-constexpr int pieces_max = 16; ///< of one connection, before others have their turn
+constexpr int pieces_max = 16; ///< per connection, before the next one is served
 
 } // namespace
 
@@ -69,7 +69,7 @@ void Parking::park(Socket socket, std::string_view received) {
     } else {
         watch_over(std::move(parked));
     }
-    ::eventfd_write(wake_.descriptor(), 1); // the next deadline may be nearer now
+    ::eventfd_write(wake_.descriptor(), 1); // the next deadline may be earlier now
 }
 
 void Parking::see_off(Socket socket) {
@@ -137,8 +137,8 @@ std::size_t Parking::count(Counted counted) const {
 
 void Parking::watch_over(Parked parked) {
     const int descriptor = parked.socket.descriptor();
-    // One event, then it belongs to whoever takes it out of the map. Who is to take bytes may have closed the
-    // half that sends them.
+    // One-shot: after one event, the connection belongs to the code that takes it out of the map. A peer that
+    // is to receive bytes may have closed its sending half.
     const uint32_t wanted =
         parked.waits_for == Transfer::Outcome::needs_output ? EPOLLOUT : EPOLLIN | EPOLLRDHUP;
     epoll_event event = {.events = wanted | EPOLLONESHOT, .data = {.fd = descriptor}};
@@ -156,8 +156,8 @@ void Parking::watch_over(Parked parked) {
 void Parking::watch() {
     constexpr std::size_t events_max = 256;
     std::array<epoll_event, events_max> events{};
-    // The end is looked for after the wake-up is taken and before the next wait: stop() raises it first and
-    // wakes then, so that one of the two is seen.
+    // The flag is checked after the wake-up is consumed and before the next wait: stop() sets the flag first
+    // and then wakes, so that one of the two is seen.
     while (!is_at_end()) {
         const int count = ::epoll_wait(epoll_.descriptor(), events.data(), events_max, wait_ms());
         for (int i = 0; i < count; ++i) {
@@ -190,16 +190,16 @@ void Parking::resume(int descriptor) {
     read_or_close(std::move(parked));
 }
 
-/// Where there is no memory for what comes, the connection is closed, and its own is free.
+/// If memory runs out, the connection is closed, which frees its memory.
 void Parking::read_or_close(Parked parked) {
     try {
         read_on(std::move(parked));
     } catch (const std::bad_alloc&) {
-        return; // it was closed on the way out
+        return; // closed by unwinding
     }
 }
 
-/// Takes what has come, and watches for the rest.
+/// Processes the available input, then watches for the rest.
 void Parking::read_on(Parked parked) {
     for (int piece = 0; piece < pieces_max || parked.socket.has_pending(); ++piece) {
         const Next next = read(parked);
@@ -211,7 +211,7 @@ void Parking::read_on(Parked parked) {
     watch_over(std::move(parked));
 }
 
-/// One read, which may bring nothing yet of what HTTP is to see.
+/// One read, which may yield no HTTP data yet.
 Parking::Next Parking::read(Parked& parked) {
     const bool was_in_handshake = parked.socket.is_in_handshake();
     std::array<char, piece_bytes> piece{};
@@ -230,7 +230,7 @@ Parking::Next Parking::read(Parked& parked) {
     return parked.is_leaving ? Next::read : take(parked, {piece.data(), read.bytes});
 }
 
-/// Hands the request on when it is whole, and the connection when it is refused.
+/// Hands the request over when complete, or the connection if refused.
 Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
     std::optional<Refusal> refusal;
     try {
@@ -256,20 +256,20 @@ Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
     return Next::read;
 }
 
-/// Where there is no memory to tell the client, it is left without an answer.
+/// If there is no memory for the response, the connection is closed without one.
 void Parking::refuse(Parked& parked, Refusal refusal) const {
     try {
         refusal.request = parked.request.seen();
-        parked.request = IncomingRequest(options_.memory); // what it held is free
+        parked.request = IncomingRequest(options_.memory); // frees what it held
         on_refusal_(std::move(parked.socket), refusal);
     } catch (const std::bad_alloc&) {
         parked.socket = Socket(-1);
     }
 }
 
-/// Only a step of the request moves its deadline, and each byte of a body by what it may take.
+/// Only a new stage of the request moves its deadline, and each byte of a body extends it.
 void Parking::set_deadline(Parked& parked) const {
-    if (!std::exchange(parked.is_begun, true)) // empty lines before it do not begin it anew
+    if (!std::exchange(parked.is_begun, true)) // empty lines before the head do not restart it
         parked.deadline = Clock::now() + options_.header_timeout;
     if (parked.request.stage() != IncomingRequest::Stage::body)
         return;
@@ -279,10 +279,10 @@ void Parking::set_deadline(Parked& parked) const {
     parked.deadline = parked.body_began + options_.body_timeout + earned_s;
 }
 
-/// Ends those whose time is up: quietly between requests, with an answer in the middle of one.
+/// Closes connections past their deadline: silently between requests, with a response in the middle of one.
 void Parking::expire() {
     const auto now = Clock::now();
-    std::map<int, Parked> late; // moving nodes takes no memory
+    std::map<int, Parked> late; // moving nodes does not allocate
     {
         const std::scoped_lock lock(mutex_);
         for (auto parked = parked_.begin(); parked != parked_.end();) {

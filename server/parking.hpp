@@ -17,26 +17,27 @@
 
 namespace etna::server {
 
-/// Connections that have no request at work: between two of them, in the middle of a head, a body, or the
-/// handshake of TLS, whose arithmetic is done here too. One thread watches them all; a connection costs a
-/// descriptor and what has come of its next request. Thread-safe.
+/// Watches connections without a running request: between requests, or in the middle of a head, a body or a
+/// TLS handshake, whose computation runs here too. One epoll thread serves them all; a connection costs a
+/// descriptor and the received part of its next request. Thread-safe.
 class Parking {
 public:
     using Clock = std::chrono::steady_clock;
 
     struct Options {
         IncomingBounds bounds;
-        std::shared_ptr<MemoryTotal> memory;        ///< of all requests
-        std::chrono::milliseconds header_timeout{}; ///< for a handshake too
+        std::shared_ptr<MemoryTotal> memory;        ///< the budget of all requests
+        std::chrono::milliseconds header_timeout{}; ///< for a TLS handshake too
         std::chrono::milliseconds idle_timeout{};
-        /// For a body, from its head on; and a second more for every so many bytes that have come.
+        /// For a body, from the end of its head, plus one second for every `body_bytes_per_s` bytes received.
         std::chrono::milliseconds body_timeout{};
         std::size_t body_bytes_per_s = 1;
     };
 
-    /// A request has come whole. Called on the watching thread or that of park(), and must not block.
+    /// Called with a complete request, on the watching thread or that of park(). Must not block.
     using OnRequest = std::function<void(Socket socket, Arrival arrival)>;
-    /// What came is no request that is taken, or took too long (408). The refusal has what was seen of it.
+    /// Called if a request is malformed, over a limit, or timed out (408). The refusal contains what was
+    /// parsed.
     using OnRefusal = std::function<void(Socket socket, const Refusal& refusal)>;
 
     /// Starts the thread. Errors: io (the system has no descriptors).
@@ -48,29 +49,29 @@ public:
 
     ~Parking();
 
-    /// Closes what is parked, and from then on what is to be parked, and joins the thread. Not for the
-    /// watching thread.
+    /// Closes parked connections and all that are parked later, and joins the thread. Must not be called on
+    /// the watching thread.
     void stop();
 
-    /// Watches the socket until its next request has come. `received` is what has already been read of it.
+    /// Watches the socket until its next request is complete. `received` are the bytes already read of it.
     void park(Socket socket, std::string_view received);
 
-    /// Closes the connection when the client has, or after a short time, and drops what still comes: where it
-    /// was not read, the system would take the last answer back (RFC 9112, 9.6).
+    /// Lingering close: drains and drops input until the client closes or a short timeout passes. With unread
+    /// input, the system would reset the connection and the client could lose the last response (RFC 9112,
+    /// 9.6).
     void see_off(Socket socket);
 
-    /// Those of which requests may come: who is being seen off takes nobody's place.
+    /// Connections that may send requests; closing ones do not count toward limits.
     [[nodiscard]] std::size_t size() const;
 
-    /// The same of one network: see Socket::remote_network().
+    /// The same for one network: see Socket::remote_network().
     [[nodiscard]] std::size_t size_of(std::string_view network) const;
 
-    /// Closes the idlest connection of a network: one between two requests, else one in the middle of what it
-    /// sends, which is told so; in each case that from which nothing has come for the longest time. False
-    /// where the network has none.
+    /// Evicts the longest-idle connection of a network: one between requests if any, else one in the middle
+    /// of sending, which gets a response. Returns false if the network has none.
     bool displace(std::string_view network);
 
-    /// Closes the idlest connection of the network that has the most. False where there is none.
+    /// Evicts the longest-idle connection of the network with the most. Returns false if there is none.
     bool displace();
 
 private:
@@ -80,22 +81,22 @@ private:
         IncomingRequest request;
         Clock::time_point deadline;
         std::string network = {};
-        Clock::time_point heard = Clock::now(); ///< when something came last
+        Clock::time_point heard = Clock::now(); ///< when data was last received
         Clock::time_point body_began = {};
-        bool is_begun = false;   ///< something of its next request has come
-        bool is_leaving = false; ///< nothing is read but to be dropped
+        bool is_begun = false;   ///< part of its next request has been received
+        bool is_leaving = false; ///< input is read only to be dropped
         Transfer::Outcome waits_for = Transfer::Outcome::needs_input; ///< or needs_output
     };
     enum class Next : uint8_t {
-        read,  ///< there may be more
-        watch, ///< nothing more for now
-        gone,  ///< closed, or in other hands
+        read,  ///< more input may be available
+        watch, ///< no more input for now
+        gone,  ///< closed, or handed over
     };
 
     Parking(Options options, OnRequest on_request, OnRefusal on_refusal, Socket epoll, Socket wake);
 
     void watch();
-    [[nodiscard]] bool is_at_end(); ///< everything parked is closed then
+    [[nodiscard]] bool is_at_end(); ///< closes everything parked if true
     void resume(int descriptor);
     void read_or_close(Parked parked);
     void read_on(Parked parked);
@@ -111,7 +112,7 @@ private:
     const Options options_;
     const OnRequest on_request_;
     const OnRefusal on_refusal_;
-    const Socket epoll_; ///< a descriptor that is closed with the object, as is the next
+    const Socket epoll_; ///< a descriptor closed with the object, like `wake_`
     const Socket wake_;
     mutable std::mutex mutex_;
     std::map<int, Parked> parked_; ///< by descriptor

@@ -21,8 +21,8 @@ bool is_letter_or_digit(char letter) {
            (letter >= 'A' && letter <= 'Z');
 }
 
-/// RFC 3986, 3.2.2 and 3.2.3: a name or an address, that of IPv6 in brackets, and a port or none. May be
-/// empty (RFC 9112, 3.2).
+/// RFC 3986, 3.2.2 and 3.2.3: a name or an address, IPv6 in brackets, and an optional port. May be empty (RFC
+/// 9112, 3.2).
 bool is_authority(std::string_view text) {
     constexpr std::string_view in_names = "-._~%!$&'()*+,;=";
     const bool has_brackets = text.starts_with('[');
@@ -47,7 +47,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
-/// Whether a list such as that of `Connection` has the member; `wanted` in small letters.
+/// Whether a list header such as `Connection` contains the element; `wanted` in lower case.
 bool lists(std::string_view list, std::string_view wanted) {
     while (true) {
         const std::size_t comma = std::min(list.find(','), list.size());
@@ -59,7 +59,7 @@ bool lists(std::string_view list, std::string_view wanted) {
     }
 }
 
-/// "%41" -> "A"; what is no such escape stays.
+/// "%41" -> "A"; invalid escapes stay unchanged.
 std::string decoded(std::string_view text) {
     constexpr int base = 16;
     std::string plain;
@@ -77,8 +77,8 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
-/// "?a=1&b" as names and values; a plus sign stands for a space, as forms have it. What follows `#` is none
-/// of it.
+/// Parses "?a=1&b" to names and values; a plus sign decodes to a space, as in forms. Text after `#` is
+/// ignored.
 std::vector<std::pair<std::string, std::string>> read_query(std::string_view text) {
     std::vector<std::pair<std::string, std::string>> query;
     if (!text.starts_with('?'))
@@ -97,14 +97,14 @@ std::vector<std::pair<std::string, std::string>> read_query(std::string_view tex
     return query;
 }
 
-/// Cuts the next line off, without its end; every line has one.
+/// Removes and returns the next line, without its line end; every line has one.
 std::string_view next_line(std::string_view& text) {
     const std::string_view line = text.substr(0, text.find(line_end));
     text.remove_prefix(std::min(line.size() + line_end.size(), text.size()));
     return line;
 }
 
-/// Cuts the scheme and the authority off a target in absolute form, and gives the authority.
+/// Removes the scheme and the authority of an absolute-form target, and returns the authority.
 std::optional<std::string_view> take_authority(std::string_view& target) {
     for (const std::string_view scheme : {"http://", "https://"}) {
         if (in_small_letters(target.substr(0, scheme.size())) != scheme)
@@ -117,7 +117,7 @@ std::optional<std::string_view> take_authority(std::string_view& target) {
     return std::nullopt;
 }
 
-/// What is wrong with the first line; `authority` is that of a target in absolute form.
+/// Parses the request line; `authority` is that of an absolute-form target.
 std::optional<Refusal> read_request_line(std::string_view line, RequestHead& head,
                                          std::optional<std::string_view>& authority) {
     const std::size_t first = std::min(line.find(' '), line.size());
@@ -145,8 +145,8 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
     return std::nullopt;
 }
 
-/// Headers that have one value, of which the first line counts. Lines of any other are one list (RFC
-/// 9110, 5.3).
+/// Single-value headers, of which the first line counts. Lines of any other header are joined to one list
+/// (RFC 9110, 5.3).
 constexpr std::array<std::string_view, 9> single_headers = {"access-control-request-headers",
                                                             "access-control-request-method",
                                                             "authorization",
@@ -177,7 +177,7 @@ std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
     return std::nullopt;
 }
 
-/// How long the body is (RFC 9112, 6.3).
+/// Determines the body's framing (RFC 9112, 6.3).
 std::optional<Refusal> read_framing(RequestHead& head) {
     const std::string_view length = head.request.header("content-length");
     const bool is_number =
@@ -186,7 +186,7 @@ std::optional<Refusal> read_framing(RequestHead& head) {
         return Refusal{.problem = "Content-Length is no number"};
     if (is_number) {
         const auto read = std::from_chars(length.data(), length.data() + length.size(), head.body_bytes);
-        if (read.ec != std::errc()) // beyond every bound
+        if (read.ec != std::errc()) // over every limit
             head.body_bytes = std::numeric_limits<uint64_t>::max();
     }
     if (!head.request.headers.contains("transfer-encoding"))
@@ -201,7 +201,7 @@ std::optional<Refusal> read_framing(RequestHead& head) {
     return std::nullopt;
 }
 
-/// The value of the first line of this name, in small letters, among those that have their end.
+/// The value of the first complete header line with this name, given in lower case.
 std::string_view value_in(std::string_view text, std::string_view name) {
     while (text.find(line_end) != std::string_view::npos) {
         const std::string_view line = next_line(text);
@@ -234,7 +234,7 @@ std::optional<Refusal> check_header(std::string_view line) {
         return Refusal{.status = 431,
                        .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
     }
-    // White space before the colon, and at the beginning of a line, has been read in more than one way.
+    // Parsers disagree about white space before the colon and at the start of a line.
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
         return Refusal{.problem = "a header has no name, or one with characters that no name has"};
     if (!is_value(line.substr(colon + 1)))

@@ -45,7 +45,7 @@ Json operation(const Route& route) {
         json["requestBody"] = {{"required", true},
                                {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
     if (route.access == RouteAccess::open)
-        json["security"] = Json::array(); // no key
+        json["security"] = Json::array(); // no key required
     return json;
 }
 

@@ -7,11 +7,10 @@
 
 namespace etna::server {
 
-/// One line for each route: method, path, what it does; for people.
+/// A human-readable list of routes, one per line: method, path, summary.
 std::string route_lines(const std::vector<Route>& routes);
 
-/// The routes as an OpenAPI 3.1 document, as JSON text. Bodies are described no further than that they are
-/// JSON.
+/// The routes as an OpenAPI 3.1 document, as JSON text. Bodies are described as JSON, without schemas.
 std::string openapi_document(const std::vector<Route>& routes);
 
 } // namespace etna::server

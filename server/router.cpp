@@ -16,14 +16,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A line of the log for a request, once it has been answered.
+/// The log line of a request, written after it has been answered.
 class Entry {
 public:
     Entry(const Service& service, const HttpRequest& request, std::string request_id)
         : service_(&service), method_(request.method), path_(request.path),
           remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
 
-    /// `problem`: why it was refused; empty where nobody has to be told.
+    /// `problem`: why it was refused; empty if the operator need not know.
     void write(int status, const AnswerLog& answer, std::string_view problem) const {
         const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
         service_->log(request_line(service_->options.log_format, {.method = method_,
@@ -46,7 +46,8 @@ bool takes(const Route& route, std::string_view method) {
     return route.method == method || (route.method == "GET" && method == "HEAD");
 }
 
-/// Bodies are JSON, whatever their type says, as `curl -d` sends them; but for those that cannot be.
+/// Bodies are parsed as JSON regardless of their content type, because `curl -d` sends another; types and
+/// encodings that cannot be JSON are refused.
 std::optional<ApiError> check_body_kind(const HttpRequest& request) {
     const std::string encoding = in_small_letters(request.header("content-encoding"));
     if (!encoding.empty() && encoding != "identity") {
@@ -99,7 +100,7 @@ HttpReply Router::answer(const HttpRequest& request) const {
                               final_log = std::move(reply.final_log), problem = std::move(notes.problem)] {
         entry.write(status, final_log ? final_log() : log, problem);
     };
-    if (!reply.stream || request.method == "HEAD") { // whose stream nobody runs
+    if (!reply.stream || request.method == "HEAD") { // the stream is not run
         write_entry();
         return reply;
     }
@@ -153,7 +154,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             if (reply.status == 503 && request.memory != nullptr && request.memory->is_too_large())
                 return reply_of(too_large_for_memory());
             return reply;
-        } catch (const std::bad_alloc&) { // what the endpoint held is free again
+        } catch (const std::bad_alloc&) { // the endpoint's memory has been freed
             return reply_of(no_memory());
         }
     }

@@ -12,47 +12,47 @@
 
 namespace etna::server {
 
-/// What the router found out about a request.
+/// What the router determined about a request.
 struct Call {
     std::string request_id;
-    std::vector<std::string> path_values; ///< what stands for the names in braces of the path
+    std::vector<std::string> path_values; ///< the values of the path's parameters in braces
     openai::Dialect dialect = openai::Dialect::openai;
 };
 
 using Endpoint = HttpReply (*)(Service& service, const HttpRequest& request, const Call& call);
 
-/// Whether a route needs a key, and a server that is ready.
+/// Whether a route requires an API key and a ready server.
 enum class RouteAccess : uint8_t { guarded, open };
 
 struct Route {
     std::string method;
-    std::string path; ///< {name} is one part of a path; at the end, all the rest
+    std::string path; ///< {name} matches one path segment; at the end, all remaining segments
     std::string summary;
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
     openai::Dialect dialect = openai::Dialect::openai;
-    std::string figure = {}; ///< what it is called in the figures; empty: by its path
+    std::string figure = {}; ///< its label in the metrics; empty: its path
 };
 
-/// Finds the endpoint of a request, after what every request has to pass: origin, key, readiness.
-/// Thread-safe.
+/// Dispatches requests to endpoints, after the checks common to all: origin, key, readiness. Thread-safe.
 class Router {
 public:
     Router(Service& service, std::vector<Route> routes) : service_(&service), routes_(std::move(routes)) {}
 
-    /// Errors as answers: 403, 401, 404, 405, 415, 503 with the reason; one is that there is no memory.
+    /// Errors are returned as responses: 403, 401, 404, 405, 415, 503 with the reason, out of memory
+    /// included.
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
-    /// Whether the request asks how the server does: for a route that is open.
+    /// Whether the request is a health check: its route is open.
     [[nodiscard]] bool is_vital(const HttpRequest& request) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 
 private:
-    /// What is noted of a request beside its answer.
+    /// What is recorded about a request in addition to its response.
     struct Notes {
-        std::string figure;  ///< of the route; a path that is none is a client's text, and no label
-        std::string problem; ///< for the log: what the operator can do something about
+        std::string figure;  ///< the route's metric label; an unknown path is client input, and never a label
+        std::string problem; ///< for the log: a problem that the operator can act on
     };
     [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;
@@ -61,8 +61,8 @@ private:
     std::vector<Route> routes_;
 };
 
-/// The values that stand for the pattern's names in braces; empty where the path does not match. None of them
-/// is empty, and none but the value of a {model} at the end has slashes in it.
+/// The values of the pattern's parameters in braces; empty if the path does not match. No value is empty, and
+/// only that of a {model} at the end may contain slashes.
 std::optional<std::vector<std::string>> match(std::string_view pattern, std::string_view path);
 
 } // namespace etna::server

@@ -31,7 +31,7 @@ unsigned char* bytes_of(std::string& text) {
 }
 
 std::string base64(std::string_view bytes) {
-    constexpr std::size_t group = 3; // bytes become four letters
+    constexpr std::size_t group = 3; // three bytes become four characters
     std::string text((bytes.size() + group - 1) / group * 4 + 1, '\0');
     const int size = EVP_EncodeBlock(bytes_of(text), bytes_of(bytes), static_cast<int>(bytes.size()));
     text.resize(static_cast<std::size_t>(size));
@@ -59,7 +59,7 @@ Error not_ours() {
     return {ErrorKind::invalid_argument, "was not sealed by this server, or has been changed"};
 }
 
-/// The key in the descriptor's file; a new one in an empty file.
+/// Reads the key from the file; writes a new one if the file is empty.
 Result<std::string> read_or_make(int descriptor, std::size_t size, const std::string& name) {
     std::string key(size + 1, '\0');
     const ssize_t count = ::read(descriptor, key.data(), key.size());
@@ -90,7 +90,7 @@ Result<Seal> Seal::temporary() {
 Result<Seal> Seal::open(const std::filesystem::path& file) {
     constexpr mode_t only_owner = 0600;
     int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, only_owner);
-    if (descriptor < 0) // a store that cannot be written can be read with its key
+    if (descriptor < 0) // a read-only store may have a read-only key
         descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
         return Error{ErrorKind::io, fmt::format("the key {} cannot be opened", file.string())};

@@ -10,22 +10,22 @@
 
 namespace etna::server {
 
-/// Seals texts that clients keep for this server, and that nobody else can read or change: AES-256-GCM with a
-/// random nonce, in base64. Thread-safe.
+/// Authenticated encryption for state that clients store for this server: AES-256-GCM with a random nonce, in
+/// base64. Thread-safe.
 class Seal {
 public:
-    /// With a key that ends with the process.
+    /// Uses a random key that is lost when the process ends.
     static Result<Seal> temporary();
 
-    /// With the key in a file, 0600, which is made where it is missing. Errors: io, corrupt (no such key;
-    /// says which file).
+    /// Uses the key in a file, created with mode 0600 if missing. Errors: io, corrupt (not a key file; names
+    /// the file).
     static Result<Seal> open(const std::filesystem::path& file);
 
-    /// `purpose` is part of what is sealed: a text of another one does not open. Errors: internal (the
-    /// library failed).
+    /// `purpose` is bound to the ciphertext: unseal() fails with any other. Errors: internal (the library
+    /// failed).
     [[nodiscard]] Result<std::string> seal(std::string_view text, std::string_view purpose) const;
 
-    /// Errors: invalid_argument (not sealed here, or changed).
+    /// Errors: invalid_argument (not sealed by this key, or modified).
     [[nodiscard]] Result<std::string> unseal(std::string_view sealed, std::string_view purpose) const;
 
 private:
@@ -37,7 +37,7 @@ private:
     Key key_;
 };
 
-/// SHA-256 of a text, in hexadecimal: who has it cannot tell the text.
+/// SHA-256 of a text, in hexadecimal.
 std::string fingerprint(std::string_view text);
 
 } // namespace etna::server

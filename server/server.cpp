@@ -13,20 +13,20 @@ namespace etna::server {
 namespace {
 
 constexpr std::chrono::milliseconds stop_poll{100};
-constexpr std::chrono::milliseconds notice_time{3'000}; ///< to end an answer that is told to, after a step
-constexpr std::chrono::milliseconds break_time{3'000};  ///< to see that a connection is broken
-constexpr std::chrono::milliseconds end_time{5'000};    ///< for what comes after run()
+constexpr std::chrono::milliseconds notice_time{3'000}; ///< for cancelled answers to end after a step
+constexpr std::chrono::milliseconds break_time{3'000};  ///< to notice a broken connection
+constexpr std::chrono::milliseconds end_time{5'000};    ///< for the shutdown after run()
 
 HttpReply refusal(int status, std::string_view problem) {
     ApiError error = {.status = status, .message = std::string(problem)};
     if (status >= 500)
         error.type = "server_error";
-    if (status == 503) // all places are taken
+    if (status == 503) // all handlers are busy
         error.retry_after_s = 1;
     return reply_of(error);
 }
 
-/// What never came to the router gets an id, a line in the log, and is counted, too.
+/// A request refused before the router also gets an id, a log line and a metrics count.
 HttpReply refused(Service& service, const Refusal& refused) {
     HttpReply reply = refusal(refused.status, refused.problem);
     const HttpRequest& request = refused.request;
@@ -68,7 +68,7 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
 }
 
 ServerEnd Server::run(const std::function<bool()>& should_stop) {
-    service_.state = ServiceState::ready; // first: connections may be waiting, and would be told "starting"
+    service_.state = ServiceState::ready; // first: waiting connections would get "starting"
     std::thread serving([this] { listener_->run(); });
     while (!should_stop()) {
         listener_->tidy();
@@ -82,7 +82,7 @@ ServerEnd Server::run(const std::function<bool()>& should_stop) {
         keeping_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
             options_.drain_timeout + 2 * notice_time + break_time + end_time));
     }
-    // Connections stay for the drain, so that clients are told that it is one.
+    // Connections stay open during the drain, so that clients get the draining error.
     service_.state = ServiceState::draining;
     const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;
     bool is_whole = listener_->wait(options_.drain_timeout);
@@ -93,7 +93,7 @@ ServerEnd Server::run(const std::function<bool()>& should_stop) {
     service_.is_aborting = true;
     listener_->stop();
     is_whole = listener_->wait(notice_time);
-    keeping_->runs.wait(notice_time); // so that what is made in the background is kept as it is
+    keeping_->runs.wait(notice_time); // so that background responses are stored in their current state
     listener_->abort();
     is_whole = is_whole || listener_->wait(break_time);
     serving.join();

@@ -19,21 +19,20 @@ struct ServerOptions {
     KeepingOptions keeping = {};
 };
 
-/// How a server ended.
+/// The outcome of Server::run().
 enum class ServerEnd : uint8_t {
     whole,
-    /// Threads are still at work on requests or on loading a model: to destroy the server or the models waits
-    /// for them, and to end the process does not.
+    /// Threads are still running requests or loading a model: destroying the server or the models waits for
+    /// them, ending the process does not.
     abandoned,
 };
 
-/// The HTTP server over a set of models. It never ends the process and prints nothing: what is to be told
-/// goes to `log`.
+/// The HTTP server for a set of models. Never ends the process and prints nothing: messages go to `log`.
 class Server {
 public:
-    /// Opens what is kept, and binds the address; nothing is answered before run(). `models` is borrowed.
-    /// Blocking: waits for another process that has the file and is about to end. Errors: those of
-    /// memory::Store::open(), Seal::open() and Listener::open().
+    /// Opens the store and binds the address; requests are not answered before run(). `models` is borrowed.
+    /// Blocks: waits for another process that holds the store's file and has announced its end. Errors: those
+    /// of memory::Store::open(), Seal::open() and Listener::open().
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 
@@ -41,10 +40,10 @@ public:
     [[nodiscard]] const Keeping& keeping() const { return *keeping_; }
     [[nodiscard]] bool asks_for_key() const { return !service_.options.access.api_keys.empty(); }
 
-    /// Serves until `should_stop` is true, which is asked ten times a second; then refuses new requests, lets
-    /// those at work finish within the drain timeout, and ends the rest: they are told, then their
-    /// connections are broken, and those that do neither heed are given up on. Blocking; the drain timeout
-    /// and some seconds bound it once `should_stop` is true.
+    /// Serves until `should_stop` returns true, polled ten times a second; then refuses new requests and lets
+    /// running ones finish within the drain timeout. After it, the rest are cancelled, then their connections
+    /// are broken, and those that react to neither are abandoned. Blocks; returns within the drain timeout
+    /// and some seconds once `should_stop` is true.
     [[nodiscard]] ServerEnd run(const std::function<bool()>& should_stop);
 
 private:
@@ -54,7 +53,7 @@ private:
     Metrics metrics_;
     Service service_;
     Router router_;
-    std::unique_ptr<Keeping> keeping_; ///< ends before what its threads use
+    std::unique_ptr<Keeping> keeping_; ///< destroyed before what its threads use
     std::unique_ptr<Listener> listener_;
 };
 

@@ -14,19 +14,19 @@
 
 namespace etna::server {
 
-/// What the operator chose.
+/// The operator's settings.
 struct ServiceOptions {
     AccessRules access;
     bool accepts_any_model_name = false; ///< the default model answers requests for unknown models
     openai::RequestLimits limits;
     std::size_t body_bytes_max = 32 * 1024 * 1024;
-    std::chrono::milliseconds keep_alive{15'000}; ///< between comments while a stream is silent
+    std::chrono::milliseconds keep_alive{15'000}; ///< between comments on an idle stream
     std::chrono::milliseconds reassuring_interval{
-        10'000}; ///< between events of a response while there is nothing new: clients give up on silence
-    std::chrono::seconds request_time{0}; ///< for a request as a whole; 0: no bound
-    uint32_t unread_max = 8;              ///< tokens that wait for a client that reads slowly
+        10'000}; ///< between progress events of an idle response: clients time out on silence
+    std::chrono::seconds request_time{0}; ///< total time limit of a request; 0: none
+    uint32_t unread_max = 8;              ///< maximum undelivered tokens of a slow client
     LogFormat log_format = LogFormat::text;
-    bool logs_prompts = false; ///< what users wrote stays out of the log unless somebody asks for it
+    bool logs_prompts = false; ///< user input is logged only if enabled
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
 };
@@ -35,14 +35,14 @@ struct Keeping;
 
 enum class ServiceState : uint8_t { starting, ready, draining };
 
-/// What endpoints share. Thread-safe.
+/// State shared by all endpoints. Thread-safe.
 struct Service {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
     Keeping* keeping = nullptr; ///< borrowed; set before the first request
     std::atomic<ServiceState> state{ServiceState::starting};
-    std::atomic<bool> is_aborting{false}; ///< the time to drain is over: answers end as they are
+    std::atomic<bool> is_aborting{false}; ///< the drain timeout has passed: answers end as they are
     /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Outcome = Transfer::Outcome;
 
-/// Whether the descriptor became ready for what `outcome` needs, before `limit`.
+/// Blocks until the descriptor is ready for `outcome`; returns false at `limit`.
 bool await(int descriptor, Outcome outcome, Clock::time_point limit) {
     if (outcome != Outcome::needs_input && outcome != Outcome::needs_output)
         return false;
@@ -32,7 +32,7 @@ bool await(int descriptor, Outcome outcome, Clock::time_point limit) {
     }
 }
 
-/// The result of a system call as a transfer; `when_full` is what it would have waited for.
+/// Converts a system call's result; `when_full` is the outcome if it would have blocked.
 Transfer transfer_of(ssize_t count, Outcome when_full) {
     if (count > 0)
         return {.outcome = Outcome::moved, .bytes = static_cast<std::size_t>(count)};
@@ -79,7 +79,7 @@ Socket::~Socket() {
 }
 
 void Socket::close() {
-    layer_.reset(); // says farewell
+    layer_.reset(); // sends close_notify
     if (descriptor_ >= 0)
         ::close(descriptor_);
 }
@@ -115,7 +115,7 @@ bool Socket::write(std::string_view bytes, std::chrono::milliseconds timeout) {
 
 void Socket::try_write(std::string_view bytes) {
     if (!is_in_handshake())
-        send(bytes); // what did not fit would not be read either
+        send(bytes); // a peer with a full buffer would not read the rest either
 }
 
 PeerState Socket::peer() const {
@@ -128,7 +128,7 @@ PeerState Socket::peer() const {
 }
 
 void Socket::finish() {
-    layer_.reset(); // says farewell
+    layer_.reset(); // sends close_notify
     ::shutdown(descriptor_, SHUT_WR);
 }
 
@@ -162,7 +162,7 @@ std::string Socket::remote_network() const {
         return {};
     const auto& ip = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
     const auto* const bytes = reinterpret_cast<const char*>(&ip);
-    if (IN6_IS_ADDR_V4MAPPED(&ip)) // of a socket that takes both
+    if (IN6_IS_ADDR_V4MAPPED(&ip)) // of a dual-stack socket
         return {bytes + sizeof(ip) - bytes_of_address, bytes_of_address};
     return {bytes, bytes_of_network};
 }

@@ -14,20 +14,21 @@
 
 namespace etna::server {
 
-/// How far a read or a write came that did not wait.
+/// The result of a non-blocking read or write.
 struct Transfer {
     enum class Outcome : uint8_t {
-        moved,        ///< `bytes` of them, more than 0
-        ended,        ///< the peer sends nothing more
-        needs_input,  ///< nothing yet: again when the descriptor is readable
-        needs_output, ///< nothing yet: again when it is writable
+        moved,        ///< `bytes` were transferred, more than 0
+        ended,        ///< end of stream: the peer sends nothing more
+        needs_input,  ///< would block: retry when the descriptor is readable
+        needs_output, ///< would block: retry when it is writable
         broken,
     };
     Outcome outcome = Outcome::broken;
     std::size_t bytes = 0;
 };
 
-/// What encrypts a connection. One thread at a time. Its end tells the peer that nothing more comes.
+/// The encryption layer of a connection. Not thread-safe. Its destructor notifies the peer that nothing more
+/// is sent.
 class SecureLayer {
 public:
     SecureLayer() = default;
@@ -35,23 +36,23 @@ public:
     SecureLayer& operator=(const SecureLayer&) = delete;
     virtual ~SecureLayer() = default;
 
-    /// Neither blocks. Until it is done, both go on with the handshake first. A write that could not be
-    /// finished is to be repeated with the same bytes, or is the last.
+    /// Neither read() nor write() blocks. Both drive the handshake until it is complete. An incomplete write
+    /// must be repeated with the same bytes, or be the last.
     virtual Transfer read(char* into, std::size_t bytes) = 0;
     virtual Transfer write(std::string_view bytes) = 0;
 
-    /// Whether peer and server have not agreed yet.
+    /// Whether the handshake is still in progress.
     [[nodiscard]] virtual bool is_in_handshake() const = 0;
 
-    /// Whether read() has bytes for which the descriptor will not become readable.
+    /// Whether read() has buffered bytes that the descriptor's readiness does not signal.
     [[nodiscard]] virtual bool has_pending() const = 0;
 };
 
-/// A connected TCP socket, and TLS over it where it has that; closes it. One thread at a time, but for
-/// shut_down(). A peer that is gone is an outcome, never a signal.
+/// An owned, connected TCP socket, optionally with TLS. Not thread-safe, except for shut_down(). A
+/// disconnected peer is an outcome, never a signal.
 class Socket {
 public:
-    /// Owns the descriptor. `layer` is over it; null for a connection that is not encrypted.
+    /// Takes ownership of the descriptor. `layer` encrypts it; null for a plain connection.
     explicit Socket(int descriptor, std::unique_ptr<SecureLayer> layer = nullptr);
     Socket(Socket&& other) noexcept;
     Socket& operator=(Socket&& other) noexcept;
@@ -61,44 +62,45 @@ public:
 
     [[nodiscard]] int descriptor() const { return descriptor_; }
 
-    /// Encrypts from now on. Precondition: nothing was read or written, and there is no layer yet.
+    /// Enables encryption. Precondition: nothing was read or written, and there is no layer yet.
     void secure(std::unique_ptr<SecureLayer> layer) { layer_ = std::move(layer); }
 
-    /// Up to `bytes` bytes, or what is in the way. Does not block.
+    /// Reads up to `bytes` bytes, or returns why it cannot. Does not block.
     Transfer try_read(char* into, std::size_t bytes);
 
-    /// Up to `bytes` bytes, waiting for the first as long as `timeout`. 0 at the end of the stream; empty
-    /// when time ran out or the connection broke.
+    /// Reads up to `bytes` bytes; blocks up to `timeout` for the first. Returns 0 at the end of the stream;
+    /// empty on timeout or if the connection broke.
     std::optional<std::size_t> read(char* into, std::size_t bytes, std::chrono::milliseconds timeout);
 
-    /// All of it; false when the peer took nothing for as long as `timeout`, or the connection broke. Nothing
-    /// can be written after that.
+    /// Writes all of it. Returns false if the peer accepted nothing for `timeout`, or the connection broke;
+    /// nothing can be written after that.
     bool write(std::string_view bytes, std::chrono::milliseconds timeout);
 
-    /// What fits without waiting; for answers to those who are being sent away. Nothing in a handshake.
+    /// Writes what fits without blocking, for responses to evicted clients. Writes nothing during a
+    /// handshake.
     void try_write(std::string_view bytes);
 
     /// False without TLS.
     [[nodiscard]] bool is_in_handshake() const { return layer_ && layer_->is_in_handshake(); }
 
-    /// Whether something can be read for which the descriptor will not become readable.
+    /// Whether buffered input exists that the descriptor's readiness does not signal.
     [[nodiscard]] bool has_pending() const { return layer_ && layer_->has_pending(); }
 
-    /// What the connection says, without reading it. TLS's own farewell (close_notify) ends the sending half
-    /// when it is read; until then the peer is open, and gets its answer.
+    /// The peer's state, determined without reading. A TLS close_notify ends the peer's sending half when it
+    /// is read; until then the peer counts as open, and gets its response.
     [[nodiscard]] PeerState peer() const;
 
-    /// Ends the sending half, TLS and all: what is read after that is what comes, and can only be dropped.
+    /// Closes the sending half, TLS included: later reads return raw input that can only be dropped.
     void finish();
 
-    /// Breaks the connection; a thread that reads or writes it fails at once. Thread-safe.
+    /// Breaks the connection; a concurrent read or write fails at once. Thread-safe.
     void shut_down();
 
-    /// "127.0.0.1" or "::1"; empty where the system does not say.
+    /// "127.0.0.1" or "::1"; empty if unavailable.
     [[nodiscard]] std::string remote_address() const;
 
-    /// What one client may have at will: its address, of IPv6 the first 64 bits; in no form for people. Empty
-    /// where the system does not say.
+    /// The address range that one client controls: its address, for IPv6 the first 64 bits; not
+    /// human-readable. Empty if unavailable.
     [[nodiscard]] std::string remote_network() const;
 
 private:
@@ -109,7 +111,7 @@ private:
     std::unique_ptr<SecureLayer> layer_;
 };
 
-/// One recv() or send() that does not wait and raises no signal. `count` more than 0.
+/// One non-blocking recv() or send() that raises no signal. `count` must be more than 0.
 Transfer receive_from(int descriptor, char* into, std::size_t count);
 Transfer send_to(int descriptor, std::string_view bytes);
 

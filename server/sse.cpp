@@ -6,7 +6,7 @@
 namespace etna::server::sse {
 namespace {
 
-/// Adds `name: line` for every line of the text; CR, LF and CRLF all end one, for the client too.
+/// Adds `name: line` for every line of the text; CR, LF and CRLF are all line ends, as for the client.
 void add_lines(std::string& frame, std::string_view name, std::string_view text) {
     while (true) {
         const std::size_t end = text.find_first_of("\r\n");
@@ -17,7 +17,7 @@ void add_lines(std::string& frame, std::string_view name, std::string_view text)
     }
 }
 
-/// Fields that must stay one line.
+/// For fields that must stay on one line.
 std::string one_line(std::string_view text) {
     std::string line(text);
     std::erase_if(line, [](char letter) { return letter == '\r' || letter == '\n' || letter == '\0'; });

@@ -28,7 +28,7 @@ using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
 using Session = std::unique_ptr<SSL, Free<SSL_free>>;
 using Method = std::unique_ptr<BIO_METHOD, Free<BIO_meth_free>>;
 
-/// How OpenSSL reaches a socket: its own way waits, unless the descriptor is set not to, and raises SIGPIPE.
+/// A custom BIO for sockets: OpenSSL's own blocks unless the descriptor is non-blocking, and raises SIGPIPE.
 namespace bridge {
 
 int descriptor_of(BIO* bio) {
@@ -67,11 +67,11 @@ int write(BIO* bio, const char* bytes, int count) {
 long control(BIO* bio, int command, long /*argument*/, void* /*pointer*/) {
     if (command == BIO_CTRL_EOF)
         return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
-    return command == BIO_CTRL_FLUSH ? 1 : 0; // nothing is held back
+    return command == BIO_CTRL_FLUSH ? 1 : 0; // nothing is buffered
 }
 
 Method method() {
-    static const int index = BIO_get_new_index(); // there are 127
+    static const int index = BIO_get_new_index(); // only 127 are available
     Method made(BIO_meth_new(BIO_TYPE_SOURCE_SINK | index, "etna's socket"));
     const bool is_whole = made && BIO_meth_set_read(made.get(), read) == 1 &&
                           BIO_meth_set_write(made.get(), write) == 1 &&
@@ -91,7 +91,7 @@ public:
             return;
         BIO_set_data(bio, &descriptor_);
         BIO_set_init(bio, 1);
-        SSL_set_bio(session_.get(), bio, bio); // owns it
+        SSL_set_bio(session_.get(), bio, bio); // takes ownership of the BIO
         SSL_set_accept_state(session_.get());
     }
     Layer(const Layer&) = delete;
@@ -100,7 +100,7 @@ public:
     ~Layer() override {
         ERR_clear_error();
         if (!is_broken_ && !is_write_begun_ && !is_in_handshake_)
-            SSL_shutdown(session_.get()); // what does not fit is not waited for
+            SSL_shutdown(session_.get()); // does not block if the socket buffer is full
         ERR_clear_error();
     }
 
@@ -121,8 +121,8 @@ public:
     [[nodiscard]] bool has_pending() const override { return !is_broken_ && SSL_pending(session_.get()) > 0; }
 
 private:
-    /// One call of OpenSSL that sets `count`. Its errors are a list of the thread's, which must not outlive
-    /// the call: the next one, of any connection, would take them for its own.
+    /// One OpenSSL call that sets `count`. OpenSSL's per-thread error queue must be cleared after it: the
+    /// next call, for any connection, would misread the errors as its own.
     template <class Call>
     Transfer move(Call call, const std::size_t& count) {
         if (is_broken_)
@@ -154,11 +154,11 @@ private:
     int descriptor_; ///< borrowed
     const Session session_;
     bool is_in_handshake_ = true;
-    bool is_write_begun_ = false; ///< nothing but the rest of it may follow
+    bool is_write_begun_ = false; ///< only the rest of that write may follow
     bool is_broken_ = false;
 };
 
-/// RFC 7301: who offers protocols and not ours is refused.
+/// RFC 7301: refuses a client whose protocol list lacks ours.
 int choose_protocol(SSL* /*session*/, const unsigned char** chosen, unsigned char* chosen_bytes,
                     const unsigned char* offered, unsigned int offered_bytes, void* /*argument*/) {
     static constexpr std::array<unsigned char, 9> ours = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
@@ -170,13 +170,13 @@ int choose_protocol(SSL* /*session*/, const unsigned char** chosen, unsigned cha
     return SSL_TLSEXT_ERR_OK;
 }
 
-/// In place of OpenSSL's question on the terminal. `is_asked` is a bool.
+/// Replaces OpenSSL's password prompt on the terminal. `is_asked` points to a bool.
 int no_password(char* /*into*/, int /*bytes*/, int /*is_written*/, void* is_asked) {
     *static_cast<bool*>(is_asked) = true;
     return -1;
 }
 
-/// What OpenSSL's list of errors begins with: the rest are those that followed from it.
+/// The first error in OpenSSL's queue; the rest are consequences of it.
 struct FirstError {
     unsigned long code = ERR_peek_error();
 
@@ -228,7 +228,7 @@ Status use_key(SSL_CTX* context, const std::filesystem::path& path,
                      fmt::format("etna asks for none; `openssl pkey -in {} -out FILE` writes it without one",
                                  path.string())};
     }
-    // A key of another kind than the certificate's is read before it is compared.
+    // A key of a different type than the certificate's is read without error, so compare here.
     if (error.is(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
         (is_read && SSL_CTX_check_private_key(context) != 1)) {
         return Error{
@@ -251,12 +251,12 @@ Context context() {
     Context made(SSL_CTX_new(TLS_server_method()));
     if (!made || SSL_CTX_set_min_proto_version(made.get(), TLS1_2_VERSION) != 1)
         return nullptr;
-    // The end of the connection without a farewell is the end of the stream: HTTP knows what it lacks then.
+    // A connection closed without close_notify counts as end of stream: HTTP framing detects truncation.
     SSL_CTX_set_options(made.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
-    // An idle connection holds no buffers, and what writes may move between two tries.
+    // Idle connections hold no buffers, and a retried write may pass another buffer address.
     SSL_CTX_set_mode(made.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    // A read returns after each record: who sends nothing but changes of keys must not hold a thread.
+    // A read returns after each record, so that a peer that sends only key updates cannot block a thread.
     SSL_CTX_clear_mode(made.get(), SSL_MODE_AUTO_RETRY);
     SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
     return made;

@@ -26,7 +26,7 @@ bool Workers::start(Work work, Rank rank) {
             const auto self = threads_.emplace(threads_.end());
             try {
                 *self = std::thread([this, self] { loop(self); });
-            } catch (const std::exception&) { // the system has no more threads, or no memory for one
+            } catch (const std::exception&) { // thread creation failed
                 threads_.erase(self);
                 return false;
             }

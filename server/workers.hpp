@@ -12,26 +12,27 @@
 
 namespace etna::server {
 
-/// Threads for requests: as many as have work, up to a bound; one without work for a while ends. Thread-safe.
+/// A thread pool for requests that grows on demand up to a bound; idle threads end after `idle_time`.
+/// Thread-safe.
 class Workers {
 public:
     using Work = std::function<void()>;
 
-    /// Who may have a thread when `busy_max` are at work.
+    /// Whether work may use the reserve when `busy_max` threads are busy.
     enum class Rank : uint8_t { common, vital };
 
-    /// `reserve`: threads beyond `busy_max` that vital work alone may have.
+    /// `reserve`: threads beyond `busy_max`, for vital work only.
     Workers(std::size_t busy_max, std::size_t reserve) : busy_max_(busy_max), reserve_(reserve) {}
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    /// Waits for all work.
+    /// Waits for all work to end.
     ~Workers();
 
-    /// Runs `work`, which must not throw, on a thread. False when all are at work.
+    /// Runs `work`, which must not throw, on a thread. Returns false if all are busy.
     bool start(Work work, Rank rank);
 
-    /// Blocks until no work is left, or `limit` has passed. False where some is left.
+    /// Blocks until no work is left or `limit` has passed. Returns false if some is left.
     bool wait(std::chrono::milliseconds limit);
 
     [[nodiscard]] std::size_t busy() const;
@@ -47,11 +48,11 @@ private:
     const std::size_t reserve_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Work> waiting_; ///< each has an idle thread that is about to take it
+    std::deque<Work> waiting_; ///< each has an idle thread reserved that is about to take it
     Threads threads_;
-    Threads ended_; ///< or about to: what is left is to join them
+    Threads ended_; ///< ended or about to end; still to be joined
     std::size_t idle_ = 0;
-    std::size_t busy_ = 0; ///< work that was started and has not ended
+    std::size_t busy_ = 0; ///< started and unfinished work
     bool is_ending_ = false;
 };
 

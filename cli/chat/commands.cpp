@@ -93,8 +93,8 @@ Result<ChatStep> retry(ChatState& state, const std::string& /*argument*/) {
     return ChatStep::answered;
 }
 
-/// Asks before a folder is made: its name may be mistyped. Errors: cancelled (refused), not_found (nobody to
-/// ask).
+/// Asks before a folder is created, because its name may be mistyped. Errors: cancelled (refused), not_found
+/// (no terminal to ask at).
 Status allow_folder(const std::filesystem::path& folder, const Environment& environment) {
     std::error_code failure;
     if (folder.empty() || std::filesystem::exists(folder, failure) || failure)
@@ -123,8 +123,8 @@ Result<ChatStep> save(ChatState& state, const std::string& argument) {
     return ChatStep::go_on;
 }
 
-/// With their commands, where their own file is still there. What commands the conversation itself brings is
-/// not taken: it may be somebody else's.
+/// Returns the saved tools, with their commands if their tools file still exists. Commands inside the
+/// conversation are ignored, because it may be from another user.
 Result<Tools> saved_tools(const Saved& saved, const std::string& path, Diagnostics& diagnostics) {
     if (!saved.tools_file.empty()) {
         auto tools = Tools::read(saved.tools_file);
@@ -137,7 +137,7 @@ Result<Tools> saved_tools(const Saved& saved, const std::string& path, Diagnosti
     return tools;
 }
 
-/// Whoever wrote the conversation chose what would be run.
+/// Lists the commands for the user, because the author of the conversation chose them.
 void tell_tools(Diagnostics& diagnostics, const Tools& tools) {
     if (tools.file().empty())
         return;
@@ -149,7 +149,7 @@ void tell_tools(Diagnostics& diagnostics, const Tools& tools) {
 
 Status take_saved(ChatState& state, const std::string& text, const std::string& path) {
     ETNA_TRY(Saved saved, parse_saved(text));
-    std::optional<Tools> tools; // those of now stay where the file has none
+    std::optional<Tools> tools; // empty: keep the current tools
     if (!saved.conversation.tools.empty()) {
         ETNA_TRY(tools, saved_tools(saved, path, state.diagnostics));
     }

@@ -13,7 +13,7 @@
 
 namespace etna::cli {
 
-/// What a command of the chat, "/undo", works on; all borrowed.
+/// The state that a chat command such as "/undo" works on; all borrowed.
 struct ChatState {
     ChatSession& session;
     ChatSettings& settings;
@@ -25,22 +25,21 @@ struct ChatState {
 
 enum class ChatStep : uint8_t {
     go_on,
-    answered, ///< go on, and there is a new answer
+    answered, ///< continue; there is a new answer
     leave,
 };
 
 struct ChatCommand {
-    std::string_view name;     ///< with its slash, as are the next
-    std::string_view argument; ///< what stands for it in help; empty: it takes none
+    std::string_view name;     ///< with its slash, as are `other_names`
+    std::string_view argument; ///< placeholder in help; empty: no argument
     std::string_view summary;
     Result<ChatStep> (*run)(ChatState& state, const std::string& argument);
-    std::array<std::string_view, 2> other_names = {}; ///< of other programs' chats; empty: none
+    std::array<std::string_view, 2> other_names = {}; ///< aliases from other programs' chats; empty: none
 };
 
 std::span<const ChatCommand> chat_commands();
 
-/// Whether the message is a command for the chat: it is one line that begins with a slash and a letter, or
-/// /?.
+/// Returns whether the message is a chat command: one line that begins with a slash and a letter, or /?.
 bool is_chat_command(std::string_view message);
 
 /// Runs "/NAME ARGUMENT". Errors: invalid_argument (no such command, an argument too many or too few), and

@@ -19,7 +19,7 @@ bool takes_path(std::string_view name) {
     });
 }
 
-/// Where the word begins that may be a file's name; there is a space in the line.
+/// Returns the start of the word that may be a file name. Precondition: the line has a space.
 std::size_t file_begin(std::string_view line) {
     const std::size_t space = line.find(' ');
     if (is_chat_command(line) && takes_path(line.substr(0, space)))
@@ -28,7 +28,7 @@ std::size_t file_begin(std::string_view line) {
 }
 
 std::vector<std::string> files_like(std::string_view typed, const Variables& variables) {
-    const std::size_t name_begin = typed.rfind('/') + 1; // 0 without a slash
+    const std::size_t name_begin = typed.rfind('/') + 1; // 0 if there is no slash
     const std::string folder(typed.substr(0, name_begin));
     const std::string_view begun = typed.substr(name_begin);
     std::vector<std::string> words;

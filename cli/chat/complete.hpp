@@ -9,14 +9,14 @@
 
 namespace etna::cli {
 
-/// What the last word of a half typed line may become.
+/// Completions of the last word of a partial line.
 struct LineCompletion {
-    std::size_t begin = 0;               ///< of that word, in bytes
-    std::vector<std::string> words = {}; ///< that begin as it does
+    std::size_t begin = 0;               ///< start of that word, in bytes
+    std::vector<std::string> words = {}; ///< candidates that begin with it
 };
 
-/// Commands for the line's first word, files for any other; what a command takes for a path is one word,
-/// spaces and all. Folders end in a slash. Reads folders; what cannot be read has no files.
+/// Completes commands for the line's first word, files for any other; a command's path argument is one word,
+/// spaces included. Folders end in a slash. Reads folders; an unreadable one counts as empty.
 LineCompletion complete_chat_line(std::string_view line, const Variables& variables);
 
 } // namespace etna::cli

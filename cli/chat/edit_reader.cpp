@@ -53,7 +53,7 @@ std::wstring wide(std::string_view text) {
     return result;
 }
 
-/// libedit decodes what is typed by the locale: without one for UTF-8, half of every accent would be lost.
+/// libedit decodes input by the locale: without a UTF-8 locale, multi-byte characters would be broken.
 void use_utf8_locale() {
     std::setlocale(LC_CTYPE, "");
     if (std::strcmp(::nl_langinfo(CODESET), "UTF-8") != 0)
@@ -61,11 +61,11 @@ void use_utf8_locale() {
 }
 
 bool knows_sequences() {
-    const char* kind = std::getenv("TERM"); // as libedit itself asks
+    const char* kind = std::getenv("TERM"); // as libedit itself does
     return kind != nullptr && std::strcmp(kind, "dumb") != 0;
 }
 
-/// Whole characters that all words begin with.
+/// Returns the longest common prefix of the words, in whole characters.
 std::string common_beginning(const std::vector<std::string>& words) {
     std::string common = words.front();
     for (const std::string& other : words) {
@@ -96,7 +96,7 @@ struct HistoryCloser {
 };
 using HistoryPointer = std::unique_ptr<HistoryW, HistoryCloser>;
 
-/// Null where memory is short; empty without such a file.
+/// Returns null if out of memory; an empty history if there is no such file.
 HistoryPointer load_history(const std::filesystem::path& file) {
     HistoryPointer history(history_winit());
     HistEventW event;
@@ -109,7 +109,7 @@ HistoryPointer load_history(const std::filesystem::path& file) {
     return history;
 }
 
-/// What other chats have added meanwhile stays.
+/// Appends a line under a lock, so that lines added by other chats are preserved.
 void add_to_file(const std::filesystem::path& file, const std::wstring& line) {
     const int lock = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (lock < 0)
@@ -133,7 +133,7 @@ struct EditReader::Content {
     std::unique_ptr<EditLine, EditCloser> edit;
     std::wstring prompt;
     bool is_interrupted = false;
-    bool pastes = false; ///< the terminal knows sequences: it is told to mark what is pasted
+    bool pastes = false; ///< the terminal supports sequences, so bracketed paste is enabled
 
     explicit Content(EditOptions wanted)
         : options(std::move(wanted)), keys(STDIN_FILENO, options.end_signal) {}
@@ -158,11 +158,12 @@ struct EditReader::Content {
 
     static unsigned char suspend(EditLine* edit, wint_t /*letter*/) {
         el_wset(edit, EL_PREP_TERM, 0);
-        ::kill(0, SIGTSTP); // as the terminal does: whoever is in the pipe stops too
+        ::kill(0, SIGTSTP); // as the terminal does: stops the whole pipeline
         return CC_REDISPLAY;
     }
 
-    /// In place of libedit's own, whose signal handlers free and allocate what they interrupt the use of.
+    /// Replaces libedit's function, whose signal handlers free and allocate memory that the interrupted code
+    /// uses.
     static int next_letter(EditLine* edit, wchar_t* letter) {
         const KeySource::Event event = of(edit).next_event(*letter, std::nullopt);
         if (event == KeySource::Event::interrupted)
@@ -170,12 +171,12 @@ struct EditReader::Content {
         return event == KeySource::Event::end ? 0 : 1;
     }
 
-    /// What the terminal itself needs is done, and never returned.
+    /// Handles resize and resume events itself and does not return them.
     KeySource::Event next_event(wchar_t& letter, std::optional<std::chrono::milliseconds> patience) {
         while (true) {
             const KeySource::Event event = keys.next(letter, patience);
             if (event == KeySource::Event::resumed) {
-                el_wset(edit.get(), EL_PREP_TERM, 0); // it forgets that the terminal had been prepared
+                el_wset(edit.get(), EL_PREP_TERM, 0); // clears libedit's record that the terminal is prepared
                 el_wset(edit.get(), EL_PREP_TERM, 1);
             } else if (event != KeySource::Event::resized) {
                 return event;
@@ -184,15 +185,15 @@ struct EditReader::Content {
         }
     }
 
-    /// The whole line anew, on a screen that may have another size or other text.
+    /// Redraws the line on a screen that may have another size or other text.
     void redraw() const {
         el_resize(edit.get());
         write(pastes ? clear_rest : "\n");
         el_wset(edit.get(), EL_REFRESH);
     }
 
-    /// Everything up to the mark is text, newlines too. A mark that never comes must not hold whoever types:
-    /// a silence ends the text as well.
+    /// Everything up to the end marker is text, newlines included. A pause also ends the text, so that a
+    /// missing marker does not block the user.
     static unsigned char paste(EditLine* edit, wint_t /*letter*/) {
         std::wstring text;
         auto event = KeySource::Event::letter;
@@ -211,7 +212,7 @@ struct EditReader::Content {
         return el_winsertstr(edit, text.c_str()) == 0 ? CC_REFRESH : CC_ERROR;
     }
 
-    /// As much as is certain, else a list of what it may be.
+    /// Inserts the unambiguous part of the completion; otherwise lists the candidates.
     static unsigned char complete(EditLine* edit, wint_t /*letter*/) {
         const LineInfoW* line = el_wline(edit);
         const std::string typed =
@@ -242,7 +243,7 @@ struct EditReader::Content {
         el_wset(line, EL_ADDFN, L"etna-suspend", L"stop the program", &Content::suspend);
         el_wset(line, EL_ADDFN, L"etna-paste", L"insert what is pasted", &Content::paste);
         el_wset(line, EL_ADDFN, L"etna-complete", L"complete a word", &Content::complete);
-        // Ctrl-C and Ctrl-Z come as letters while a line is typed.
+        // Ctrl-C and Ctrl-Z arrive as letters while a line is edited.
         el_wset(line, EL_SETTY, L"-d", L"-isig", nullptr);
         el_wset(line, EL_BIND, L"^C", L"etna-interrupt", nullptr);
         el_wset(line, EL_BIND, L"^Z", L"etna-suspend", nullptr);
@@ -303,7 +304,7 @@ void EditReader::remember(const std::string& message) {
     const std::filesystem::path& file = content_->options.history_file;
     if (file.empty())
         return;
-    std::error_code failure; // a history that cannot be kept is no reason to stop
+    std::error_code failure; // a history that cannot be stored is not an error
     std::filesystem::create_directories(file.parent_path(), failure);
     add_to_file(file, line);
 }

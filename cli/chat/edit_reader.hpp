@@ -14,14 +14,14 @@
 namespace etna::cli {
 
 struct EditOptions {
-    std::filesystem::path history_file = {}; ///< empty: nothing is kept
-    /// What the last word of the line up to the cursor may become.
+    std::filesystem::path history_file = {}; ///< empty: no history is stored
+    /// Completes the last word of the line up to the cursor.
     std::function<LineCompletion(std::string_view line)> complete;
-    EndSignal end_signal; ///< a signal that it tells of ends the lines
+    EndSignal end_signal; ///< a reported signal ends the input
 };
 
-/// Lines that are typed at the terminal: editing, history, completion and bracketed paste, through libedit.
-/// Reads standard input and writes to `descriptor`, both terminals. One at a time in a process.
+/// Line editor for the terminal, with history, completion and bracketed paste, through libedit. Reads
+/// standard input and writes to `descriptor`, both terminals. At most one per process at a time.
 class EditReader : public LineReader {
 public:
     /// Error: io.

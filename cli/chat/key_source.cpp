@@ -12,10 +12,10 @@
 namespace etna::cli {
 namespace {
 
-constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
+constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
 constexpr std::array watched_signals = {SIGCONT, SIGINT, SIGWINCH};
 
-/// One flag for each of the signals above, and what it tells.
+/// One flag per watched signal, and its event.
 std::array<volatile std::sig_atomic_t, watched_signals.size()> noted = {};
 constexpr std::array events = {KeySource::Event::resumed, KeySource::Event::interrupted,
                                KeySource::Event::resized};
@@ -44,7 +44,7 @@ KeySource::Watch::~Watch() {
         sigaction(watched_signals[i], &before[i], nullptr);
 }
 
-/// False when nothing can be read any more.
+/// Returns false at the end of the input or on a read error.
 bool KeySource::read_byte() {
     char byte = 0;
     const ssize_t count = ::read(descriptor_, &byte, 1);
@@ -53,7 +53,7 @@ bool KeySource::read_byte() {
     return count == 1 || (count < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-/// False when none is whole.
+/// Returns false if there is no complete letter.
 bool KeySource::take_letter(wchar_t& letter) {
     while (!begun_.empty()) {
         const Utf8Step step = next_utf8(begun_);

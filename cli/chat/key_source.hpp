@@ -10,20 +10,20 @@
 
 namespace etna::cli {
 
-/// Letters as they are typed at a terminal in raw mode, and what happens to it meanwhile. Signals are only
-/// noted by their handlers: everything that has to be done about them is done by who asks for letters.
+/// Source of typed characters and terminal events, for a terminal in raw mode. Signal handlers only set
+/// flags; the caller of next() acts on them.
 class KeySource {
 public:
     enum class Event : uint8_t {
         letter,
-        interrupted, ///< SIGINT came from elsewhere: Ctrl-C is a letter
-        resized,     ///< the terminal has another size
-        resumed,     ///< the program was stopped and goes on
-        silence,     ///< nothing came in time
-        end,         ///< the terminal is gone, or the end is asked for
+        interrupted, ///< SIGINT from another process: a typed Ctrl-C is a letter
+        resized,     ///< the terminal size changed
+        resumed,     ///< the program was stopped and continued
+        silence,     ///< the time limit expired without input
+        end,         ///< the terminal is gone, or an end signal arrived
     };
 
-    /// While it lives, SIGWINCH, SIGCONT and SIGINT are noted. One at a time in a process.
+    /// Records SIGWINCH, SIGCONT and SIGINT during its lifetime. At most one per process at a time.
     class Watch {
     public:
         Watch();
@@ -36,8 +36,8 @@ public:
     KeySource(int descriptor, EndSignal end_signal)
         : descriptor_(descriptor), end_signal_(std::move(end_signal)) {}
 
-    /// The next letter, a code point; bytes that are no UTF-8 are passed over. Blocking, as long as
-    /// `patience` says, or without an end. Precondition: there is a Watch.
+    /// Reads the next letter, a code point; skips bytes that are not UTF-8. Blocks for at most `patience`, or
+    /// without limit. Precondition: there is a Watch.
     Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> patience = std::nullopt);
 
 private:
@@ -46,7 +46,7 @@ private:
 
     int descriptor_;
     EndSignal end_signal_;
-    std::string begun_; ///< bytes of a letter that is not whole yet
+    std::string begun_; ///< bytes of an incomplete letter
 };
 
 } // namespace etna::cli

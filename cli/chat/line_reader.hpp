@@ -6,13 +6,13 @@
 
 namespace etna::cli {
 
-/// Where lines of a conversation come from.
+/// Source of the lines of a conversation.
 class LineReader {
 public:
     enum class Outcome : uint8_t {
         line,
-        interrupted, ///< Ctrl-C: what was typed is thrown away
-        too_long,    ///< more than input_bytes_max: it is passed over
+        interrupted, ///< Ctrl-C: the typed text is discarded
+        too_long,    ///< more than input_bytes_max: the line is skipped
         end,         ///< Ctrl-D, or the end of the input
     };
 
@@ -21,10 +21,11 @@ public:
     LineReader& operator=(const LineReader&) = delete;
     virtual ~LineReader() = default;
 
-    /// The next line, without its newline; a pasted text may hold newlines. Blocking. `prompt` is for people.
+    /// Reads the next line, without its newline; pasted text may contain newlines. Blocking. `prompt` is
+    /// shown to the user.
     virtual Outcome read(std::string_view prompt, std::string& line) = 0;
 
-    /// A message that was read is worth finding again.
+    /// Adds a message to the history.
     virtual void remember(const std::string& message) = 0;
 };
 

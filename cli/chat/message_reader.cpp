@@ -13,8 +13,7 @@ bool is_blank(std::string_view text) {
     return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Takes the quotes at `end` away, and with them the line's end before them; what stands behind them is of
-/// the message too.
+/// Removes the quotes at `end` and the line end before them; text after them is part of the message.
 void close(std::string& message, std::size_t end) {
     const std::string behind = message.substr(end + quotes.size());
     message.resize(end);
@@ -25,10 +24,10 @@ void close(std::string& message, std::size_t end) {
     }
 }
 
-/// The rest of a message whose first line has come, after the opening quotes.
+/// Reads the rest of a message after the first line with the opening quotes.
 LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
     bool is_too_long = false;
-    std::size_t searched = 0; // no quotes begin before
+    std::size_t searched = 0; // no quotes begin before this offset
     while (true) {
         if (const std::size_t end = message.find(quotes, searched); end != std::string::npos) {
             close(message, end);
@@ -38,13 +37,13 @@ LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
         const LineReader::Outcome outcome = reader.read("... ", line);
         if (outcome == LineReader::Outcome::interrupted)
             return outcome;
-        if (outcome == LineReader::Outcome::end) { // what was typed is a message all the same
+        if (outcome == LineReader::Outcome::end) { // the text typed so far is still a message
             if (is_too_long)
                 return LineReader::Outcome::too_long;
             return is_blank(message) ? outcome : LineReader::Outcome::line;
         }
         if (outcome == LineReader::Outcome::too_long || message.size() + line.size() > input_bytes_max) {
-            is_too_long = true; // it goes on to the quotes all the same
+            is_too_long = true; // skip up to the closing quotes
             message = std::string();
         }
         if (!message.empty())
@@ -54,7 +53,7 @@ LineReader::Outcome read_rest(LineReader& reader, std::string& message) {
     }
 }
 
-/// As it can be typed again, on one line or several.
+/// Returns the message as it can be typed again, on one or several lines.
 std::string typed_form(const TypedMessage& message) {
     const bool needs_quotes = message.kind == TypedMessage::Kind::block && message.text.starts_with('/');
     return needs_quotes ? std::string(quotes) + message.text + std::string(quotes) : message.text;

@@ -16,7 +16,7 @@ namespace etna::cli {
 LineReader::Outcome PlainReader::read(std::string_view /*prompt*/, std::string& line) {
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     constexpr std::size_t block_bytes = 4096;
-    constexpr int poll_ms = 100; // a signal that another thread takes does not end poll()
+    constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
     std::size_t searched = 0;
     while (true) {
         const std::size_t newline = waiting_.find('\n', searched);

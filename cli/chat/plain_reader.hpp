@@ -8,11 +8,11 @@
 
 namespace etna::cli {
 
-/// Lines of a pipe or a file, without prompts and without the byte order mark that a file may begin with.
-/// What is no UTF-8 becomes U+FFFD. Of a line that is too long no more than input_bytes_max is kept.
+/// Reads lines from a pipe or a file, without prompts and without a leading byte order mark. Invalid UTF-8
+/// becomes U+FFFD. Buffers at most input_bytes_max of a line that is too long.
 class PlainReader : public LineReader {
 public:
-    /// Borrows the descriptor. A signal that `end_signal` tells of ends the lines.
+    /// Borrows the descriptor. A signal reported by `end_signal` ends the input.
     PlainReader(int descriptor, EndSignal end_signal)
         : descriptor_(descriptor), end_signal_(std::move(end_signal)) {}
 
@@ -22,9 +22,9 @@ public:
 private:
     int descriptor_;
     EndSignal end_signal_;
-    std::string waiting_;      ///< read, and not yet a line
+    std::string waiting_;      ///< bytes read that do not form a line yet
     bool has_begun_ = false;   ///< a line was read
-    bool is_too_long_ = false; ///< the beginning of this line was dropped
+    bool is_too_long_ = false; ///< the start of this line was dropped
     bool has_ended_ = false;
 };
 

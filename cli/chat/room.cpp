@@ -9,7 +9,7 @@
 namespace etna::cli {
 namespace {
 
-/// A guess where to begin to search; the result does not depend on it.
+/// Sets the start of the search; the result does not depend on it.
 constexpr std::size_t bytes_per_token = 8;
 
 using Messages = std::vector<chat::Message>;
@@ -21,7 +21,7 @@ std::size_t bytes_of(const chat::Message& message) {
     return bytes;
 }
 
-/// Searches how many turns fit: a prompt of more turns is taken to have no fewer tokens.
+/// Searches for the number of turns that fit. Assumes that a prompt with more turns has no fewer tokens.
 class Room {
 public:
     Room(const generate::Model& model, generate::Request& request, uint32_t reserve_tokens)
@@ -35,10 +35,10 @@ public:
         }
         if (begins_.empty())
             begins_.push_back(head_);
-        begins_.front() = head_; // what stands before the first turn goes with it
+        begins_.front() = head_; // messages before the first turn are dropped with it
     }
 
-    /// Leaves what fits in the request. Returns how many messages are not in it.
+    /// Leaves the turns that fit in the request. Returns the number of messages dropped.
     Result<std::size_t> make() {
         ETNA_TRY(const std::size_t kept, most_that_fit());
         ETNA_TRY(const uint32_t tokens, count(kept));
@@ -56,7 +56,7 @@ private:
     [[nodiscard]] std::size_t turns() const { return begins_.size(); }
     [[nodiscard]] std::size_t begin_of(std::size_t kept) const { return begins_[turns() - kept]; }
 
-    /// Tokens of the prompt with only the last turns, which stand in the request afterwards.
+    /// Counts the prompt's tokens with only the last `kept` turns, which the request then contains.
     Result<uint32_t> count(std::size_t kept) {
         if (kept == counted_turns_)
             return counted_tokens_;
@@ -74,7 +74,7 @@ private:
         return tokens <= fitting_tokens_;
     }
 
-    /// So many turns that they may about fill the context.
+    /// Returns the estimated number of turns that fill the context.
     [[nodiscard]] std::size_t guess() const {
         const std::size_t bytes_max = model_->context_tokens() * bytes_per_token;
         std::size_t bytes = 0;
@@ -85,9 +85,9 @@ private:
         return std::max<std::size_t>(1, static_cast<std::size_t>(begins_.end() - first));
     }
 
-    /// Steps of doubling length from the guess, then halves what lies between; 1 also where that is too much.
+    /// Gallops from the guess, then bisects; returns 1 even if one turn is too long.
     Result<std::size_t> most_that_fit() {
-        std::size_t most = 1;            // fits, or is all that can be done
+        std::size_t most = 1;            // fits, or is the minimum of one turn
         std::size_t least = turns() + 1; // does not fit
         std::size_t next = guess();
         for (std::size_t step = 1; least - most > 1; step *= 2) {
@@ -116,7 +116,7 @@ private:
     generate::Request* request_;
     Messages messages_; ///< all of them
     uint32_t fitting_tokens_;
-    std::size_t head_;                ///< messages that stay: the system's
+    std::size_t head_;                ///< number of system messages, which stay
     std::vector<std::size_t> begins_; ///< the first message of each turn
     std::size_t counted_turns_ = 0;
     uint32_t counted_tokens_ = 0;

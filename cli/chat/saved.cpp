@@ -21,8 +21,8 @@ std::string text_of(const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Of template arguments: without those that are about one answer, and the switches of thinking where the
-/// settings have them.
+/// Returns the template arguments without those for one particular answer, and without the thinking switches
+/// if the settings contain them.
 std::string lasting(const std::string& arguments, bool has_settings) {
     Json json = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object())

@@ -10,18 +10,18 @@
 
 namespace etna::cli {
 
-/// What /save writes and /load reads: a chat request as `etna render` and `etna run --messages` take it, and
-/// beside it, in `etna`, what belongs to the chat.
+/// The content of a file of /save and /load: a chat request as accepted by `etna render` and `etna run
+/// --messages`, with the state of the chat in its member `etna`.
 struct Saved {
     chat::Conversation conversation;
-    std::vector<Setting> settings = {}; ///< that were given or set
-    std::string tools_file = {};        ///< empty: the tools are from nowhere, or there are none
+    std::vector<Setting> settings = {}; ///< options that were given or set
+    std::string tools_file = {};        ///< empty: the tools have no file, or there are none
 };
 
 std::string saved_json(const ChatSession& session, const ChatSettings& settings);
 
-/// Other chat requests will do too. Members of a request that ask for one particular answer are left out.
-/// Errors: invalid_argument, naming the member.
+/// Parses this or any other chat request. Members that apply to one particular answer are ignored. Errors:
+/// invalid_argument, naming the member.
 Result<Saved> parse_saved(std::string_view text);
 
 } // namespace etna::cli

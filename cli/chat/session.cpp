@@ -21,7 +21,7 @@ bool has_system(const std::vector<chat::Message>& messages) {
     return !messages.empty() && messages.front().role == chat::Role::system;
 }
 
-/// The last message of the user; end() where there is none.
+/// Returns the last user message; end() if there is none.
 std::vector<chat::Message>::iterator last_user(std::vector<chat::Message>& messages) {
     const auto found = std::find_if(messages.rbegin(), messages.rend(), is_user);
     return found == messages.rend() ? messages.end() : std::prev(found.base());
@@ -182,7 +182,7 @@ Status ChatSession::take() {
     return {};
 }
 
-/// Forgets the oldest turns until the prompt leaves room for an answer.
+/// Drops the oldest turns until the prompt leaves room for an answer.
 Status ChatSession::prepare(generate::Request& request) {
     const uint32_t reserve = tokens_for_answer(model_, settings_->generation().max_tokens);
     ETNA_TRY(const std::size_t forgotten, make_room(model_, request, reserve));

@@ -16,52 +16,52 @@
 
 namespace etna::cli {
 
-/// What the last answer cost.
+/// Token counts and timings of the answers.
 struct ChatStatistics {
     std::optional<generate::Finished> last;
-    uint64_t generated_tokens = 0; ///< of all answers
-    uint64_t prompt_tokens = 0;    ///< computed for all answers: those that were cached are not counted
+    uint64_t generated_tokens = 0; ///< over all answers
+    uint64_t prompt_tokens = 0;    ///< prompt tokens computed over all answers, without cached ones
     uint64_t cached_tokens = 0;
 };
 
-/// One conversation with one model at a time: the messages, what the model has read of them, and how an
-/// answer is shown. Not thread-safe.
+/// One conversation with one model at a time: the messages, the tokens that the model has read, and the
+/// display of answers. Not thread-safe.
 class ChatSession : private TurnWatcher {
 public:
     /// Borrows `settings`, `environment` and `diagnostics`.
     ChatSession(generate::Model model, const ChatSettings& settings, Tools tools,
                 const Environment& environment, Diagnostics& diagnostics);
 
-    /// Sends a user's message and shows the answer. Ctrl-C stops it; what has come stays. When the context is
-    /// full, the oldest turns are forgotten first, also while tools fill it. Errors: those of take_turn();
-    /// the message is taken back then, and what was attached is dropped, unless it was only stopped.
+    /// Sends a user's message and shows the answer. Ctrl-C stops it; the text so far is kept. If the context
+    /// is full, drops the oldest turns first, also while tools fill it. Errors: those of take_turn(); then
+    /// the message is removed, and attached text is dropped unless the error is cancelled.
     Status say(const std::string& text);
 
-    /// Answers the last message once more. Error: invalid_argument (there is none).
+    /// Answers the last message again. Errors: invalid_argument (no message).
     Status retry();
 
-    /// Takes the last message and its answers back; empty when there is none, else the message.
+    /// Removes the last message and its answers. Returns the message; empty if there is none.
     std::optional<std::string> undo();
 
-    void clear();                      ///< all but the system message
+    void clear();                      ///< removes all but the system message
     void set_system(std::string text); ///< empty: none
-    /// The user is asked anew about every command; see ToolConsent::begin_with().
+    /// Resets the user's consent for every command; see ToolConsent::begin_with().
     void set_tools(Tools tools, NamedBy by);
     void set_model(generate::Model model);
-    /// Goes on with the messages of another conversation and what its template is given; tools and thinking
-    /// stay as they are.
+    /// Continues with the messages and template arguments of another conversation; tools and thinking are
+    /// unchanged.
     void set_conversation(chat::Conversation conversation);
-    /// Goes in front of the next message. Error: invalid_argument (the context cannot hold it).
+    /// Prepends `text` to the next message. Errors: invalid_argument (too long for the context).
     Status attach(const std::string& text);
 
     [[nodiscard]] const generate::Model& model() const { return model_; }
     [[nodiscard]] const Tools& tools() const { return tools_; }
     [[nodiscard]] chat::Conversation conversation() const;
     [[nodiscard]] const ChatStatistics& statistics() const { return statistics_; }
-    [[nodiscard]] std::size_t turns() const; ///< messages of the user
+    [[nodiscard]] std::size_t turns() const; ///< number of user messages
     [[nodiscard]] std::string_view system() const;
     [[nodiscard]] const Output& output() const { return screen_.output(); }
-    /// Turns that ended in an error or without an answer, not counting those that were stopped.
+    /// Turns that ended in an error or without an answer, except stopped ones.
     [[nodiscard]] std::size_t failed_turns() const { return failed_turns_; }
 
 private:
@@ -85,8 +85,8 @@ private:
     Diagnostics* diagnostics_;
     ConversationScreen screen_;
     ToolConsent consent_;
-    std::vector<chat::Message> messages_; ///< a system message only at the front
-    std::string template_arguments_;      ///< of a conversation that was loaded
+    std::vector<chat::Message> messages_; ///< a system message only as the first
+    std::string template_arguments_;      ///< of a loaded conversation
     generate::Transcript transcript_;
     std::string attached_;
     ChatStatistics statistics_;

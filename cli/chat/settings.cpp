@@ -13,7 +13,7 @@
 namespace etna::cli {
 namespace {
 
-/// What is fixed once the chat runs, or has a command of its own.
+/// Returns false for options that are fixed during a chat or have their own command.
 bool can_be_set(const Option& option) {
     if (option.visibility == Visibility::hidden || option.name == "chat-template" ||
         option.name == "system" || option.name == "tools" || option.name == "yes" ||
@@ -23,7 +23,7 @@ bool can_be_set(const Option& option) {
            option.name != "verbose";
 }
 
-constexpr std::array thinking_names = {"think", "no-think"}; // the two exclude each other
+constexpr std::array thinking_names = {"think", "no-think"}; // mutually exclusive
 
 bool is_about_thinking(const std::string& name) {
     return std::find(thinking_names.begin(), thinking_names.end(), name) != thinking_names.end();

@@ -9,36 +9,36 @@
 
 namespace etna::cli {
 
-/// The value of an option, as it would be typed.
+/// An option and its value as typed.
 struct Setting {
     std::string name;
     std::string value;
 };
 
-/// `etna chat`'s options of generation, which /set changes while it runs.
+/// The generation options of `etna chat`, which /set changes during the chat.
 class ChatSettings {
 public:
     /// Borrows `command`. Errors: invalid_argument.
     static Result<ChatSettings> create(const Command& command, TypedArguments arguments);
 
-    /// As --NAME VALUE would; a flag needs no value, `off` takes it back. Errors: invalid_argument; nothing
-    /// is changed then.
+    /// Sets an option like --NAME VALUE; a flag needs no value, and `off` clears it. Errors:
+    /// invalid_argument, without any change.
     Status set(const std::string& name, const std::string& value);
 
-    /// What entries() of another chat gave: these settings take the place of those of the same names, the
-    /// others stay. Errors: invalid_argument; nothing is changed then.
+    /// Restores entries() of another chat: these settings replace those of the same names; the others are
+    /// unchanged. Errors: invalid_argument, without any change.
     Status restore(const std::vector<Setting>& settings);
 
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
     [[nodiscard]] Lines lines() const { return lines_; }
 
-    /// Every option that was given or set and can be set; those that may be given several times as often.
+    /// Every settable option that was given or set, once per value for repeatable options.
     [[nodiscard]] std::vector<Setting> entries() const;
 
 private:
     explicit ChatSettings(const Command& command) : command_(&command) {}
 
-    /// Reads all of them anew. Errors: invalid_argument; nothing is changed then.
+    /// Reads all options again. Errors: invalid_argument, without any change.
     Status take(TypedArguments arguments);
 
     const Command* command_;

@@ -26,7 +26,7 @@ Result<const generate::ChatFormat*> format_of(const ChatSession& session) {
     return session.model().chat().find({.tools = !session.tools().is_empty()});
 }
 
-/// The name or the source of the chat template in use.
+/// Returns the name or the source of the chat template in use.
 std::string template_of(const ChatState& state) {
     const std::string& option = state.model.chat_template;
     const generate::ChatFormats& formats = state.session.model().chat();
@@ -79,7 +79,7 @@ Result<std::vector<std::string>> prompt_lines(const ChatState& state) {
     return split_lines(prompt.text);
 }
 
-/// Tokens of the context that the conversation takes up to the end of the last answer.
+/// Returns the context tokens used up to the end of the last answer.
 std::size_t context_used(const generate::Finished& finished) {
     return finished.prompt_tokens + finished.tokens.size();
 }

@@ -7,13 +7,13 @@
 
 namespace etna::cli {
 
-/// What /show WHAT prints. Errors: invalid_argument (nothing of that name), and those of rendering.
+/// Returns the output of /show WHAT. Errors: invalid_argument (unknown name), and those of rendering.
 Result<std::vector<std::string>> lines_of(const std::string& what, const ChatState& state);
 
-/// A line for each tool: its name and its command.
+/// Returns one line per tool: its name and its command.
 std::vector<std::string> tool_lines(const Tools& tools);
 
-/// What /stats prints.
+/// Returns the output of /stats.
 std::vector<std::string> statistics_lines(const ChatSession& session);
 
 /// The status line under -v: "812 of 2048 tokens, 45.1 tok/s".

@@ -7,8 +7,8 @@
 
 #include <array>
 
-// The command line of `etna chat`. A conversation goes on with one answer and is read by people, so that --n,
-// --json and --prompt-logprobs are `etna run`'s alone.
+// The command line of `etna chat`. A conversation continues with one answer and is read by a person, so --n,
+// --json and --prompt-logprobs exist only for `etna run`.
 namespace etna::cli::table {
 
 inline constexpr std::array chat_positionals = {

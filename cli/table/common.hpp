@@ -4,7 +4,7 @@
 
 #include <array>
 
-// What several commands' tables share.
+// Options shared by the tables of several commands.
 namespace etna::cli::table {
 
 inline constexpr Option help_option = {.name = "help",
@@ -13,7 +13,7 @@ inline constexpr Option help_option = {.name = "help",
                                        .brief = "print this help and exit",
                                        .category = Category::help};
 
-/// Of commands whose options have briefs.
+/// For commands whose options have briefs.
 inline constexpr Option help_all_option = {.name = "help-all",
                                            .description = "print every option, its bounds and its default",
                                            .brief = "print every option, its bounds and its default",

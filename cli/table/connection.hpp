@@ -4,12 +4,12 @@
 
 #include <array>
 
-// What `etna serve` grants its connections, and how they are encrypted. Defaults are those of
-// ConnectionOptions and ServiceOptions in server/.
+// Connection limits and encryption of `etna serve`. Defaults are those of ConnectionOptions and
+// ServiceOptions in server/.
 namespace etna::cli::table {
 
 inline constexpr double connections_max = 1'000'000;
-inline constexpr double requests_max = 32'768; // each is a thread
+inline constexpr double requests_max = 32'768; // one thread per request
 inline constexpr double timeout_max_s = 86'400;
 inline constexpr double kibibyte = 1024;
 inline constexpr double mebibyte = 1024 * kibibyte;

@@ -4,8 +4,8 @@
 
 #include <array>
 
-// What users of llama.cpp's and Ollama's programs type, and what it is here. Names that mean the same in both
-// stand in the tables of options alone.
+// Options of llama.cpp's and Ollama's programs, and their equivalents in etna. Names with the same meaning in
+// etna are only in the option tables.
 namespace etna::cli::table {
 
 inline constexpr std::array foreign_model = {
@@ -28,7 +28,7 @@ inline constexpr std::string_view fixed_order =
     "the order of the samplers is fixed, and these are what there is: --temp, --top-k, --top-p, --min-p, "
     "--typical-p, --top-n-sigma, --xtc-probability and --dry-multiplier";
 
-/// Of commands that run models on a device.
+/// For commands that run models on a device.
 inline constexpr std::array foreign_device = {
     ForeignOption{.names = "-dev", .ours = "device"},
     ForeignOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
@@ -97,7 +97,7 @@ inline constexpr std::array foreign_device = {
                           "model's file"},
 };
 
-/// Of commands that write an answer.
+/// For commands that generate an answer.
 inline constexpr std::array foreign_answer = {
     ForeignOption{.names = "--predict, --n-predict, --num-predict", .ours = "max-tokens"},
     ForeignOption{.names = "--num-ctx", .ours = "ctx-size"},
@@ -147,7 +147,7 @@ inline constexpr std::array foreign_answer = {
                   .hint = "text is always taken as it is"},
 };
 
-/// Of commands that show an answer to people.
+/// For commands that show an answer to a user.
 inline constexpr std::array foreign_terminal = {
     ForeignOption{.names = "--no-display-prompt, --simple-io, --no-perf, --perf, --show-timings, "
                            "--no-show-timings",

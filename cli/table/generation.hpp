@@ -9,22 +9,22 @@
 #include <limits>
 #include <string_view>
 
-// Options that every command with a model that writes has.
+// Options of every command that generates text.
 namespace etna::cli::table {
 
 inline constexpr double int32_max = std::numeric_limits<int32_t>::max();
 inline constexpr double uint32_max = std::numeric_limits<uint32_t>::max();
 inline constexpr double temperature_max = 100;
 inline constexpr double sigmas_max = 1000;
-inline constexpr double penalty_max = 100;            ///< as sampling::check() has it
-inline constexpr double context_tokens_max = 1 << 26; ///< as for models: model::context_max
+inline constexpr double penalty_max = 100;            ///< same as sampling::check()
+inline constexpr double context_tokens_max = 1 << 26; ///< same as model::context_max
 inline constexpr double size_min_bytes = 1 << 16;
 inline constexpr double size_max_bytes = 1ULL << 50;
 
 inline constexpr std::array<std::string_view, 3> kv_types = {"f16", "f32", "q8_0"};
 inline constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
 
-/// Arrays one after another.
+/// Concatenates arrays.
 template <class Item, std::size_t... sizes>
 constexpr auto joined(const std::array<Item, sizes>&... parts) {
     std::array<Item, (sizes + ...)> all{};
@@ -33,7 +33,7 @@ constexpr auto joined(const std::array<Item, sizes>&... parts) {
     return all;
 }
 
-/// `least` is 0 where a prompt may be wanted alone.
+/// `least` is 0 if the command can process a prompt without an answer.
 constexpr Option max_tokens_option(double least, std::string_view description) {
     return {.name = "max-tokens",
             .short_name = 'n',

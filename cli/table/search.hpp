@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-// Options of drafts, which every command with a model that writes has, and of the search for the best answer.
+// Options of speculative decoding, for every command that generates text, and of the search for the best
+// answer.
 namespace etna::cli::table {
 
 inline constexpr double drafts_max = 32; ///< as engine::drafts_max
@@ -18,8 +19,8 @@ inline constexpr double diversity_penalty_max = 100; ///< as engine::diversity_p
 
 inline constexpr std::array<std::string_view, 3> early_stopping_choices = {"no", "yes", "never"};
 
-/// Who has a say before the two options that exclude each other: on a server it is a request, and the file
-/// beside the model.
+/// Whether other sources override the two mutually exclusive options: on a server, a request and the model's
+/// generation_config.json do.
 enum class DraftsBy : uint8_t { command_line, server };
 
 constexpr std::array<Option, 5> speculation_options_of(DraftsBy by) {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-// Options of what `etna serve` keeps between requests.
+// Options for the data that `etna serve` stores between requests.
 namespace etna::cli::table {
 
 inline constexpr double kept_seconds_max = 3'153'600'000; ///< a hundred years

@@ -6,7 +6,7 @@
 
 namespace etna {
 
-/// What kind of failure this is; callers branch on it (exit code, HTTP status), people read `message`.
+/// The kind of a failure. Callers branch on it (exit code, HTTP status); `message` is for people.
 enum class ErrorKind {
     invalid_argument, ///< the caller's or user's input is wrong
     context_exceeded, ///< a prompt is longer than the model's context
@@ -32,7 +32,7 @@ struct Error {
     std::string message;
     std::string hint = {};
 
-    /// The same error with what was being done put before it: "while loading x: <message>".
+    /// Returns the error with the activity as a prefix of its message: "while loading x: <message>".
     [[nodiscard]] Error while_doing(std::string_view activity) const;
 };
 

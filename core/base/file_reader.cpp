@@ -25,7 +25,7 @@ int64_t modified_ns(const struct stat& info) {
 } // namespace
 
 Result<FileReader> FileReader::open(const std::filesystem::path& path) {
-    // Without O_NONBLOCK, opening a FIFO would wait for a writer before its kind can be seen.
+    // Without O_NONBLOCK, opening a FIFO blocks until there is a writer, before its file type can be checked.
     FileReader file(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     struct stat info{};
     if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &info) != 0)

@@ -8,8 +8,8 @@
 
 namespace etna {
 
-/// A regular file, open for reading at any place. Nothing is mapped: what somebody else does to the file
-/// meanwhile is an error here, where reading a mapping beyond the new end would be a SIGBUS. Thread-safe.
+/// A regular file, open for random-access reads. The file is not mapped: if another process truncates it, a
+/// read returns an error, whereas an access past the end of a mapping raises SIGBUS. Thread-safe.
 class FileReader {
 public:
     /// Errors: not_found (no such file), io (not readable, or no regular file).
@@ -21,15 +21,15 @@ public:
     FileReader& operator=(const FileReader&) = delete;
     ~FileReader();
 
-    /// How long it was when it was opened.
+    /// Size of the file when it was opened.
     [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
-    /// Reads `into.size()` bytes from `offset` on. Blocking. Errors: io (the system's, or the file has become
-    /// shorter).
+    /// Reads `into.size()` bytes starting at `offset`. Blocks. Errors: io (a system error, or the file was
+    /// truncated).
     Status read(uint64_t offset, MutableByteView into) const;
 
-    /// Whether all that was read can be of one file: length and time of change are those of its opening.
-    /// Error: io.
+    /// Checks that all reads saw the same content: size and change time are unchanged since open(). Error:
+    /// io.
     [[nodiscard]] Status check_unchanged() const;
 
 private:

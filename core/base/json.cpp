@@ -11,11 +11,11 @@
 namespace etna {
 namespace {
 
-/// For two million values, which the vector grows to by doubling, and what it had before each time. Address
-/// space alone until it is needed.
+/// Room for two million values, including the vector's previous buffers as it grows by doubling. Only address
+/// space until used.
 constexpr std::size_t reserve_bytes = 128 * mebibyte;
 
-/// Memory for one thread at a time, given out from its beginning on until all is given back.
+/// Bump allocator for one thread at a time; resets when all of its memory is freed.
 class Reserve {
 public:
     Reserve() noexcept {
@@ -25,9 +25,9 @@ public:
     }
     Reserve(const Reserve&) = delete;
     Reserve& operator=(const Reserve&) = delete;
-    ~Reserve() = default; // values may be destroyed later than this: the mapping goes with the process
+    ~Reserve() = default; // never unmapped: values may be destroyed after this object
 
-    /// Waits for the thread that has some of it. Null where it is not large enough.
+    /// Blocks while another thread holds memory of it. Null if it is too small.
     void* take(std::size_t bytes) {
         mutex_.lock();
         bytes = round_up(bytes, alignof(std::max_align_t));
@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    std::recursive_mutex mutex_; ///< held as long as a thread has pieces
+    std::recursive_mutex mutex_; ///< locked while a thread holds allocations
     std::byte* memory_ = nullptr;
     std::size_t used_ = 0;
     std::size_t pieces_ = 0;

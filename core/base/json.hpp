@@ -11,7 +11,7 @@
 
 namespace etna {
 
-/// What JSON takes its memory from: the heap, as from std::allocator, which is left to what stands below.
+/// The allocator of Json: the heap, like std::allocator; the specialization below differs.
 template <class T>
 struct JsonAllocator {
     using value_type = T;
@@ -27,17 +27,16 @@ struct JsonAllocator {
     friend bool operator==(const JsonAllocator& /*a*/, const JsonAllocator& /*b*/) { return true; }
 };
 
-/// JSON whose members keep their order, as templates and people like it; and that can be destroyed whatever
-/// the memory: see below.
+/// JSON with members in insertion order, whose destruction cannot fail for lack of memory: see below.
 using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
                                   std::uint64_t, double, JsonAllocator>;
 
 } // namespace etna
 
-/// The library's destructor of JSON moves all nested values into a std::vector<Json>, and where there is no
-/// memory for that, the process ends: destructors do not throw. Nothing else here has such a vector. It gets
-/// its memory from the heap and, where that has none, from a reserve that was set aside when the process
-/// began; threads that need the reserve take turns.
+/// The library's JSON destructor moves all nested values into a std::vector<Json>; if that allocation fails,
+/// the process terminates, because destructors do not throw. Nothing else uses such a vector. Its memory
+/// comes from the heap or, if the heap is exhausted, from a reserve allocated at process start; threads that
+/// need the reserve take turns.
 template <>
 struct std::allocator<etna::Json> {
     using value_type = etna::Json;
@@ -48,7 +47,7 @@ struct std::allocator<etna::Json> {
 
     allocator() = default;
 
-    /// Throws bad_alloc where more values are destroyed at once than the reserve is for.
+    /// Throws bad_alloc if more values are destroyed at once than the reserve can hold.
     etna::Json* allocate(std::size_t count);
     void deallocate(etna::Json* memory, std::size_t count);
 

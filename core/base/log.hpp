@@ -7,8 +7,8 @@ namespace etna {
 
 enum class LogLevel { debug, info, warning };
 
-/// Where core's messages for people go. Core never prints: whoever starts it installs a sink (the CLI writes
-/// to stderr). The default sink drops everything. The sink may be called from any thread, one call at a time.
+/// Receives core's log messages. Core never prints: the application installs a sink (the CLI writes to
+/// stderr). The default sink drops everything. The sink may be called from any thread, one call at a time.
 using LogSink = std::function<void(LogLevel, std::string_view message)>;
 
 /// Replaces the process-wide sink. Thread-safe; blocks while a message is being delivered.

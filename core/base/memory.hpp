@@ -5,8 +5,8 @@
 
 namespace etna {
 
-/// Host memory that can be taken without swapping, in bytes: MemAvailable of /proc/meminfo (proc(5)).
-/// Empty where the kernel does not tell.
+/// Returns the host memory available without swapping, in bytes: MemAvailable of /proc/meminfo (proc(5)).
+/// Empty if the kernel does not report it.
 std::optional<uint64_t> available_host_memory_bytes();
 
 } // namespace etna

@@ -9,8 +9,8 @@
 
 namespace etna {
 
-/// A value of type T, or the Error that prevented it. Errors cross rooms only in this form; nothing in core
-/// throws.
+/// A value of type T, or the Error that prevented it. Errors cross module boundaries only in this form;
+/// nothing in core throws.
 ///
 ///     Result<File> open(path);
 ///     ETNA_TRY(auto file, open(path));      // returns the error, or declares `file`
@@ -18,7 +18,8 @@ namespace etna {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    // NOLINTNEXTLINE(google-explicit-constructor): `return value;` and `return Error{...};` shall read well
+    // NOLINTNEXTLINE(google-explicit-constructor): lets functions write `return value;` and `return
+    // Error{...};`
     Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
     // NOLINTNEXTLINE(google-explicit-constructor)
     Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}

@@ -9,8 +9,8 @@ uint8_t byte_at(std::string_view text, std::size_t index) {
     return static_cast<uint8_t>(text[index]);
 }
 
-/// What may follow a lead byte: how many bytes the character has, and the range of the second one
-/// (Unicode Standard, table 3-7). Zero bytes for what is no lead byte.
+/// Properties of a lead byte: the character's length in bytes, and the range of its second byte (Unicode
+/// Standard, table 3-7). Length zero if the byte is not a lead byte.
 struct Lead {
     std::size_t bytes;
     uint8_t second_low;

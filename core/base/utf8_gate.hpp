@@ -5,15 +5,15 @@
 
 namespace etna {
 
-/// Lets whole UTF-8 characters of a stream through. The beginning of one waits for the rest; bytes that can
-/// no longer become one are replaced by U+FFFD, one for each maximal subpart (see next_utf8()). Allocates
-/// nothing once the buffers have grown.
+/// Passes only complete UTF-8 characters of a stream. An incomplete character is buffered until the rest
+/// arrives; invalid bytes are replaced by U+FFFD, one for each maximal subpart (see next_utf8()). Does not
+/// allocate after the buffers have grown.
 class Utf8Gate {
 public:
-    /// Appends to `text` what can be told of `bytes`.
+    /// Appends to `text` all characters that `bytes` completes.
     void push(std::string_view bytes, std::string& text);
 
-    /// No more will come.
+    /// Ends the stream.
     void finish(std::string& text);
 
 private:

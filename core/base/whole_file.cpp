@@ -18,7 +18,7 @@ Error cannot(std::string_view what, const std::filesystem::path& path, std::stri
     return {ErrorKind::io, fmt::format("cannot {} {}: {}", what, path.string(), why)};
 }
 
-/// Removes the unfinished file unless it got its name.
+/// Removes the temporary file unless it was renamed.
 struct Unfinished {
     std::string path;
     int descriptor;

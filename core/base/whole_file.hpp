@@ -8,8 +8,8 @@
 
 namespace etna {
 
-/// Writes a file of these parts whole or not at all, and the folders above it, readable by the user alone.
-/// Several processes may do so at once: the last one's stays. Blocking. Error: io.
+/// Atomically writes a file from these parts and creates its parent directories, readable by the user only.
+/// Several processes may write concurrently: the last one wins. Blocks. Error: io.
 Status write_whole_file(const std::filesystem::path& path, std::span<const ByteView> parts);
 
 } // namespace etna

@@ -32,7 +32,7 @@ bool has_system(const Json& messages) {
                        [](const Json& message) { return has_role(message, "system"); });
 }
 
-/// A change that may help where the template refuses, and how it is told.
+/// A change to try if the template refuses the conversation, with its note.
 struct Remedy {
     bool (*apply)(Json& request);
     const char* note;
@@ -50,20 +50,20 @@ constexpr std::array remedies = {
     Remedy{&gather_systems, "the chat template wants one system message: all of them stand in the first"},
 };
 
-/// Stands in no conversation, and in no other mark.
+/// Returns a sentinel that occurs in no conversation and in no other sentinel.
 std::string role_mark(std::size_t number) {
     return fmt::format("hawkbitlock{}end", number);
 }
 
-/// None of those that every template is expected to know.
+/// Whether the role is not one of the four that every template is expected to support.
 bool has_other_role(const Json& message) {
     constexpr std::array<std::string_view, 4> usual = {"system", "user", "assistant", "tool"};
     return std::none_of(usual.begin(), usual.end(),
                         [&](std::string_view role) { return has_role(message, role); });
 }
 
-/// Puts a mark in place of the content of each other role's first message, and gives these roles in the
-/// marks' order.
+/// Replaces the content of the first message of each other role by a sentinel. Returns these roles in
+/// sentinel order.
 std::vector<std::string> mark_other_roles(Json& messages) {
     std::vector<std::string> roles;
     std::set<std::string> seen;
@@ -77,7 +77,7 @@ std::vector<std::string> mark_other_roles(Json& messages) {
     return roles;
 }
 
-/// One conversation on its way into a prompt.
+/// Renders one conversation; state of render_adapted().
 class Adaptation {
 public:
     Adaptation(const ChatTemplate& chat_template, Json request, int64_t now_unix_s)
@@ -119,7 +119,7 @@ private:
         return template_->render(text_of(request), now_unix_s_);
     }
 
-    /// As it is; else with the first single remedy that helps; else with all of them.
+    /// Renders the request unchanged, else with the first single remedy that helps, else with all of them.
     Result<std::string> render_somehow() {
         auto text = rendered();
         if (text)
@@ -144,7 +144,7 @@ private:
         return text ? text : refusal;
     }
 
-    /// Refuses messages that the template leaves out, as many do with those of a role that they do not know.
+    /// Fails if the template drops messages of a role that it does not know, as many do.
     [[nodiscard]] Status check_roles() const {
         const Json& given = request_["messages"];
         if (std::none_of(given.begin(), given.end(), has_other_role))
@@ -162,8 +162,9 @@ private:
         return {};
     }
 
-    /// What of the prompt is more than an answer's turn that has only been opened; 0 where that cannot be
-    /// rendered. A mark that both begin, and only one goes on with, belongs to the answer.
+    /// Returns the number of bytes of the prompt after its common prefix with a prompt that only opens the
+    /// answer's turn; 0 if that prompt cannot be rendered. If they diverge inside a <...> marker, the whole
+    /// marker counts as part of the answer.
     [[nodiscard]] std::size_t begun_bytes() const {
         Json before = request_;
         before["messages"].erase(before["messages"].size() - 1);

@@ -11,20 +11,21 @@
 
 namespace etna::chat {
 
-/// A prompt, and what was changed of the conversation so that the template would write all of it.
+/// A rendered prompt, with the changes made to the conversation so that the template renders all of it.
 struct AdaptedPrompt {
     std::string text;
-    std::vector<std::string> notes = {}; ///< for people, one clause each; empty where nothing was
-    bool tools_in_text = false; ///< the tools are told in the system message, calls are Hermes' syntax
-    /// The end of `text` that is the beginning of the answer: a last message that is gone on with.
+    std::vector<std::string> notes = {}; ///< one clause per change, for people; empty if there was none
+    bool tools_in_text = false; ///< tools are described in the system message; calls use Hermes syntax
+    /// Bytes at the end of `text` that belong to the answer: a last message that is continued.
     std::size_t begun_bytes = 0;
 };
 
-/// As ChatTemplate::render(), for conversations as people and programs have them. Forms are changed as the
-/// template wants them (content as text or parts, arguments as objects or text, null content). Where the
-/// template would refuse or lose something, and only there, the conversation is adapted: a system message
-/// goes into the user's first turn, neighbours of one role are joined, tools are told in words, and more of
-/// that kind; each is told in a note. Errors: those of render(), where nothing helps the template's own.
+/// Renders as ChatTemplate::render() does, but accepts any common form of conversation. Converts content
+/// (text, parts or null) and call arguments (objects or text) to the forms that the template expects. Adapts
+/// the conversation only if the template would refuse or lose something: the system message moves into the
+/// first user turn, adjacent messages of one role are merged, tools are described in the system message, and
+/// so on; each change adds a note. Errors: those of render(); the template's own error if no adaptation
+/// helps.
 Result<AdaptedPrompt> render_adapted(const ChatTemplate& chat_template, std::string_view request_json,
                                      int64_t now_unix_s);
 

@@ -4,42 +4,42 @@
 #include "core/chat/chat_template.hpp"
 #include "core/chat/request_private.hpp"
 
-// Private to the room: the single steps of render_adapted(). All but the first and the last work on messages
-// whose content is a string.
+// Private to core/chat: the steps of render_adapted(). All but the first and the last expect messages whose
+// content is a string.
 namespace etna::chat {
 
-/// Content becomes a string; `developer` the system; `tools` and `documents` that are null go. Error:
-/// invalid_argument (a part that is no text).
+/// Converts content to a string and the role `developer` to `system`; removes `tools` and `documents` that
+/// are null. Error: invalid_argument (a content part that is not text).
 Status normalise(Json& request);
 
-/// Says in the system message which tools there are and how to call them, in Hermes' syntax.
+/// Moves the tools into the system message, with instructions for calling them in Hermes syntax.
 void tell_tools(Json& request);
 
-/// Past calls and results become text of the assistant's and the user's turns, in Hermes' syntax.
+/// Converts past calls and results to text in assistant and user turns, in Hermes syntax.
 void tell_calls(Json& messages);
 
-/// The first message, a system's, goes before the user's first message.
+/// Prepends the first message, which is a system message, to the first user message.
 void merge_system(Json& messages);
 
-// Remedies for a template that refuses. Each returns whether it changed anything.
+// Fallbacks for a template that refuses a conversation. Each returns whether it changed anything.
 
-/// Neighbours of one role become one message, with a blank line between, unless they call tools.
+/// Merges adjacent messages of one role, separated by a blank line; not tool messages or messages with calls.
 bool join_neighbours(Json& request);
-/// System messages after the first are appended to it.
+/// Merges all system messages into one, at the start.
 bool gather_systems(Json& request);
-/// Ids of calls become nine letters and digits, as Mistral's templates want them.
+/// Replaces call ids by nine letters and digits, as Mistral templates require.
 bool shorten_ids(Json& request);
-/// A message with several calls becomes one for each, followed by its result.
+/// Splits a message with several calls into one message per call, each followed by its result.
 bool split_calls(Json& request);
-/// A call without a result gets one that says so; so does an assistant's message without content, and one is
-/// put in where the user goes on after results.
+/// Adds a placeholder result to each call without one, placeholder content to an assistant message that has
+/// neither content nor calls, and a placeholder answer between tool results and the next user message.
 bool complete_turns(Json& request);
-/// An assistant's message that has calls loses its reasoning where it has content too.
+/// Removes the reasoning of assistant messages that have both calls and content.
 bool drop_reasoning(Json& request);
-/// Tools without a description or parameters get empty ones.
+/// Adds empty descriptions and parameters to tools, and descriptions to their properties, if missing.
 bool complete_tools(Json& request);
 
-/// Content, arguments and reasoning as the template wants them.
+/// Converts content, arguments and reasoning to the forms that the template expects.
 void change_forms(const TemplateHabits& habits, Json& messages);
 
 } // namespace etna::chat

@@ -6,7 +6,7 @@
 namespace etna::chat {
 namespace {
 
-// The formats as their makers publish them; tools in ChatML are Hermes'.
+// The formats as their vendors publish them; ChatML uses Hermes syntax for tools.
 
 constexpr std::string_view chatml = R"({%- if tools %}
     {{- '<|im_start|>system\n' }}
@@ -143,7 +143,7 @@ constexpr std::string_view vicuna = R"({%- for message in messages %}
 {%- endif %}
 )";
 
-/// In the order of guessing.
+/// In guessing order.
 constexpr std::array templates = {
     BuiltinTemplate{"chatml", "<|im_start|>", chatml},
     BuiltinTemplate{"llama3", "<|start_header_id|>", llama3},

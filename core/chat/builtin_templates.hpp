@@ -7,20 +7,20 @@
 
 namespace etna::chat {
 
-/// A template that etna brings for models that carry none.
+/// A template that ships with etna, for models without one.
 struct BuiltinTemplate {
     std::string_view name; ///< for --chat-template
     std::string_view
-        marker; ///< a model whose vocabulary has this token was most likely trained with it; or empty
+        marker; ///< a token whose presence in the vocabulary suggests this template; may be empty
     std::string_view text;
 };
 
 std::span<const BuiltinTemplate> builtin_templates();
 
-/// Null when there is none of that name.
+/// Null if no template has that name.
 const BuiltinTemplate* find_builtin_template(std::string_view name);
 
-/// The one whose marker the vocabulary has; chatml, which is the most usual, where it has none.
+/// Returns the template whose marker is in the vocabulary; chatml, the most common one, if none is.
 const BuiltinTemplate& guess_builtin_template(const std::function<bool(std::string_view)>& has_token);
 
 } // namespace etna::chat

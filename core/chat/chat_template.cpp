@@ -12,7 +12,7 @@
 namespace etna::chat {
 namespace {
 
-/// Members of a request that templates read as variables of the same name.
+/// Request members that a template sees as variables of the same name.
 constexpr std::array variables = {"messages",        "tools",    "documents",        "add_generation_prompt",
                                   "enable_thinking", "thinking", "reasoning_effort", "continue_final_message",
                                   "bos_token",       "eos_token"};
@@ -35,11 +35,11 @@ Result<std::string> ChatTemplate::render(std::string_view request_json, int64_t 
     return cut_at_mark(std::move(prompt), mark);
 }
 
-/// To the end of the last message.
+/// Renders without the cut for `continue_final_message`.
 Result<std::string> ChatTemplate::render_whole(std::string_view request_json, int64_t now_unix_s) const {
-    // Read again, as nlohmann's numbers would round an integer of more than 64 bits.
+    // Parsed a second time, because nlohmann::json rounds integers of more than 64 bits.
     ETNA_TRY(const auto request, jinja::from_json(request_json, request_nesting_max));
-    // Of two variables with one name the later counts.
+    // If a name occurs twice, the later variable wins.
     jinja::Input input = {.variables = {{"add_generation_prompt", jinja::Value(true)},
                                         {"bos_token", jinja::Value(special_.bos)},
                                         {"eos_token", jinja::Value(special_.eos)}},

@@ -11,58 +11,58 @@
 
 namespace etna::chat {
 
-/// What a template may name: the text of the model's begin and end tokens ("<s>", "</s>"); empty where it has
-/// none.
+/// Texts of the model's BOS and EOS tokens ("<s>", "</s>"), as a template sees them; empty if it has none.
 struct SpecialText {
     std::string bos;
     std::string eos;
 };
 
-/// How a template wants content that is text only.
+/// The form of text-only content that a template expects.
 enum class ContentForm : uint8_t {
     text,
     parts, ///< a list: [{"type": "text", "text": ...}]
 };
 
-/// How a template wants the arguments of a past call.
+/// The form of a past call's arguments that a template expects.
 enum class ArgumentsForm : uint8_t {
     object,
-    text, ///< a string of JSON, as it comes over OpenAI's API
-    none, ///< it writes no calls, or no results
+    text, ///< a JSON string, as in OpenAI's API
+    none, ///< the template does not render calls, or does not render results
 };
 
-/// What a template does with a conversation: found by rendering small ones and looking for their words.
+/// Capabilities of a template, found by rendering small conversations and searching the prompts for their
+/// text.
 struct TemplateHabits {
     ContentForm content = ContentForm::text;
     ArgumentsForm arguments = ArgumentsForm::none;
-    bool writes_system = false; ///< a system message before the first user's appears in the prompt
-    bool writes_tools = false;  ///< tools that are offered do
+    bool writes_system = false; ///< renders a system message before the first user message
+    bool writes_tools = false;  ///< renders the offered tools
     bool can_think = false;     ///< `enable_thinking` or `thinking` changes the prompt
-    /// The prompt of a conversation that says nothing of it is the one that has thinking switched off.
+    /// Thinking is off by default: a request without either switch renders as one that turns thinking off.
     bool is_thoughtless_unasked = false;
     std::string
-        reasoning_key; ///< how it names an assistant's reasoning: "reasoning_content", "thinking", ...
+        reasoning_key; ///< message key for an assistant's reasoning: "reasoning_content", "thinking", ...
 };
 
-/// A model's chat template (see jinja/template.hpp) with what it needs of the model. Immutable; thread-safe;
-/// copies are cheap.
+/// A model's chat template (see jinja/template.hpp) with the special tokens that it needs. Immutable;
+/// thread-safe; copies are cheap.
 class ChatTemplate {
 public:
-    /// Parses, and renders a few small conversations to learn the habits. Errors: corrupt, unsupported, as
+    /// Parses the template and probes it with a few small conversations. Errors: corrupt, unsupported, as
     /// jinja::Template::create().
     static Result<ChatTemplate> create(std::string_view text, SpecialText special);
 
-    /// The prompt that a chat request becomes. `request_json` is an object as in OpenAI's API: `messages`,
-    /// and where they are wanted `tools`, `documents`, `add_generation_prompt` (true where absent) and
-    /// `chat_template_kwargs`, an object of further variables, none of them of is_own_variable();
-    /// `enable_thinking`, `thinking`, `reasoning_effort`, `continue_final_message`, `bos_token` and
-    /// `eos_token` may also stand beside them. They reach the template as they are. `now_unix_s` is what
-    /// strftime_now() writes, in UTC. With `continue_final_message` the prompt ends with the text of the last
-    /// message, the assistant's, and no new turn is begun.
+    /// Renders a chat request to a prompt. `request_json` is an object as in OpenAI's API: `messages`, and
+    /// optionally `tools`, `documents`, `add_generation_prompt` (default true) and `chat_template_kwargs`, an
+    /// object of further variables, none of which may satisfy is_own_variable(). `enable_thinking`,
+    /// `thinking`, `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` are accepted at
+    /// the top level, too. All reach the template unchanged. `now_unix_s` is the time for strftime_now(), in
+    /// UTC. With `continue_final_message` the prompt ends with the text of the last message, which must be
+    /// the assistant's, and no new turn is opened.
     ///
-    /// The prompt begins with the begin token's text where the template writes it; whoever tokenizes must
-    /// not add a second one. Errors: invalid_argument (no request, a last message that cannot be gone on
-    /// with, or the template refuses it in its own words), unsupported (the template fails, with the place).
+    /// The prompt starts with the BOS text if the template writes it; the tokenizer must not add a second
+    /// BOS. Errors: invalid_argument (not a request, a last message that cannot be continued, or the
+    /// template's own refusal), unsupported (the template fails; the error names the position).
     [[nodiscard]] Result<std::string> render(std::string_view request_json, int64_t now_unix_s) const;
 
     [[nodiscard]] const TemplateHabits& habits() const { return habits_; }

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-// The way of Hugging Face Transformers (apply_chat_template): the message is rendered with a mark at its end,
-// and the prompt is cut there. To look for the message's own text would find a short one somewhere else.
+// As in Hugging Face Transformers (apply_chat_template): the message is rendered with a sentinel at its end,
+// and the prompt is cut there. A search for the message's own text could match a short text elsewhere.
 namespace etna::chat {
 namespace {
 
@@ -15,7 +15,7 @@ Error wrong(std::string problem) {
             "end the messages with one of the assistant's that has text"};
 }
 
-/// Where the message's text stands: its content, or the last part of it that is text; null where it has none.
+/// Returns the message's text: its content, or the last text part of its content; null if it has none.
 Json* text_at_end(Json& message) {
     const auto content = message.find("content");
     if (content == message.end())
@@ -49,7 +49,7 @@ Result<std::string> mark_final_message(Json& request) {
     std::string mark = "ETNA-GOES-ON-HERE";
     while (whole.find(mark) != std::string::npos)
         mark += '-';
-    // The space tells whether the template trims what it writes.
+    // If the space is missing from the prompt, the template trims content.
     *text = text->get<std::string>() + mark + " ";
     request["add_generation_prompt"] = false;
     return mark;

@@ -5,19 +5,19 @@
 
 #include <string>
 
-// Private to the room: `continue_final_message`, where a prompt ends in the middle of the last message.
+// Private to core/chat: `continue_final_message`, for prompts that end inside the last message.
 namespace etna::chat {
 
-/// Whether the request wants its last message gone on with.
+/// Whether the request asks for its last message to be continued.
 bool continues_final_message(const Json& request);
 
-/// Puts a mark behind the text of the last message, and asks for no new turn. Gives the mark, which nothing
-/// else in the request has. Errors: invalid_argument (the last message is no assistant's or has no text, or a
-/// new turn is asked for as well).
+/// Appends a sentinel to the text of the last message and turns `add_generation_prompt` off. Returns the
+/// sentinel, which occurs nowhere else in the request. Errors: invalid_argument (the last message is not from
+/// the assistant or has no text, or the request also sets `add_generation_prompt`).
 Result<std::string> mark_final_message(Json& request);
 
-/// The prompt up to the mark; without the white space before it where the template trims what it writes.
-/// Error: invalid_argument (the mark is not in the prompt).
+/// Returns the prompt up to the sentinel, without the white space before it if the template trims content.
+/// Error: invalid_argument (the sentinel is not in the prompt).
 Result<std::string> cut_at_mark(std::string prompt, const std::string& mark);
 
 } // namespace etna::chat

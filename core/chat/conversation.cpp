@@ -10,7 +10,7 @@
 namespace etna::chat {
 namespace {
 
-/// Of a request, beside messages and tools: see ChatTemplate::render().
+/// Request members other than messages and tools, see ChatTemplate::render().
 constexpr std::array template_members = {
     "documents", "add_generation_prompt", "chat_template_kwargs",  "enable_thinking",
     "thinking",  "reasoning_effort",      "continue_final_message"};
@@ -19,13 +19,13 @@ struct NamedRole {
     std::string_view name;
     Role role;
 };
-/// The first name of a role is the one that templates know.
+/// The first name of each role is the one that templates use.
 constexpr std::array named_roles = {NamedRole{"system", Role::system},
                                     NamedRole{"user", Role::user},
                                     NamedRole{"assistant", Role::assistant},
                                     NamedRole{"tool", Role::tool},
                                     NamedRole{"developer", Role::system},
-                                    NamedRole{"function", Role::tool}}; // as OpenAI's API called it before
+                                    NamedRole{"function", Role::tool}}; // the older name in OpenAI's API
 
 std::string_view name_of(const Message& message) {
     for (const NamedRole& named : named_roles) {
@@ -83,7 +83,8 @@ Result<ToolCall> parse_call(const Json& call) {
     return parsed;
 }
 
-/// The older form has no ids, of which some templates need one: that of a call, and of its result.
+/// Generates ids for the older `function_call` form, which has none: some templates require matching ids on a
+/// call and its result.
 class OlderIds {
 public:
     void give(Message& message, const Json& json) {

@@ -7,20 +7,20 @@
 namespace etna::chat {
 namespace {
 
-// Words that stand in no template.
+// Words that occur in no template.
 constexpr const char* user_word = "kestrelquay";
 constexpr const char* system_word = "marrowfen";
 constexpr const char* tool_word = "brindleforge";
 constexpr const char* key_word = "oxlipgate";
 constexpr const char* value_word = "tansyholt";
 constexpr const char* result_word = "wrenmoor";
-constexpr const char* call_id = "probe0001"; // some templates insist on nine letters and digits
+constexpr const char* call_id = "probe0001"; // some templates require nine letters and digits
 
 bool contains(const std::string& text, std::string_view word) {
     return text.find(word) != std::string::npos;
 }
 
-/// Any fixed time does: prompts are only compared with each other.
+/// Renders at a fixed time, so that prompts can be compared. Returns an empty string on failure.
 std::string prompt_of(const ChatTemplate& chat_template, const Json& request) {
     const auto prompt = chat_template.render(text_of(request), 0);
     return prompt ? prompt.value() : std::string();
@@ -56,7 +56,7 @@ Json tools() {
     return list_of(Json::object({{"type", "function"}, {"function", function}}));
 }
 
-/// A call and its result, between two turns of the user.
+/// A user message, a call and its result.
 Json messages_with_call(ContentForm form, const Json& arguments) {
     const Json call = {
         {"id", call_id}, {"type", "function"}, {"function", {{"name", tool_word}, {"arguments", arguments}}}};
@@ -72,7 +72,7 @@ Json messages_with_call(ContentForm form, const Json& arguments) {
 ContentForm content_form(const ChatTemplate& chat_template) {
     for (const ContentForm form : {ContentForm::text, ContentForm::parts}) {
         const std::string prompt = prompt_of(chat_template, conversation(list_of(user(form))));
-        // A list that was written as Python writes it is no content.
+        // A list printed as a Python repr does not count as rendered content.
         if (contains(prompt, user_word) && !contains(prompt, std::string("'") + user_word))
             return form;
     }
@@ -103,7 +103,7 @@ ArgumentsForm arguments_form(const ChatTemplate& chat_template, ContentForm form
         const std::string prompt = prompt_of(chat_template, request);
         return contains(prompt, value_word) && contains(prompt, result_word) && !contains(prompt, spoilt);
     };
-    // Python's way to write a dict; tools may well be written so.
+    // The repr of a Python dict means wrong arguments; the tools themselves may be rendered as one.
     if (writes(object, std::string("{'") + key_word + "': '" + value_word))
         return ArgumentsForm::object;
     if (writes(text_of(object), std::string("{\\\"") + key_word)) // a string in a string

@@ -4,8 +4,8 @@
 
 namespace etna::chat {
 
-/// Renders small conversations through the template and looks for their words in the prompts. A template that
-/// fails on one has not the habit that it asks for.
+/// Probes a template's capabilities: renders small conversations and searches the prompts for their text. A
+/// probe that fails to render means the capability is missing.
 TemplateHabits habits_of(const ChatTemplate& chat_template);
 
 } // namespace etna::chat

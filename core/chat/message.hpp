@@ -11,10 +11,10 @@ enum class Role : uint8_t {
     user,
     assistant,
     tool,
-    other, ///< one of the template's own: Message::role_name
+    other, ///< a template-specific role, see Message::role_name
 };
 
-/// A function that the model wants called.
+/// A function call that the model requests.
 struct ToolCall {
     std::string id; ///< ties the result to the call
     std::string name;
@@ -25,11 +25,11 @@ struct ToolCall {
 struct Message {
     Role role = Role::user;
     std::string content;
-    std::string reasoning = {};            ///< of an assistant: what it thought before it answered
+    std::string reasoning = {};            ///< of an assistant: its reasoning before the answer
     std::vector<ToolCall> tool_calls = {}; ///< of an assistant
-    std::string tool_call_id = {};         ///< of a tool: the call that this is the result of
-    std::string tool_name = {};            ///< of a tool: its function's name
-    std::string role_name = {};            ///< of Role::other: what the template calls it
+    std::string tool_call_id = {};         ///< of a tool: the id of the call that this result answers
+    std::string tool_name = {};            ///< of a tool: the function's name
+    std::string role_name = {};            ///< of Role::other: the template's name for it
 };
 
 } // namespace etna::chat

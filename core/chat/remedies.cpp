@@ -23,7 +23,7 @@ void append(std::string& text, const std::string& more) {
     text += more;
 }
 
-/// FNV-1a in base 36: the same id for the same text.
+/// FNV-1a in base 36: equal texts give equal ids.
 std::string short_id(const std::string& id) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyz";
     constexpr std::size_t length = 9;
@@ -51,7 +51,7 @@ bool shorten(Json& object, const char* key) {
     return true;
 }
 
-/// The messages of tools among `results` that answer the call `id`; taken from there.
+/// Moves the tool messages that answer the call `id` from `results` to `messages`.
 void take_results(std::vector<Json>& results, const Json& id, Json& messages) {
     for (auto result = results.begin(); result != results.end();) {
         const auto found = result->find("tool_call_id");
@@ -64,7 +64,7 @@ void take_results(std::vector<Json>& results, const Json& id, Json& messages) {
     }
 }
 
-/// One message for each call, each with its result; only the first keeps the content.
+/// Appends one message per call, each followed by its result; only the first has the content.
 void append_one_by_one(const Json& message, std::vector<Json> results, Json& messages) {
     bool is_first = true;
     for (const Json& call : message["tool_calls"]) {
@@ -77,14 +77,14 @@ void append_one_by_one(const Json& message, std::vector<Json> results, Json& mes
         messages.push_back(std::move(single));
         take_results(results, call.is_object() && call.contains("id") ? call["id"] : Json(), messages);
     }
-    for (Json& result : results) // of no call that is known
+    for (Json& result : results) // results of unknown calls
         messages.push_back(std::move(result));
 }
 
 constexpr const char* no_result = "(not run)";
 constexpr const char* no_answer = "(no answer)";
 
-/// Appends a result for each call of `message` that none of `results`, the messages after it, is for.
+/// Appends a placeholder for each call of `message` without a result in `results`, the messages after it.
 bool append_missing_results(const Json& message, const std::vector<Json>& results, Json& messages) {
     const std::size_t before = messages.size();
     const Json& calls = message["tool_calls"];
@@ -107,7 +107,7 @@ bool append_missing_results(const Json& message, const std::vector<Json>& result
     return messages.size() > before;
 }
 
-/// A description for each property.
+/// Adds an empty description to each property without one.
 bool complete_properties(Json& parameters) {
     if (!parameters.is_object() || !parameters.contains("properties") ||
         !parameters["properties"].is_object())

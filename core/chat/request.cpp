@@ -53,14 +53,14 @@ Status check_kwargs(const Json& request) {
     return {};
 }
 
-/// Whether brackets are nested too deep, wherever no string holds them. Asked before the parser: by its own
-/// callback, the library would look through a list again after each of its objects.
+/// Whether brackets outside of strings nest too deep. Runs before the parser, because with a parser callback
+/// the library rescans a list after each of its objects.
 bool is_too_deep(std::string_view json) {
     int depth = 0;
     bool is_in_string = false;
     for (std::size_t i = 0; i < json.size() && depth <= request_nesting_max; ++i) {
         if (is_in_string && json[i] == '\\') {
-            ++i; // whatever is escaped
+            ++i; // skip the escaped character
         } else if (json[i] == '"') {
             is_in_string = !is_in_string;
         } else if (!is_in_string && (json[i] == '[' || json[i] == '{')) {
@@ -72,7 +72,7 @@ bool is_too_deep(std::string_view json) {
     return depth > request_nesting_max;
 }
 
-/// The text of a part; null where it is none. A refusal is what an assistant said instead of an answer.
+/// Returns the text of a content part; null if it is not text. A refusal is an assistant's text, too.
 const std::string* text_in(const Json& part) {
     const std::string type = part.is_object() ? part.value("type", Json("text")).dump() : "";
     const char* const member = type == R"("refusal")" ? "refusal" : "text";

@@ -7,26 +7,25 @@
 #include <string>
 #include <string_view>
 
-// Private to the room: a chat request while it is changed.
+// Private to core/chat: helpers for chat requests as mutable JSON.
 namespace etna::chat {
 
 constexpr int request_nesting_max = 200;
 
-/// A request whose `messages` is a list of objects with a text `role`, and whose `tools` is a list, null or
-/// absent. Errors: invalid_argument, naming the member.
+/// Parses and checks a request: `messages` is a list of objects with a string `role`, `tools` is a list, null
+/// or absent. Errors: invalid_argument, naming the member.
 Result<Json> parse_request(std::string_view json);
 
-/// Where a message of the assistant may have what it thought.
+/// Members of an assistant message that may hold its reasoning.
 inline constexpr std::array reasoning_keys = {"reasoning_content", "reasoning", "thinking"};
 
-/// JSON text; what is no UTF-8 in it is replaced by U+FFFD.
+/// Serializes to JSON text; replaces invalid UTF-8 by U+FFFD.
 std::string text_of(const Json& json);
 
-/// Whether a message has this role.
 bool has_role(const Json& message, std::string_view role);
 
-/// The text of a message's `content`: a string, or the text parts of a list, one to a line; empty for null.
-/// Error: invalid_argument (a part that is no text, by its type).
+/// Returns the text of a message's `content`: a string, or the text parts of a list, one per line; empty for
+/// null. Error: invalid_argument (a part that is not text; the error names its type).
 Result<std::string> content_text(const Json& message);
 
 } // namespace etna::chat

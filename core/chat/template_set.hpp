@@ -8,25 +8,25 @@
 
 namespace etna::chat {
 
-/// What a conversation brings that a variant of a template may be made for.
+/// Features of a conversation that select a template variant.
 struct TemplatePurpose {
     bool tools = false;
     bool documents = false;
 };
 
-/// The chat templates that a model's file carries: `tokenizer.chat_template`, and named variants as
+/// The chat templates in a model file: `tokenizer.chat_template`, and named variants in
 /// `tokenizer.chat_template.NAME`.
 class TemplateSet {
 public:
     TemplateSet() = default;
-    /// Copies what the file has; empty texts count as none.
+    /// Copies the templates from the file; empty texts count as missing.
     static TemplateSet read(const gguf::File& file);
 
-    /// The text for the purpose: the variant `tool_use` where there are tools, `rag` where there are
-    /// documents, else the default one (or the variant `default`); empty where the model has none.
+    /// Returns the template for the purpose: the variant `tool_use` with tools, `rag` with documents, else
+    /// the default one (or the variant `default`); empty if the model has none.
     [[nodiscard]] std::string_view choose(const TemplatePurpose& purpose) const;
 
-    /// The named variant; empty where there is none.
+    /// Returns the named variant; empty if there is none.
     [[nodiscard]] std::string_view find(std::string_view name) const;
 
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& variants() const {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-// Tools for models whose template knows none: Hermes' syntax, which many models have seen
-// (NousResearch, "Hermes Function Calling").
+// Tools as text, for templates without tool support, in Hermes syntax, which many models have seen in
+// training (NousResearch, "Hermes Function Calling").
 namespace etna::chat {
 namespace {
 
@@ -18,7 +18,7 @@ std::string instructions(const Json& tools) {
                   "helps, answer in words.";
 }
 
-/// What the assistant wrote to call.
+/// Returns the message's content followed by its calls in Hermes syntax.
 std::string text_of_calls(const Json& message) {
     std::string text = message["content"].get<std::string>();
     for (const Json& call : message["tool_calls"]) {

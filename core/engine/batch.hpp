@@ -12,19 +12,21 @@ namespace etna::engine {
 
 using PageId = uint32_t;
 
-/// Kernels may differ between the two kinds, never within one (design: numerics contract). A row's kind is
-/// what it was computed as first: re-computing a generated token after preemption is a generation row again.
+/// Kernels may differ between the two kinds, never within one (design: numerics contract). A row has the kind
+/// that its token was first computed as: a generated token that is recomputed after preemption is a
+/// generation row again.
 enum class RowKind : uint8_t { prompt, generation };
 
 enum class RowInput : uint8_t {
     token, ///< `Row::value` is a token id
-    slot,  ///< `Row::value` is the slot where an earlier submission leaves its sampled id, read on the device
+    slot,  ///< `Row::value` is the slot where an earlier submission stores its sampled id, read on the device
 };
 
-/// What comes back for a row. Everything but `none` costs the vocabulary head for that row.
+/// Which output a row produces. Anything but `none` runs the LM head for that row.
 enum class Want : uint8_t {
     none,
-    sampled,    ///< one token id, drawn on the device by Row::sampling; and candidates, if Row asks for them
+    sampled,    ///< one token id, drawn on the device with Row::sampling; and candidates, if the row requests
+                ///< them
     candidates, ///< the most likely ids with their logits, and the log-sum-exp over the vocabulary
     logits,     ///< all logits
 };
@@ -37,30 +39,30 @@ struct Row {
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
     uint32_t index =
-        0; ///< place in the sequence: its key and value are stored there, it attends to [0, index]
+        0; ///< position in the sequence: K and V are stored there, and the row attends to [0, index]
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
-    uint32_t candidates = 0;  ///< how many come back, for Want::candidates (at least 1) and sampled; at most
-                              ///< Limits::candidates_max
+    uint32_t candidates = 0;  ///< number of candidates returned, for Want::candidates (at least 1) and
+                              ///< sampled; at most Limits::candidates_max
     uint32_t output_slot = 0; ///< slot that receives the sampled id, for Want::sampled
     sampling::Parameters sampling =
-        {}; ///< for Want::sampled, plain; the draw is uniform(sampling.seed, index)
+        {}; ///< for Want::sampled, must be plain; the draw is uniform(sampling.seed, index)
 };
 
-/// A sequence's pages, one table for each cache group: entry i holds places [i * page_tokens, (i + 1) *
+/// A sequence's page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *
 /// page_tokens). Borrowed until submit() returns.
 struct SequenceView {
     std::vector<std::span<const PageId>> pages;
 };
 
-/// Copy of one page's content, done before the forward pass (copy on write).
+/// Copy of one page's content, made before the forward pass (copy on write).
 struct PageCopy {
     uint32_t group = 0;
     PageId from = 0;
     PageId to = 0;
 };
 
-/// One forward pass over rows of any mix of sequences. The rows of one sequence stand in rising order of
-/// `index` without gaps. The scheduler fills everything; the executor reads it and keeps nothing.
+/// One forward pass over rows of any mix of sequences. The rows of one sequence are in ascending order of
+/// `index` without gaps. The scheduler fills in everything; the executor reads it and retains nothing.
 struct Batch {
     std::vector<PageCopy> copies;
     std::vector<SequenceView> sequences;

@@ -50,7 +50,7 @@ bool BeamSearch::is_end(TokenId token) const {
     return std::binary_search(bounds_.end_tokens.begin(), bounds_.end_tokens.end(), token);
 }
 
-/// Other groups may have taken the best.
+/// Diverse groups need `width`, because other groups may have taken the best.
 uint32_t BeamSearch::continuations() const {
     const bool are_diverse = beams_.groups > 1 && beams_.diversity_penalty > 0;
     return are_diverse ? beams_.width : size();
@@ -67,7 +67,7 @@ const std::vector<BeamSearch::Branch>& BeamSearch::advance(std::span<const Conti
     return branches_;
 }
 
-/// What a group may go on with, the best first. Ties: the better hypothesis, then the smaller id.
+/// The possible continuations of a group, best first. Ties: the better hypothesis, then the smaller id.
 std::vector<BeamSearch::Ranked> BeamSearch::rank(const Group& group,
                                                  std::span<const Continuations> rows) const {
     std::vector<Ranked> ranked;
@@ -139,7 +139,7 @@ void BeamSearch::add_complete(Group& group, Complete complete) {
     group.complete.resize(std::min<std::size_t>(group.complete.size(), size()));
 }
 
-/// Whether what lives cannot, or is not to, become better than what is complete.
+/// Whether the live hypotheses cannot, or need not, become better than the complete ones.
 bool BeamSearch::has_settled(const Group& group, double best) const {
     if (group.complete.size() < size())
         return false;

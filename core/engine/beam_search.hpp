@@ -12,87 +12,90 @@
 
 namespace etna::engine {
 
-/// What one hypothesis may go on with.
+/// The possible continuations of one hypothesis.
 struct Continuations {
     struct One {
         TokenId token = 0;
-        float logit = 0;   ///< as the model gave it
+        float logit = 0;   ///< from the model, unmodified
         float changed = 0; ///< after bias, penalties and constraints
     };
-    std::vector<One> tokens = {}; ///< falling `changed`, smaller id first among equals; none impossible
+    std::vector<One> tokens = {}; ///< descending `changed`, smaller id first among equals; none impossible
     float log_sum_exp = 0;        ///< of the model's logits
     std::vector<sampling::Candidate> top = {}; ///< for TokenEvent::top
 };
 
-/// Beam search, in groups that avoid each other's tokens: which hypotheses live, and which are complete.
+/// Beam search in groups that avoid each other's tokens: tracks which hypotheses are live and which are
+/// complete.
 ///
-/// A hypothesis adds up (changed logit - log-sum-exp) of its tokens. In every step each group ranks what its
-/// hypotheses may go on with, less diversity_penalty for each time that an earlier group took the same token
-/// in this step; the best `width / groups` that do not end live on, and an end among as many first ranks
-/// makes a hypothesis complete, with sum / length^length_penalty, the end token counted in the length. The
-/// rules, ties and ends are those of Hugging Face's BeamSearchScorer; groups: Vijayakumar et al., "Diverse
-/// Beam Search", arXiv 1610.02424. Knows no pages and no device.
+/// A hypothesis sums (changed logit - log-sum-exp) over its tokens. In every step each group ranks the
+/// continuations of its hypotheses, minus diversity_penalty for each time that an earlier group took the same
+/// token in this step; the best `width / groups` that do not end stay live, and an end token among as many
+/// first ranks completes a hypothesis, with score sum / length^length_penalty, the end token counted in the
+/// length. Rules, ties and termination are those of Hugging Face's BeamSearchScorer; groups: Vijayakumar et
+/// al., "Diverse Beam Search", arXiv 1610.02424. Independent of pages and devices.
 class BeamSearch {
 public:
     struct Bounds {
         std::vector<TokenId> end_tokens = {}; ///< ascending
-        uint32_t max_tokens = 1;              ///< no hypothesis has more
+        uint32_t max_tokens = 1;              ///< maximum length of a hypothesis
     };
 
     /// Precondition: check(beams).
     BeamSearch(const Beams& beams, Bounds bounds);
 
-    /// How many continuations of each hypothesis advance() may need at most: so many of the best of all, and
-    /// so many of those that do not end.
+    /// The most continuations per hypothesis that advance() can need: this many of the best, and this many of
+    /// the best that are not end tokens.
     [[nodiscard]] uint32_t continuations() const;
 
-    /// A hypothesis of the next step: the one it goes on from, by its number in the step before, and how.
+    /// A hypothesis of the next step: its parent, by number in the previous step, and the token that it
+    /// appends.
     struct Branch {
         uint32_t parent = 0;
         TokenId token = 0;
     };
 
-    /// Goes on by one token. `rows` are the continuations of the hypotheses, by their numbers; those of one
-    /// that does not live are not looked at. At first there is one, of the prompt. Returns those that live
-    /// then: each has its place here as its number. Valid until the next call. Precondition: !is_at_length().
+    /// Advances the search by one token. `rows` are the continuations of the hypotheses, by number; rows of
+    /// hypotheses that are not live are ignored. The first call has one row, that of the prompt. Returns the
+    /// hypotheses that are live afterwards; the index of each is its number. Valid until the next call.
+    /// Precondition: !is_at_length().
     const std::vector<Branch>& advance(std::span<const Continuations> rows);
 
-    /// The hypothesis of this number is whole as it is, and does not go on.
+    /// Marks the hypothesis with this number as complete without an end token; it is not extended further.
     void complete(uint32_t number);
 
-    /// Whether the hypothesis of this number is to go on.
+    /// Whether the hypothesis with this number is live.
     [[nodiscard]] bool lives(uint32_t number) const;
 
-    /// Whether hypotheses are as long as they may be: those that are not whole by now are to be cut off.
+    /// Whether the hypotheses have max_tokens tokens: those that are not complete now must be cut off.
     [[nodiscard]] bool is_at_length() const { return length_ == bounds_.max_tokens; }
 
-    /// Nobody goes on: all that live are cut off here.
+    /// Ends the search: cuts off all live hypotheses.
     void conclude();
 
-    /// Whether no step is to come.
+    /// Whether the search has ended.
     [[nodiscard]] bool is_done() const;
 
     struct Answer {
         std::vector<TokenEvent> tokens; ///< without the end token
-        std::optional<TokenEvent> end;  ///< the end token that was generated
-        bool is_whole = false;          ///< it ended; else it was cut off
+        std::optional<TokenEvent> end;  ///< the end token, if one was generated
+        bool is_whole = false;          ///< complete; false: cut off
         double score = 0;               ///< after the length penalty
     };
 
-    /// The `Beams::answers` best that are complete, the best first; fewer where there are no more.
+    /// The best `Beams::answers` complete hypotheses, best first; fewer if there are not as many.
     [[nodiscard]] std::vector<Answer> best() const;
 
 private:
     static constexpr uint32_t no_node = ~0U;
 
-    /// A token and the one before it; what hypotheses have in common is kept once.
+    /// A token and its predecessor; common prefixes of hypotheses are stored once.
     struct Node {
         TokenEvent event;
         uint32_t parent = no_node;
     };
     struct Hypothesis {
         uint32_t last = no_node; ///< node
-        uint32_t number = 0;     ///< among all that live
+        uint32_t number = 0;     ///< among all live hypotheses
         double sum = 0;
     };
     struct Complete {
@@ -103,13 +106,13 @@ private:
     };
     struct Group {
         std::vector<Hypothesis> live;
-        std::vector<Complete> complete; ///< falling score, at most the group's size
+        std::vector<Complete> complete; ///< descending score, at most the group's size
         bool is_done = false;
     };
     /// A hypothesis of the group and one of its continuations.
     struct Ranked {
         double sum = 0;
-        uint32_t from = 0; ///< in Group::live
+        uint32_t from = 0; ///< index into Group::live
         const Continuations::One* continuation = nullptr;
     };
 
@@ -124,11 +127,11 @@ private:
 
     Beams beams_;
     Bounds bounds_;
-    uint32_t length_ = 0; ///< tokens of every hypothesis that lives
+    uint32_t length_ = 0; ///< length of every live hypothesis
     std::vector<Node> nodes_;
     std::vector<Group> groups_;
     std::vector<Branch> branches_;
-    std::vector<TokenId> taken_; ///< in this step, by the groups so far
+    std::vector<TokenId> taken_; ///< tokens taken in this step by the groups so far
 };
 
 } // namespace etna::engine

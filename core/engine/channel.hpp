@@ -14,7 +14,7 @@
 
 namespace etna::engine {
 
-/// Wakes a thread that waits for any of several things. Shared by all who may ring it.
+/// Wakes a thread that waits for any of several events. Shared by every thread that may ring it.
 struct Bell {
     std::mutex mutex;
     std::condition_variable changed;
@@ -29,20 +29,21 @@ struct Bell {
     }
 };
 
-/// What the engine's thread and the reader of one Stream share. Thread-safe.
+/// State shared by the engine's thread and the reader of one Stream. Thread-safe.
 class Channel {
 public:
-    /// `engine` is rung when the reader makes room or leaves, `reader` when there is something to read.
+    /// Rings `engine` when the reader makes room or cancels, and `reader` when there is an event to read.
     Channel(uint32_t unread_max, std::shared_ptr<Bell> engine, std::shared_ptr<Bell> reader)
         : unread_max_(unread_max), engine_(std::move(engine)), reader_(std::move(reader)) {}
 
-    /// The engine's side. Never blocks for the reader.
+    /// The engine's side. Never blocks on the reader.
     void push(TokenEvent token);
     void finish(Finished finished);
     void set_begun() { has_begun_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
 
-    /// Whether the reader is so far behind that the engine has to wait for it; see Request::unread_max.
+    /// Whether the unread tokens have reached the limit, so that the engine has to wait for the reader; see
+    /// Request::unread_max.
     [[nodiscard]] bool is_full();
 
     /// The reader's side; see Stream.
@@ -58,7 +59,7 @@ private:
     const std::shared_ptr<Bell> engine_;
     const std::shared_ptr<Bell> reader_;
     std::mutex mutex_;
-    std::vector<TokenEvent> tokens_; ///< [read_, end) are to be read
+    std::vector<TokenEvent> tokens_; ///< [read_, end) are unread
     std::size_t read_ = 0;
     std::optional<Finished> finished_;
     std::atomic<bool> is_cancelled_{false};

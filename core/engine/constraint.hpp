@@ -12,11 +12,10 @@
 
 namespace etna::engine {
 
-/// Which tokens may come next in one sequence, after those that have come. Belongs to one request, and once
-/// that was submitted to the engine: one thread at a time calls it, not always the same.
+/// Restricts which tokens may come next in one sequence, given its tokens so far. Belongs to one request;
+/// once that is submitted to the engine, one thread at a time calls it, not always the same one.
 ///
-/// What may take long is done in prepare(), in pieces and where it holds nobody up; what is asked for then is
-/// there.
+/// Slow work runs in prepare(), in time slices and off the critical path, so that the getters return at once.
 class Constraint {
 public:
     Constraint() = default;
@@ -24,43 +23,45 @@ public:
     virtual ~Constraint() = default;
 
     struct Allowed {
-        /// A bit each, see sampling::Context; until the next accept(). Empty: all.
+        /// One bit per token, see sampling::Context; valid until the next accept(). Empty: all.
         std::span<const uint32_t> tokens = {};
-        bool may_end = false; ///< end tokens may come as well
+        bool may_end = false; ///< end tokens are allowed as well
     };
 
-    /// What is to be known before it is asked for.
+    /// The getters that prepare() computes results for.
     enum class Part : uint8_t {
         end,    ///< is_over()
         forced, ///< is_over() and forced()
         tokens, ///< is_over() and allowed()
     };
-    /// What one call of prepare() may take.
+    /// The time slice of one call of prepare().
     struct Piece {
-        std::chrono::steady_clock::time_point until = {}; ///< then it shall come back, done or not
+        std::chrono::steady_clock::time_point until = {}; ///< deadline to return by, done or not
         const std::atomic<bool>* is_unwanted =
-            nullptr;           ///< it shall come back where this is true; null: never
-        bool may_wait = false; ///< for others; else the engine waits for it
+            nullptr;           ///< prepare() returns early once this is true; null: never
+        bool may_wait = false; ///< prepare() may wait for other threads; false: the engine is waiting for it
     };
-    /// Finds out what is asked for next. True: it is known, or that it cannot be. False: it is to be called
-    /// again before it is asked, and goes on where it was. True at once where nothing takes long.
+    /// Computes the results of the getters of `part`. Returns true if they are known, or known to be
+    /// impossible to compute; false if it must be called again before the getters, and then resumes where it
+    /// stopped. Returns true at once if nothing is slow.
     virtual bool prepare(Part /*part*/, const Piece& /*piece*/) { return true; }
 
-    /// What may come next. Asked when the logits are there. Errors: as the constraint has them; the request
-    /// ends with them.
+    /// The tokens that may come next. Called when the logits are available. Errors: specific to the
+    /// constraint; they end the request.
     virtual Result<Allowed> allowed() = 0;
 
-    /// Goes on with a token, which is no end token. Takes no time.
+    /// Appends a token, which is not an end token. Returns at once.
     virtual void accept(TokenId token) = 0;
 
-    /// The tokens that come next whatever the model says, as far as that is sure: they are taken without a
-    /// look at its logits, and told with a probability of 1. Empty: it is not. Until the next accept().
+    /// The tokens that are certain to come next whatever the model predicts: they are appended without
+    /// reading its logits, and reported with a probability of 1. Empty: none is certain. Valid until the next
+    /// accept().
     virtual std::vector<TokenId> forced() { return {}; }
 
-    /// Whether nothing may follow: the sequence ends here. Errors: as allowed().
+    /// Whether nothing may follow, so that the sequence ends here. Errors: as allowed().
     virtual Result<bool> is_over() = 0;
 
-    /// Another one of the same past.
+    /// A copy with the same past.
     [[nodiscard]] virtual std::shared_ptr<Constraint> fork() const = 0;
 
 protected:

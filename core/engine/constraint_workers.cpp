@@ -6,7 +6,7 @@
 
 namespace etna::engine {
 
-/// Works for a piece. Whether it is over: done, failed, or not wanted any more.
+/// Runs for one time slice. Returns whether the job is over: done, failed, or cancelled.
 bool ConstraintJob::run() {
     try {
         const Constraint::Piece piece = {
@@ -71,9 +71,9 @@ void ConstraintWorkers::dispose(std::shared_ptr<Constraint> constraint) {
     try {
         const std::scoped_lock lock(mutex_);
         disposed_.push_back(constraint);
-        constraint.reset(); // before they see it: else it may go on this thread after all
+        constraint.reset(); // before a worker sees it: otherwise it may be destroyed on this thread after all
     } catch (const std::bad_alloc&) {
-        return; // it goes here
+        return; // destroyed on this thread
     }
     changed_.notify_one();
 }
@@ -96,7 +96,7 @@ void ConstraintWorkers::work() {
 }
 
 void ConstraintWorkers::work_on_first(std::unique_lock<std::mutex>& lock) {
-    Jobs own; // where nobody else has the job when it is over, its constraint goes with the mutex open
+    Jobs own; // holds the job when it is over, so that its constraint is destroyed with the mutex unlocked
     const auto job = queue_.begin();
     running_.splice(running_.end(), queue_, job);
     lock.unlock();

@@ -16,7 +16,7 @@
 namespace etna::engine {
 namespace {
 
-/// A submission's memory and, while its outputs are unread, what they are.
+/// A submission's memory and, while its outputs are unread, their description.
 struct Submission {
     Transfer transfer;
     uint64_t done_at = 0; ///< timeline value
@@ -46,11 +46,11 @@ private:
     std::unique_ptr<DeviceModel> model_;
     std::vector<Submission> ring_; ///< [in_flight_max]
     uint64_t submitted_ = 0;       ///< newest ticket
-    uint64_t read_ = 0;            ///< newest ticket whose outputs were handed over
+    uint64_t read_ = 0;            ///< newest ticket whose outputs were returned
 };
 
 DeviceExecutor::~DeviceExecutor() {
-    // Pipelines must outlive what runs them; a lost device runs nothing.
+    // Pipelines must outlive the submissions that use them; a lost device runs none.
     if (submitted_ > 0)
         static_cast<void>(model_->device().wait(submission(submitted_).done_at));
 }

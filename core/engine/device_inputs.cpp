@@ -27,7 +27,7 @@ kernels::SampleInfo sample_info(const Row& row) {
             .candidates = row.candidates};
 }
 
-/// At least 1: the largest logit is always found.
+/// At least 1: the largest logit is always computed.
 uint32_t candidates_needed(const Row& row) {
     const bool draws = row.want == Want::sampled && row.sampling.temperature > 0;
     return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});

@@ -13,18 +13,19 @@
 
 namespace etna::engine {
 
-/// Most bytes that a batch within the limits packs to; rotary_dims: of the group that rotates most.
+/// Maximum packed size in bytes of a batch within the limits; `rotary_dims`: of the cache group that rotates
+/// most.
 uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups);
 
-/// A row that wants an answer, as wait() needs to know it.
+/// A row that has an output, as wait() needs it.
 struct WantedRow {
     Want want = Want::none;
     uint32_t row = 0; ///< in the batch
     uint32_t candidates = 0;
 };
 
-/// Packs a batch into one stretch of bytes for the device: rows sorted (generation first, each kind in the
-/// batch's order), page tables, rotary angles and what sampling needs. Keeps its memory from batch to batch.
+/// Packs a batch into one contiguous byte range for the device: rows sorted (generation first, each kind in
+/// batch order), page tables, rotary angles and sampling parameters. Reuses its memory from batch to batch.
 /// Belongs to one thread.
 class StepInputs {
 public:
@@ -38,15 +39,15 @@ public:
     /// Bytes that pack() wrote.
     [[nodiscard]] uint64_t bytes() const { return cursor_; }
 
-    /// The packed step, as it stands at `inputs` on the device; borrows this object until the next call.
+    /// The packed step, for packed bytes at `inputs` on the device; borrows this object until the next call.
     /// `results` is SampleResult [wanted].
     [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
 
-    /// In the order of the batch.
+    /// The rows that have an output, in batch order.
     [[nodiscard]] const std::vector<WantedRow>& wanted() const { return wanted_; }
 
 private:
-    /// Where a sequence's pages are to be found.
+    /// A sequence's pages: the first one if they are consecutive, otherwise the offset of its page table.
     struct TablePlace {
         uint32_t first_page = 0;
         uint32_t table = 0;
@@ -58,7 +59,7 @@ private:
         [[nodiscard]] vk::Range in(const vk::Range& whole) const { return whole.part(offset, bytes); }
     };
 
-    /// Room for `count` elements at the cursor.
+    /// Allocates `count` elements at the cursor.
     template <class T>
     std::span<T> take(MutableByteView out, std::size_t count, Section& section);
 
@@ -73,7 +74,7 @@ private:
     uint32_t candidates_ = 1;
     std::vector<uint32_t> order_;    ///< batch row of each packed row
     std::vector<uint32_t> position_; ///< packed row of each batch row
-    std::vector<uint32_t> lengths_;  ///< places that a sequence's rows can see
+    std::vector<uint32_t> lengths_;  ///< positions that a sequence's rows attend to
     std::array<model::Run, 2> runs_;
     std::size_t run_count_ = 0;
     std::vector<TablePlace> places_;

@@ -23,17 +23,17 @@ namespace etna::engine {
 
 /// Host-visible memory of one submission, from submit() until its outputs are read.
 struct Transfer {
-    vk::Buffer upload;  ///< what StepInputs packs
+    vk::Buffer upload;  ///< bytes packed by StepInputs
     vk::Buffer results; ///< kernels::SampleResult [wanted_max]
     vk::Buffer logits;  ///< f32 [wanted_max][vocabulary], rows with Want::logits only
     static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
 };
 
-/// A model with everything that its steps need on the device: weights, key/value cache, workspace, inputs.
-/// Must not outlive the device. Belongs to one thread.
+/// A model with everything that its steps need on the device: weights, KV cache, workspace, inputs. Must not
+/// outlive the device. Belongs to one thread.
 class DeviceModel {
 public:
-    /// `library` is taken over. Blocks until the weights are there. Errors: those of Model::load(),
+    /// Takes ownership of `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
     /// out_of_memory.
     static Result<std::unique_ptr<DeviceModel>>
     load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
@@ -45,7 +45,7 @@ public:
     Result<vk::Commands> record(const Batch& batch, const Transfer& transfer,
                                 const vk::RecorderOptions& options);
 
-    /// Rows of the batch that record() saw last that want an answer.
+    /// The rows that have an output, of the last batch passed to record().
     [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
     [[nodiscard]] uint32_t layers() const { return model_.config().layers; }

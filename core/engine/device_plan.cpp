@@ -13,21 +13,21 @@ namespace {
 
 constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
-/// Bounds the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
+/// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
 constexpr uint32_t wanted_rows_max = 64;
 /// One layer's keys or values stay below this: shaders index them with signed 32-bit words.
 constexpr uint64_t layer_cache_bytes_max = 8 * gibibyte;
-/// Of free memory, left to the driver's own needs and to other programs.
+/// Part of free memory left for the driver and for other programs.
 constexpr uint64_t margin_bytes = 64 * mebibyte;
 constexpr uint64_t margin_divisor = 32;
 
 constexpr std::string_view memory_hint =
     "free memory, choose a smaller context (-c), or use a smaller model or a smaller type of it";
 
-/// Sizes of the key/value cache, which all groups share alike.
+/// Sizes of the KV cache, the same for all groups.
 struct CacheSizes {
     uint64_t page_bytes = 0; ///< of one page in all layers
-    uint32_t pages_max = 0;  ///< that one layer's buffers may hold
+    uint32_t pages_max = 0;  ///< maximum pages in one layer's buffers
 
     [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
                                        kernels::CacheFormats formats) {
@@ -45,9 +45,9 @@ struct CacheSizes {
     }
 };
 
-constexpr uint64_t least_in_mebibytes = 10 * mebibyte; ///< below, MiB say little
+constexpr uint64_t least_in_mebibytes = 10 * mebibyte; ///< below this, KiB are printed
 
-/// For people.
+/// A human-readable size.
 std::string size_text(uint64_t bytes) {
     return bytes < least_in_mebibytes ? fmt::format("{} KiB", bytes / kibibyte)
                                       : fmt::format("{} MiB", bytes / mebibyte);
@@ -55,7 +55,7 @@ std::string size_text(uint64_t bytes) {
 
 Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
               std::string_view hint = memory_hint) {
-    const uint64_t unit = needed < least_in_mebibytes ? kibibyte : mebibyte; // told is what would do
+    const uint64_t unit = needed < least_in_mebibytes ? kibibyte : mebibyte; // rounds up to what suffices
     return {.kind = ErrorKind::out_of_memory,
             .message = fmt::format("{}: {} needs {} of device memory, {} are free", name, what,
                                    size_text(needed + unit), size_text(free)),
@@ -67,7 +67,7 @@ uint64_t usable_bytes(uint64_t free) {
     return free > margin ? free - margin : 0;
 }
 
-/// Pages for keys and values, given what fits; caps Limits::context_tokens when the user named none.
+/// Returns the number of KV pages, given the free memory; caps Limits::context_tokens if the user set none.
 Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, const CacheSizes& cache,
                               uint64_t room, uint64_t free, Limits& limits) {
     const uint64_t fitting = std::min<uint64_t>(room / cache.page_bytes, cache.pages_max);
@@ -132,13 +132,13 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.rows_max = sizes.rows_max > 0 ? sizes.rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
     limits.sequences_max = sizes.sequences_max;
     limits.wanted_max = std::min(limits.rows_max, wanted_rows_max);
-    // One for each row of every batch: those of drafts take one each, beside the sequences' own.
+    // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.wanted_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
     return limits;
 }
 
-/// Upload and input memory, results and logits of every submission that may be unread.
+/// Bytes of the upload and input memory, results and logits of every submission that may be unread.
 uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
     const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
     const uint64_t outputs = uint64_t{limits.wanted_max} *
@@ -157,7 +157,7 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     plan.free_bytes = memory.free_bytes;
     plan.model_context_tokens = config.context;
     plan.limits = limits_for(config, target, sizes);
-    // With the longest context that may be chosen: what a shorter one takes is less.
+    // Sized for the longest context that may be chosen: a shorter one takes less.
     plan.workspace = {.rows_max = plan.limits.rows_max,
                       .wanted_max = plan.limits.wanted_max,
                       .context_tokens = plan.limits.context_tokens,

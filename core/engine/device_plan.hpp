@@ -13,29 +13,29 @@
 
 namespace etna::engine {
 
-/// How a model shall use a device; 0 means the default in the comment.
+/// Requested sizes of a model on a device; 0 selects the default in the comment.
 struct DeviceSizes {
-    uint32_t context_tokens = 0; ///< longest sequence; the model's, capped by memory
+    uint32_t context_tokens = 0; ///< maximum sequence length; the model's, capped by memory
     kernels::CacheFormats cache_formats = {};
-    uint64_t kv_memory_bytes = 0; ///< for keys and values; what `contexts` of them need
-    uint32_t contexts = 1;        ///< the second and further ones only from half of the memory that is free
+    uint64_t kv_memory_bytes = 0; ///< for keys and values; what `contexts` contexts need
+    uint32_t contexts = 1;        ///< those beyond the first only from half of the memory that is free
     uint32_t rows_max = 0;        ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
 };
 
-/// Where a model's bytes go, before anything is allocated.
+/// Memory budget of a model, computed before anything is allocated.
 struct DevicePlan {
     uint64_t weight_bytes = 0;
     uint64_t cache_bytes = 0;
     uint64_t workspace_bytes = 0; ///< activations, inputs and outputs
-    uint64_t free_bytes = 0;      ///< of the device, before
+    uint64_t free_bytes = 0;      ///< free memory of the device, before loading
     uint32_t model_context_tokens = 0;
-    Limits limits; ///< context_tokens and groups say what was chosen
+    Limits limits; ///< context_tokens and groups hold the chosen values
     model::WorkspaceOptions workspace;
 };
 
-/// Fits a model into what is free on a device, less a margin. Pure. `name` stands for the model in errors.
-/// Errors: out_of_memory (with what is needed and what is free), invalid_argument (a size contradicts
+/// Fits a model into the free memory of a device, minus a margin. Pure. `name` identifies the model in
+/// errors. Errors: out_of_memory (with the bytes needed and free), invalid_argument (a size contradicts
 /// another).
 Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
                                const kernels::PlanTarget& target, const DeviceSizes& sizes,

@@ -6,8 +6,8 @@
 namespace etna::engine {
 namespace {
 
-/// `count` rows of one sequence that end at the last place of the context, so that attention splits; the
-/// wanted ones take every form of answer that has kernels of its own.
+/// `count` rows of one sequence that end at the last position of the context, so that attention uses
+/// split-KV; the rows with an output request every output kind that has its own kernels.
 Batch rows_at_the_end(RowKind kind, uint32_t count, const SequenceView& view, const Limits& limits) {
     Batch batch;
     batch.sequences = {view};
@@ -22,7 +22,8 @@ Batch rows_at_the_end(RowKind kind, uint32_t count, const SequenceView& view, co
     return batch;
 }
 
-/// Kernels may differ between counts up to a power of two; none does above all rows.
+/// Row counts to record. Kernel selection may change at powers of two; the last range ends at the maximum
+/// count.
 std::vector<uint32_t> counts(const Limits& limits) {
     const uint32_t most = std::min(limits.rows_max, limits.context_tokens);
     std::vector<uint32_t> counts;

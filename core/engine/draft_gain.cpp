@@ -5,15 +5,15 @@
 namespace etna::engine {
 namespace {
 
-// What all sources of a sequence have together: of two, each begins with half as much and pauses twice as
+// Totals over all sources of a sequence: with two sources, each starts at half the length and pauses twice as
 // long.
 constexpr uint32_t first_length = 2;
 constexpr uint32_t first_pause = 48; ///< tokens
-constexpr double most_lost = -1;     ///< steps, before a pause
+constexpr double most_lost = -1;     ///< balance in steps below which drafting pauses
 
 constexpr uint32_t longest_pause = 4096;
-constexpr double most_saved = 4; ///< that are kept in mind: text changes
-// What a draft costs at least. A device that verifies for next to nothing would try for ever otherwise.
+constexpr double most_saved = 4; ///< maximum balance that is carried over: text changes
+// Minimum costs of a draft. Otherwise a device that verifies at almost no cost would draft for ever.
 constexpr float least_row_cost = 0.1F;
 constexpr float least_draft_cost = 0.2F;
 
@@ -44,7 +44,7 @@ void DraftGain::note(uint32_t drafted, uint32_t accepted, bool by_model, const D
         return;
     pause_ = next_pause_;
     next_pause_ = std::min(2 * next_pause_, longest_pause);
-    balance_ = most_lost_; // the next draft has to be a good one
+    balance_ = most_lost_; // the next draft must pay off
     length_ = 1;
 }
 

@@ -8,9 +8,9 @@
 namespace etna::engine {
 namespace {
 
-constexpr uint32_t prediction_ngram = 3; ///< longest run by which a prediction is found again
+constexpr uint32_t prediction_ngram = 3; ///< longest run used to find the position in a prediction again
 
-/// FNV-1a over length and tokens; who finds something compares the tokens.
+/// FNV-1a over length and tokens; a hit is checked by comparing the tokens.
 uint64_t hash_of(std::span<const TokenId> run) {
     uint64_t hash = 0xcbf29ce484222325U ^ run.size();
     for (const TokenId token : run)
@@ -18,7 +18,7 @@ uint64_t hash_of(std::span<const TokenId> run) {
     return hash;
 }
 
-/// The places of the prompt that are followed by another of its tokens: its end is what is looked for.
+/// The number of prompt positions that are followed by another prompt token: the end is the run to look up.
 std::size_t inner_places(std::size_t prompt_tokens) {
     return prompt_tokens - std::min<std::size_t>(prompt_tokens, 1);
 }
@@ -29,7 +29,7 @@ bool looks_up(const Request& request) {
            (wish->lookup_ngram_max > 0 || !wish->prediction.empty());
 }
 
-/// Whether one request's texts would be another's.
+/// Whether the texts of both requests are the same.
 bool have_same_texts(const Request& with, const Request& without) {
     if (!with.speculation || with.speculation->texts == nullptr)
         return false;
@@ -80,7 +80,7 @@ void make_draft_texts(std::span<Request> requests, uint32_t context_tokens) {
             wish.texts = std::make_shared<const DraftTexts>(request.prompt, std::move(wish.prediction),
                                                             wish.lookup_ngram_max);
         }
-        wish.prediction = std::vector<TokenId>(); // with its memory
+        wish.prediction = std::vector<TokenId>(); // frees the memory
         last = &request;
     }
 }
@@ -89,7 +89,7 @@ DraftLookup::DraftLookup(std::shared_ptr<const DraftTexts> texts)
     : texts_(std::move(texts)),
       answer_(texts_ ? texts_->ngram_max() : 0, texts_ ? inner_places(texts_->prompt_tokens()) : 0) {}
 
-/// Goes on in the prediction while the answer agrees with it; finds the place again where it does not.
+/// Advances in the prediction while the answer agrees with it; otherwise looks for the position again.
 void DraftLookup::follow_prediction(std::span<const TokenId> answer) {
     const std::vector<TokenId>& prediction = texts_->prediction();
     for (; followed_ < answer.size(); ++followed_) {
@@ -104,7 +104,7 @@ void DraftLookup::follow_prediction(std::span<const TokenId> answer) {
     }
 }
 
-/// The place behind the last of the longest runs that the text ends with; 0: there is none.
+/// The position after the last occurrence of the longest run that the text ends with; 0: none.
 std::size_t DraftLookup::find(std::span<const TokenId> tokens, std::size_t shortest) const {
     const FoundRun own = answer_.find(tokens, tokens, shortest);
     const FoundRun before = texts_->find_in_prompt(tokens, std::max(own.length + 1, shortest));
@@ -124,10 +124,10 @@ std::vector<TokenId> DraftLookup::draft(std::span<const TokenId> tokens, uint32_
     }
     if (texts_->ngram_max() == 0)
         return {};
-    answer_.add(tokens, tokens.size() - 1); // the end itself is what is looked for
+    answer_.add(tokens, tokens.size() - 1); // without the end, which is the run to look up
     const std::size_t place = find(tokens, ngram_min);
     std::vector<TokenId> drafts;
-    for (std::size_t i = 0; place > 0 && i < most; ++i) { // a run that reaches the end goes round
+    for (std::size_t i = 0; place > 0 && i < most; ++i) { // a run that reaches the end wraps around
         const std::size_t from = place + i;
         drafts.push_back(from < tokens.size() ? tokens[from] : drafts[from - tokens.size()]);
     }

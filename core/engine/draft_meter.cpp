@@ -5,7 +5,7 @@
 namespace etna::engine {
 namespace {
 
-// Before anything is measured: a model of a fifth of the size, and rows that share the reading of the
+// Defaults before the first measurement: a model of a fifth of the size, and rows that share the read of the
 // weights.
 constexpr DraftCosts usual = {.draft = 0.2F, .row = 0.1F};
 constexpr double most_cost = 2; // steps

@@ -9,7 +9,7 @@ namespace etna::engine {
 DraftModel::DraftModel(std::unique_ptr<Executor> executor, const SchedulerOptions& options)
     : executor_(std::move(executor)), scheduler_(executor_->limits(), options) {}
 
-/// Only what the device draws by itself: penalties, bias and grammars are left to the verification.
+/// Only parameters that the device draws with: penalties, bias and grammars are left to the verification.
 Request DraftModel::request_for(const DraftWish& wish, uint32_t most) const {
     const sampling::Parameters& given = wish.sampling;
     Request request;
@@ -38,7 +38,7 @@ Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftWish> wi
     return result;
 }
 
-/// Who has few rows to come before who may have a whole prompt: the first batch is the latter's only one.
+/// Wishes with few rows left come before those with possibly a whole prompt, which get the first batch only.
 void DraftModel::add(std::span<const DraftWish> wishes) {
     drafts_.clear();
     first_id_ = next_id_;
@@ -85,15 +85,15 @@ Status DraftModel::step() {
     return {};
 }
 
-/// Ends what takes longer than the batch that was begun last. What it has computed stays in the cache, and is
-/// found by the next call.
+/// Postpones the requests that need more than the last submitted batch. Their computed pages stay in the
+/// cache, and the next call finds them.
 void DraftModel::put_off_late() {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
         Drafts& drafts = drafts_[i];
         if (drafts.is_done)
             continue;
         const auto left = scheduler_.rows_left(first_id_ + i);
-        // One that had caught up has few rows to come, unless others needed its pages.
+        // A request that had caught up has few rows left, unless others needed its pages.
         drafts.is_late = drafts.was_caught_up ? left && *left > executor_->limits().rows_max
                                               : is_first_batch_ && (!left || *left > 0);
         if (!drafts.is_late)
@@ -113,7 +113,7 @@ void DraftModel::take(const Update& update) {
     if (drafts.confidence_min && std::exp(token->logit - token->log_sum_exp) < *drafts.confidence_min) {
         drafts.is_done = true;
         scheduler_.cancel(update.request, updates_, Clock::now());
-        updates_.clear(); // nobody is to be told
+        updates_.clear(); // the cancellation is not reported
     }
 }
 

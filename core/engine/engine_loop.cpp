@@ -24,7 +24,7 @@ EngineLoad load_of(const Scheduler& scheduler) {
     return load;
 }
 
-/// A client that has no more requests than that finds room where others have filled the queue.
+/// A client with at most this many requests can still submit when others have filled the queue.
 constexpr std::size_t requests_of_light_client = 16;
 
 double milliseconds_since(Clock::time_point start) {
@@ -89,7 +89,7 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     return streams;
 }
 
-/// Whether so many requests more may wait for places. Precondition: the bell's mutex is held.
+/// Whether `requests` more requests may wait. Precondition: the bell's mutex is held.
 bool Engine::Loop::has_room(ClientId client, std::size_t requests) const {
     const std::size_t most = std::size_t{queue_max_} + limits_.sequences_max;
     if (requests_ + requests <= most)
@@ -117,12 +117,13 @@ Status Engine::Loop::work() {
     scheduler_.use(workers_);
     while (take_submissions())
         ETNA_CHECK(step());
-    while (!tickets_.empty()) // the device finishes what it has begun, before its memory goes
+    while (!tickets_.empty()) // the device finishes its steps before its memory is freed
         ETNA_CHECK(read_outputs());
     return {};
 }
 
-/// Moves the inbox into the scheduler; sleeps while there is nothing to do. False when the engine is to stop.
+/// Moves the inbox into the scheduler; sleeps while there is nothing to do. Returns false if the engine is
+/// stopping.
 bool Engine::Loop::take_submissions() {
     std::vector<Submission> taken;
     {
@@ -145,8 +146,7 @@ bool Engine::Loop::take_submissions() {
     return true;
 }
 
-/// Starts a batch if the executor can take one; waits for the oldest when it is full, or nothing more can
-/// start.
+/// Starts a batch if the executor can take one; waits for the oldest if it is full, or if nothing can start.
 Status Engine::Loop::step() {
     workers_.begin_step();
     follow_readers();
@@ -168,7 +168,7 @@ void Engine::Loop::draft() {
     if (!drafts)
         return lose_draft_model(drafts.error());
     uint32_t tokens = 0;
-    bool is_measure = true; // where a prompt is among it, the time says nothing of drafts
+    bool is_measure = true; // with a prompt among them, the time is not that of drafts
     for (std::size_t i = 0; i < wishes.size(); ++i) {
         tokens += static_cast<uint32_t>((*drafts)[i].tokens.size());
         is_measure = is_measure && wishes[i].is_caught_up && (*drafts)[i].is_caught_up;
@@ -178,7 +178,7 @@ void Engine::Loop::draft() {
     scheduler_.take_drafts(wishes, std::move(drafts).value());
 }
 
-/// A draft model that fails is given up: the answers do not depend on it.
+/// A draft model that fails is dropped: the answers do not depend on it.
 void Engine::Loop::lose_draft_model(const Error& error) {
     log(LogLevel::warning,
         fmt::format("the draft model failed, and drafts no more until the model is loaded again: {}",
@@ -187,7 +187,7 @@ void Engine::Loop::lose_draft_model(const Error& error) {
     draft_model_.reset();
 }
 
-/// Whether a batch was started.
+/// Returns whether a batch was submitted.
 Result<bool> Engine::Loop::submit_batch() {
     draft();
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
@@ -235,7 +235,7 @@ Status Engine::Loop::read_outputs() {
     const Unread unread = tickets_.front();
     tickets_.pop_front();
     ETNA_TRY(const Outputs outputs, executor_->wait(unread.ticket));
-    // A batch begins when it was submitted, or when the one before it was done.
+    // A batch starts when it is submitted, or when the previous one is done.
     const double step_ms = milliseconds_since(std::max(unread.submitted, read_));
     read_ = Clock::now();
     if (unread.prefill_rows > 0) {
@@ -251,7 +251,7 @@ Status Engine::Loop::read_outputs() {
     return status;
 }
 
-/// Ends the requests that nobody wants any more, and lets those wait whose reader is behind.
+/// Cancels the requests that all readers have cancelled, and holds those with a slow reader.
 void Engine::Loop::follow_readers() {
     for (const auto& [id, request] : open_) {
         const Channels& channels = request.channels;
@@ -274,20 +274,20 @@ void Engine::Loop::deliver() {
     for (Update& update : updates_) {
         const auto found = open_.find(update.request);
         if (found == open_.end())
-            continue; // told already, when memory ran out in the middle of this
+            continue; // delivered already, before an earlier call ran out of memory
         Channel& channel = *found->second.channels[update.answer];
         if (auto* token = std::get_if<TokenEvent>(&update.event)) {
             channel.push(std::move(*token));
             continue;
         }
         channel.finish(std::get<Finished>(std::move(update.event)));
-        if (update.answer + 1 == found->second.channels.size()) // a request's answers end one after the other
+        if (update.answer + 1 == found->second.channels.size()) // the answers of a request end in order
             open_.erase(found);
     }
     updates_.clear();
 }
 
-/// Before anybody hears of an end and asks for the place.
+/// Updates the counts before any reader can see an end and submit again.
 void Engine::Loop::note_ends() {
     const std::scoped_lock lock(bell_->mutex);
     noted_ = load_of(scheduler_);
@@ -302,7 +302,7 @@ void Engine::Loop::note_ends() {
     }
 }
 
-/// Ends every request, accepted or still in the inbox, and lets nobody in any more.
+/// Ends every request, accepted or still in the inbox, and refuses new ones.
 void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {
     scheduler_.end_all(reason, error, updates_, Clock::now());
     deliver();

@@ -20,8 +20,8 @@
 
 namespace etna::engine {
 
-/// The engine's thread, and the inbox through which the others reach it. The executor, the scheduler and the
-/// requests in `open_` belong to the thread; the inbox is guarded by the bell's mutex.
+/// The engine's thread, and the inbox through which other threads reach it. The executor, the scheduler and
+/// the requests in `open_` belong to the thread; the inbox is guarded by the bell's mutex.
 class Engine::Loop {
 public:
     /// `draft`: null for none.
@@ -37,29 +37,29 @@ public:
     [[nodiscard]] bool has_failed();
 
 private:
-    using Channels = std::vector<std::shared_ptr<Channel>>; ///< of a request's answers
+    using Channels = std::vector<std::shared_ptr<Channel>>; ///< one for each answer of a request
 
     /// A request that has not ended.
     struct Open {
         ClientId client = 0;
         Channels channels;
-        bool has_ended = false; ///< and is to be told so
+        bool has_ended = false; ///< it has ended, and Finished is not delivered yet
     };
 
     struct Submission {
         RequestId id = 0;
-        RequestId caller = 0; ///< the first that was submitted with it
+        RequestId caller = 0; ///< the first request submitted with it
         Request request;
         Channels channels;
         Clock::time_point submitted;
     };
 
-    /// A batch that was started.
+    /// A submitted batch whose outputs are unread.
     struct Unread {
         Ticket ticket;
         uint32_t rows = 0;         ///< of all kinds
-        uint32_t prefill_rows = 0; ///< of these, a prompt's
-        uint32_t drafts = 0;       ///< rows after drafts; 0 with prefill
+        uint32_t prefill_rows = 0; ///< of these, RowKind::prompt
+        uint32_t drafts = 0;       ///< rows beyond one per sequence; 0 with prefill
         Clock::time_point submitted;
     };
 
@@ -88,18 +88,18 @@ private:
     std::map<RequestId, Open> open_;
     std::deque<Unread> tickets_; ///< oldest first
     Updates updates_;            ///< to be delivered
-    Clock::time_point read_;     ///< when the last batch was
+    Clock::time_point read_;     ///< when the last batch was read
     bool waits_for_bell_ =
-        false; ///< nothing can run before a reader reads or leaves, or a constraint is known
+        false; ///< nothing can run until a reader reads or cancels, or a constraint job is done
 
     const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
     ConstraintWorkers workers_{[bell = bell_] { bell->ring(); }};
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
-    std::map<ClientId, std::size_t> requests_of_; ///< that have not ended, those of the inbox included
+    std::map<ClientId, std::size_t> requests_of_; ///< open requests, those of the inbox included
     std::size_t requests_ = 0;                    ///< of all clients
-    EngineLoad noted_;                            ///< of the scheduler, after its last step
-    std::optional<Error> closed_;                 ///< why nothing is accepted any more
+    EngineLoad noted_;                            ///< load of the scheduler, after its last step
+    std::optional<Error> closed_;                 ///< why submissions are refused
     bool is_stopping_ = false;
 
     std::thread thread_; ///< last, so that everything it uses exists

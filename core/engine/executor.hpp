@@ -12,51 +12,51 @@ namespace etna::engine {
 
 enum class CacheKind : uint8_t { full, sliding_window };
 
-/// Layers that share one page table. Pages of different groups are numbered apart, from 0.
+/// Layers that share one page table. Pages of different groups are numbered separately, from 0.
 struct CacheGroup {
     CacheKind kind = CacheKind::full;
     uint32_t window_tokens = 0; ///< for sliding_window
     uint32_t page_count = 0;    ///< pages that exist on the device
 };
 
-/// Bounds of an executor; all fixed at its creation.
+/// Limits of an executor; all fixed at its creation.
 struct Limits {
     uint32_t vocabulary = 0;
-    uint32_t page_tokens = 32;   ///< places in a page, the same for all groups
-    uint32_t context_tokens = 0; ///< longest sequence
+    uint32_t page_tokens = 32;   ///< positions in a page, the same for all groups
+    uint32_t context_tokens = 0; ///< maximum sequence length
     uint32_t rows_max = 0;       ///< rows in one batch
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0; ///< slots for sampled ids; in_flight_max * sequences_max never stalls, and more than
-                        ///< that is for drafts
+                        ///< that serves drafts
     uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
-    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled serves plain parameters with 1 <=
+    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled supports plain parameters with 1 <=
                                  ///< top_k <= candidates_max, or temperature 0
     uint32_t in_flight_max = 2;  ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
 
-/// Names one submission; tickets count up from 1.
+/// Identifies one submission; tickets count up from 1.
 struct Ticket {
     uint64_t value = 0;
 };
 
 using sampling::Candidate;
 
-/// Answer to one row with Want != none.
+/// Output of one row with Want != none.
 struct RowOutput {
     TokenId token = 0;     ///< Want::sampled
     float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary
-    float logit = 0;       ///< of `token`, before any filter: log-probability = logit - log_sum_exp
+    float logit = 0;       ///< logit of `token`, before any filter: log-probability = logit - log_sum_exp
     std::vector<Candidate>
-        candidates;            ///< Row::candidates of them: falling logit, smaller id first among equals
+        candidates;            ///< Row::candidates entries: descending logit, smaller id first among equals
     std::vector<float> logits; ///< Want::logits: [vocabulary]
-    /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot go on; others
+    /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot continue; others
     /// can.
     std::optional<Error> error = std::nullopt;
 };
 
 struct Outputs {
-    std::vector<RowOutput> rows; ///< one for each row with Want != none, in their order in the batch
+    std::vector<RowOutput> rows; ///< one for each row with Want != none, in batch order
 };
 
 /// Runs batches on a device, in order of submission. Not thread-safe: it belongs to one engine thread.
@@ -70,16 +70,16 @@ public:
     [[nodiscard]] virtual const Limits& limits() const = 0;
 
     /// Checks the batch against the limits and starts it. Does not block while fewer than in_flight_max
-    /// submissions are unread. Errors: invalid_argument (a bound is broken; nothing was started), busy
+    /// submissions are unread. Errors: invalid_argument (a limit is violated; nothing was started), busy
     /// (in_flight_max submissions are unread), out_of_memory, device_lost.
     virtual Result<Ticket> submit(const Batch& batch) = 0;
 
-    /// Blocks until the submission is done and hands its outputs over, once. Tickets are waited for in order.
-    /// Errors: invalid_argument (unknown or already read), device_lost.
+    /// Blocks until the submission is done and returns its outputs, once. Tickets must be waited for in
+    /// order. Errors: invalid_argument (unknown or already read), device_lost.
     virtual Result<Outputs> wait(Ticket ticket) = 0;
 };
 
-/// Every rule that submit() checks, shared by all executors.
+/// Checks every rule of submit(); shared by all executors.
 Status check(const Batch& batch, const Limits& limits);
 
 } // namespace etna::engine

@@ -14,22 +14,23 @@
 
 namespace etna::engine {
 
-/// Which published pages follow which, and what they hold: finds the page that begins like a content which no
-/// page holds whole. Knows no pools; whether a page still exists is asked. Not thread-safe.
+/// The successors of each published page, and their tokens: finds the page with the longest matching prefix
+/// if no page matches in full. Does not know the pools; a callback checks whether a page still exists. Not
+/// thread-safe.
 class PageBranches {
 public:
     using Exists = std::function<bool(const PageHash&)>;
 
-    /// The page `hash` follows `parent` and holds `tokens`, computed as rows of `kinds`. A page that is known
-    /// changes nothing. Beyond branches_max pages after one parent the oldest is forgotten.
+    /// Records that page `hash` follows `parent` and holds `tokens`, computed as rows of `kinds`. No effect
+    /// if the page is known. Beyond branches_max pages after one parent the oldest is dropped.
     void add(const PageHash& parent, const PageHash& hash, std::span<const TokenId> tokens,
              std::span<const RowKind> kinds);
 
     struct Found {
         PageHash hash{};
-        uint32_t places = 0; ///< leading ones that agree, at least 1
+        uint32_t places = 0; ///< leading positions that agree, at least 1
     };
-    /// The page after `parent` that exists and agrees with the longest beginning of `tokens` and `kinds`.
+    /// The page after `parent` that exists and agrees with the longest prefix of `tokens` and `kinds`.
     [[nodiscard]] std::optional<Found> longest(const PageHash& parent, std::span<const TokenId> tokens,
                                                std::span<const RowKind> kinds, const Exists& exists) const;
 

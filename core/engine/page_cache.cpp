@@ -8,7 +8,7 @@
 namespace etna::engine {
 namespace {
 
-/// What PageBranches may know of pages that are gone, before it is pruned.
+/// Maximum entries of PageBranches per page, those of evicted pages included, before it is pruned.
 constexpr std::size_t branches_per_page_max = 2;
 
 } // namespace
@@ -31,7 +31,7 @@ bool PageCache::is_published(const PageHash& hash) const {
                        [&](const PagePool& pool) { return pool.find(hash).has_value(); });
 }
 
-/// Precondition: it is published.
+/// Precondition: the page is published.
 void PageCache::share_page(PageTables& tables, const PageHash& hash) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId page = *pools_[group].find(hash);
@@ -98,7 +98,7 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
                 table.push_back(page);
                 continue;
             }
-            if (begin > i * page_tokens_) // places before `begin` keep their content
+            if (begin > i * page_tokens_) // positions before `begin` need their content
                 copies.push_back({.group = group, .from = table[i], .to = page});
             held_.push_back({group, table[i]});
             table[i] = page;
@@ -131,7 +131,7 @@ void PageCache::publish_all(PageTables& tables, const Content& content, uint32_t
 void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
                              const Content& held) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        if (pools_[group].is_exclusive(tables.groups[group][page])) // of a fork's common pages, one is enough
+        if (pools_[group].is_exclusive(tables.groups[group][page])) // one of a fork's shared pages is enough
             pools_[group].publish(tables.groups[group][page], hash);
     }
     branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, held.tokens, held.kinds);
@@ -164,7 +164,7 @@ void PageCache::truncate(PageTables& tables, uint32_t places) {
         std::vector<PageId>& table = tables.groups[group];
         for (; table.size() > pages; table.pop_back()) {
             pools_[group].release(table.back());
-        } // the last first: a page without its parents is worth nothing
+        } // last page first: a page without its parents is useless
     }
     tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), places / page_tokens_));
 }

@@ -18,11 +18,11 @@ namespace etna::engine {
 /// One sequence's share of the cache. Each entry of a table is one reference in the group's pool.
 struct PageTables {
     std::vector<std::vector<PageId>> groups; ///< [group][page of the sequence]
-    std::vector<PageHash> hashes; ///< of its leading full pages, as far as they were published or reused
-    PageHash root{};              ///< parent of the first
+    std::vector<PageHash> hashes; ///< of the leading full pages, as far as they were published or reused
+    PageHash root{};              ///< parent of the first page
 };
 
-/// The tokens of a sequence and what kind of row each is computed as, of equal length.
+/// The tokens of a sequence and the row kind that each is computed as, of equal length.
 struct Content {
     std::span<const TokenId> tokens;
     std::span<const RowKind> kinds;
@@ -32,61 +32,60 @@ struct Content {
     }
 };
 
-/// The pools of all cache groups, and what sequences do with their pages in them. A page that is published or
-/// shared is never written: whoever writes there gets a copy. A page is shared or found only as a whole, in
-/// all groups.
+/// The pools of all cache groups, and the operations of sequences on their pages. A published or shared page
+/// is never written: the writer gets a copy. A page is shared or found only as a unit, in all groups.
 ///
-/// The device runs submissions in order, so a page may change hands as soon as the last row that uses it has
-/// been scheduled. Only within one batch the order is copies, then rows; sources of copies stay referenced to
-/// its end.
+/// The device runs submissions in order, so a page can be reused as soon as the last row that uses it has
+/// been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced to its
+/// end.
 class PageCache {
 public:
     PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
 
     [[nodiscard]] PageTables make_tables(uint64_t request_salt) const;
 
-    /// Puts the longest chain of published pages that holds `content` into empty tables, as far as it starts
-    /// before `places_max`. Returns how many places need not be computed, at most `places_max`.
+    /// Fills empty tables with the longest chain of published pages that matches `content`, as far as it
+    /// starts before `places_max`. Returns how many positions need no computation, at most `places_max`.
     uint32_t reuse(PageTables& tables, const Content& content, uint32_t places_max);
 
-    /// After reuse() of `shared` places, whole pages all of them: adds the published page that begins as
-    /// `content` goes on, though it holds something else, or less, after that. Returns how many places more
-    /// need not be computed, less than a page. Who goes on writes there and so gets a copy.
+    /// After reuse() of `shared` positions, all in full pages: adds the published page that shares the
+    /// longest prefix with the rest of `content`. Returns how many more positions need no computation, fewer
+    /// than one page. The first write to that page copies it.
     uint32_t reuse_beginning(PageTables& tables, const Content& content, uint32_t shared,
                              uint32_t places_max);
 
-    /// Makes places [begin, end) writable: allocates what is missing, copies what is shared (the copies are
-    /// appended to `copies`). All or nothing: false when fewer than `spare` pages would be left to allocate
-    /// in some group.
+    /// Makes positions [begin, end) writable: allocates missing pages, copies shared ones (the copies are
+    /// appended to `copies`). All or nothing: returns false if fewer than `spare` pages would be left to
+    /// allocate in some group.
     bool reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
                  std::vector<PageCopy>& copies);
 
-    /// Publishes the full pages among the first `places` places, which hold `content`. Their rows are
-    /// scheduled.
+    /// Publishes the full pages among the first `places` positions, which hold `content`. Precondition: their
+    /// rows are scheduled.
     void publish(PageTables& tables, const Content& content, uint32_t places);
 
-    /// The same, and the page that is full in part: for a sequence that writes no more.
+    /// As publish(), and the partially filled last page: for a sequence that has finished writing.
     void publish_all(PageTables& tables, const Content& content, uint32_t places);
 
-    /// Makes sure that nobody finds these pages from now on: their content is worthless. Who shares them
-    /// already keeps them.
+    /// Makes these pages impossible to find, because their content is invalid. Sequences that already share
+    /// them keep them.
     void withdraw(const PageTables& tables);
 
-    /// Gives all pages back; the tables are empty then.
+    /// Releases all pages; the tables are empty afterwards.
     void release(PageTables& tables);
 
-    /// The same pages once more.
+    /// Returns tables that share the same pages.
     PageTables fork(const PageTables& tables);
 
-    /// Gives back the pages that hold nothing of the first `places` places.
+    /// Releases the pages after the first `places` positions.
     void truncate(PageTables& tables, uint32_t places);
 
-    /// The batch is complete: sources of its copies need no protection any more.
+    /// Ends the batch: the sources of its copies need no protection from now on.
     void end_batch();
 
     [[nodiscard]] const std::vector<PagePool>& pools() const { return pools_; }
 
-    /// Checks all pools, given every table that exists. Errors: internal, naming group and page.
+    /// Checks all pools against every table that exists. Errors: internal, naming group and page.
     [[nodiscard]] Status verify(std::span<const PageTables* const> tables) const;
 
 private:

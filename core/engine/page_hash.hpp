@@ -12,9 +12,8 @@
 
 namespace etna::engine {
 
-/// Names the content of a full page and of everything before it. 128 bits of a keyed pseudo-random function:
-/// a collision by chance is out of the question (2^-64 after 2^32 pages), and nobody without the key can
-/// construct one.
+/// Identifies the content of a page and of everything before it. 128 bits of a keyed pseudo-random function:
+/// a chance collision is negligible (2^-64 after 2^32 pages), and one cannot be constructed without the key.
 using PageHash = std::array<uint64_t, 2>;
 using HashKey = std::array<uint64_t, 2>;
 
@@ -22,7 +21,7 @@ using HashKey = std::array<uint64_t, 2>;
 /// authors' reference implementation for the wide output). Bytes are read in little-endian order.
 PageHash sip_hash(const HashKey& key, ByteView bytes);
 
-/// The parent of a sequence's first page: what else decides whether pages may be shared.
+/// The parent of a sequence's first page: covers the salts, which also decide whether pages may be shared.
 PageHash root_hash(const HashKey& key, uint64_t model_salt, uint64_t request_salt);
 
 /// Hash of a page that holds `tokens`, computed as rows of `kinds` (the same length), after the page
@@ -30,7 +29,7 @@ PageHash root_hash(const HashKey& key, uint64_t model_salt, uint64_t request_sal
 PageHash page_hash(const HashKey& key, const PageHash& parent, std::span<const TokenId> tokens,
                    std::span<const RowKind> kinds);
 
-/// For hash tables: the words are random already.
+/// For hash tables: the words are already random.
 struct PageHashHasher {
     std::size_t operator()(const PageHash& hash) const { return static_cast<std::size_t>(hash[0]); }
 };

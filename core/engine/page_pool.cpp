@@ -10,7 +10,7 @@ PagePool::PagePool(uint32_t page_count)
     : pages_(page_count), oldest_kept_(page_count), newest_kept_(page_count) {
     free_.reserve(page_count);
     for (PageId page = page_count; page > 0; --page)
-        free_.push_back(page - 1); // the lowest are handed out first
+        free_.push_back(page - 1); // the lowest id is allocated first
 }
 
 std::optional<PageId> PagePool::allocate() {

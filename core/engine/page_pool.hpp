@@ -12,47 +12,46 @@
 
 namespace etna::engine {
 
-/// Who uses which page of one cache group, and which pages can be found again by their content. Knows numbers
-/// only; the content is on the device. Every page is in exactly one state:
+/// Tracks the references to the pages of one cache group, and which pages can be found by content. Handles
+/// ids only; the content is on the device. Every page is in exactly one state:
 ///
-///     free          no references, content worthless
+///     free          no references, content undefined
 ///     in use        one or more references; published or not
-///     kept          no references, published: waits to be found again, least recently used first to be
-///     evicted
+///     kept          no references, published: can be found again; evicted least recently used first
 ///
 /// Not thread-safe. Page ids passed in must be below page_count.
 class PagePool {
 public:
     explicit PagePool(uint32_t page_count);
 
-    /// A page with one reference whose content is worthless; a kept one is evicted only when none is free.
-    /// Empty when all pages are in use.
+    /// Returns a page with one reference and undefined content; a kept one is evicted only if none is free.
+    /// Empty if all pages are in use.
     std::optional<PageId> allocate();
 
-    /// One reference more, or less. Without references a published page is kept, any other is free.
+    /// Adds, or removes, one reference. Without references a published page is kept, any other is free.
     /// Precondition of release: a reference exists. Precondition of retain: in use or kept.
     void retain(PageId page);
     void release(PageId page);
 
-    /// Makes an unpublished page in use findable. Returns false, changing nothing, when another page is
-    /// published under this hash already.
+    /// Makes an unpublished page in use findable. Returns false and changes nothing if another page is
+    /// already published under this hash.
     bool publish(PageId page, const PageHash& hash);
 
-    /// Makes a page in use one that nobody can find, whoever published it.
+    /// Makes a page in use impossible to find, if it was published.
     void withdraw(PageId page);
 
     /// The page published under this hash, without a new reference.
     [[nodiscard]] std::optional<PageId> find(const PageHash& hash) const;
 
-    /// Whether its one owner may write: nobody else reads it now or can find it later.
+    /// Whether its single owner may write to it: no other sequence reads it now or can find it later.
     [[nodiscard]] bool is_exclusive(PageId page) const;
 
     [[nodiscard]] uint32_t page_count() const { return static_cast<uint32_t>(pages_.size()); }
-    /// Pages that allocate() can still hand out: free and kept.
+    /// Pages that allocate() can still return: free and kept.
     [[nodiscard]] uint32_t available() const { return static_cast<uint32_t>(free_.size()) + kept_count_; }
     [[nodiscard]] uint32_t kept() const { return kept_count_; }
 
-    /// Checks every invariant, given how often each page stands in all page tables together, [page_count].
+    /// Checks every invariant, given the number of references to each page in all page tables, [page_count].
     /// Errors: internal, naming the page.
     [[nodiscard]] Status verify(std::span<const uint32_t> references) const;
 
@@ -71,7 +70,7 @@ private:
     std::vector<Page> pages_;
     std::vector<PageId> free_;
     std::unordered_map<PageHash, PageId, PageHashHasher> published_;
-    PageId oldest_kept_; ///< page_count() when there is none, as in `older` and `newer` at the ends
+    PageId oldest_kept_; ///< page_count() if there is none, as in `older` and `newer` at the ends
     PageId newest_kept_;
     uint32_t kept_count_ = 0;
 };

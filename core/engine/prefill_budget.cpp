@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint32_t rows_min = 16; // fewer would not fill a tile of the matrix kernels
 constexpr double decodes_per_prefill = 4;
-constexpr uint32_t first_rows = 64; // before anything is measured
+constexpr uint32_t first_rows = 64; // before the first measurement
 
 } // namespace
 
@@ -19,7 +19,7 @@ void PrefillBudget::note_step(uint32_t prefill_rows, uint32_t rows, double ms) {
     if (target_ms_ <= 0 || 2 * prefill_rows < rows_)
         return;
     const double row_ms = ms / rows;
-    const double slower_ms = std::max(row_ms, row_ms_); // prompts of different lengths take turns
+    const double slower_ms = std::max(row_ms, row_ms_); // prompts of different lengths alternate
     row_ms_ = row_ms;
     const double target_ms = std::max(target_ms_, decodes_per_prefill * decode_ms_);
     const double fitting = slower_ms > 0 ? target_ms / slower_ms : rows_max_;

@@ -6,18 +6,18 @@ namespace etna::engine {
 
 /// Limits the prefill rows of a step so that it takes about a target time on this device: a request that
 /// arrives waits for the steps in flight, and rows at the end of a long prompt cost many times those at its
-/// beginning. Starts with few rows and follows the measured time per row. Not thread-safe.
+/// start. Starts with few rows and follows the measured time per row. Not thread-safe.
 class PrefillBudget {
 public:
     /// `target_ms`: 0 for no limit but `rows_max`.
     PrefillBudget(double target_ms, uint32_t rows_max);
 
-    /// A step with prefill rows took `ms`; `rows` counts its rows of all kinds. Steps that are far from
-    /// filling the budget tell nothing, because the fixed cost of a step outweighs their rows.
+    /// Records that a step with prefill rows took `ms`; `rows` counts its rows of all kinds. Steps that are
+    /// far from filling the budget are ignored, because the fixed cost of a step outweighs their rows.
     void note_step(uint32_t prefill_rows, uint32_t rows, double ms);
 
-    /// A step without prefill rows took `ms`. A prefill step may take a few times as long, whatever the
-    /// target: on a slow device, short ones would be all fixed cost.
+    /// Records that a step without prefill rows took `ms`. A prefill step may take a few times as long,
+    /// whatever the target: on a slow device, short ones would be all fixed cost.
     void note_decode(double ms) { decode_ms_ = ms; }
 
     /// Prefill rows that the next step may have.
@@ -27,7 +27,7 @@ private:
     double target_ms_;
     uint32_t rows_max_;
     uint32_t rows_;
-    double row_ms_ = 0; ///< of the last step that told something
+    double row_ms_ = 0; ///< of the last step that was not ignored
     double decode_ms_ = 0;
 };
 

@@ -20,48 +20,48 @@
 
 namespace etna::engine {
 
-/// One continuation that somebody wants, or several by a beam search: token ids in, tokens out.
+/// A request for one continuation, or several by beam search: token ids in, tokens out.
 struct Request {
     std::vector<TokenId> prompt = {}; ///< at least one token, fewer than Limits::context_tokens
-    /// What each token of the prompt was computed as when it was first: answers that stand in the prompt of a
-    /// later turn are found in the cache as the generation rows that they were. Empty: all prompt rows.
+    /// The row kind that each prompt token was first computed as: answers in the prompt of a later turn then
+    /// match the cache as the generation rows that they were. Empty: all prompt rows.
     std::vector<RowKind> kinds = {};
-    sampling::Parameters sampling = {}; ///< the draw for the token at place i has the position i - 1
+    sampling::Parameters sampling = {}; ///< the draw for the token at position i uses position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
-    sampling::Breakers dry_breakers = {}; ///< where DRY sees repetitions end
-    /// Tell also how likely each token of the prompt was, but for the first: TokenEvents with
-    /// Origin::prompt, in order, before the first token, each with so many `top` (at most
-    /// Limits::candidates_max). None of the prompt is then taken from the cache, and every row of it costs
-    /// the vocabulary head. Empty: nothing of the prompt.
+    sampling::Breakers dry_breakers = {}; ///< token sequences at which DRY ends a repetition
+    /// Reports the log-probability of each prompt token but the first: TokenEvents with Origin::prompt, in
+    /// order, before the first token, each with this many `top` (at most Limits::candidates_max). The prompt
+    /// is then not taken from the cache, and every row of it runs the LM head. Empty: none are reported.
     std::optional<uint32_t> prompt_candidates = {};
-    uint32_t top_candidates = 0;             ///< how many TokenEvent::top has; at most Limits::candidates_max
-    std::optional<uint32_t> max_tokens = {}; ///< at least 1; until the context is full when empty
-    std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty never stops
-    uint32_t min_tokens = 0;                 ///< before so many, end tokens are impossible
-    /// What the answer is kept to; null: nothing. Of this request alone. Its rows cost all logits, and wait
-    /// for the token before.
+    uint32_t top_candidates = 0;             ///< number of TokenEvent::top; at most Limits::candidates_max
+    std::optional<uint32_t> max_tokens = {}; ///< at least 1; empty: until the context is full
+    std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty: none does
+    uint32_t min_tokens = 0;                 ///< end tokens are banned before this many tokens
+    /// The constraint on the answer; null: none. Not shared with other requests. Its rows return all logits,
+    /// and wait for the token before.
     std::shared_ptr<Constraint> constraint = {};
-    /// No token is begun for this request while so many wait in its stream to be read; the few that were
-    /// begun by then still come, and those of the prompt count as well. 0: as many as there are.
+    /// Generation pauses while this many tokens are unread in the stream; the few already in flight still
+    /// arrive, and prompt tokens count as well. 0: no limit.
     uint32_t unread_max = 0;
-    /// A beam search instead of sampling: `Beams::answers` streams, and all that they tell comes at the end.
+    /// Beam search instead of sampling: `Beams::answers` streams, whose generated tokens all arrive at the
+    /// end.
     std::optional<Beams> beams = {};
-    /// Guess ahead; without effect on beams and on what is told. Its steps are not begun ahead of their
+    /// Speculative decoding; no effect on beams and on the output. Its steps are not scheduled ahead of their
     /// results.
     std::optional<Speculation> speculation = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
-    ClientId client = 0;     ///< whose it is: the engine is shared fairly among clients
+    ClientId client = 0;     ///< the client it belongs to: the engine is shared fairly among clients
 };
 
 enum class Origin : uint8_t { generation, prompt };
 
-/// One generated token, or one of the prompt. Its log-probability is logit - log_sum_exp, by the distribution
-/// that the model gave, before any penalty, bias or filter; that of `top` likewise.
+/// One generated token, or one of the prompt. Its log-probability is logit - log_sum_exp, in the distribution
+/// of the model, before any penalty, bias or filter; the same holds for `top`.
 struct TokenEvent {
     TokenId token = 0;
     float logit = 0;
     float log_sum_exp = 0;
-    std::vector<sampling::Candidate> top = {}; ///< falling logit, smaller id first among equals
+    std::vector<sampling::Candidate> top = {}; ///< descending logit, smaller id first among equals
     Origin origin = Origin::generation;
     uint32_t rank = 0; ///< with Origin::prompt: tokens that were at least as likely, itself included
 };
@@ -85,15 +85,16 @@ struct Finished {
     FinishReason reason = FinishReason::stop;
     std::optional<Error> error; ///< with FinishReason::error
     std::optional<TokenId>
-        end_token; ///< which one, with FinishReason::stop; it is not delivered as a TokenEvent
-    std::optional<TokenEvent> end_event; ///< of `end_token`, as another token's would be
+        end_token; ///< the one that was generated, with FinishReason::stop; not delivered as a TokenEvent
+    std::optional<TokenEvent> end_event; ///< the TokenEvent of `end_token`
     uint32_t prompt_tokens = 0;
     uint32_t completion_tokens = 0; ///< generated; the end token is not counted
     uint32_t cached_tokens =
         0; ///< leading prompt tokens that were not computed because their pages were cached
-    uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so; see Request::speculation
-    uint32_t rejected_drafts = 0; ///< that were drafted and did not
-    /// Of the accepted ones, in the answer, rising: who ended it at an earlier place had no use for the rest.
+    uint32_t accepted_drafts = 0; ///< drafted tokens that were accepted; see Request::speculation
+    uint32_t rejected_drafts = 0; ///< drafted tokens that were rejected
+    /// Positions of the accepted drafts in the answer, ascending: a reader that ends the answer at an earlier
+    /// position has no use for the rest.
     std::vector<uint32_t> accepted_places = {};
     Timings timings;
 };

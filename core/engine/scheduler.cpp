@@ -13,7 +13,7 @@ namespace etna::engine {
 Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
     : limits_(limits), cache_(limits, options.hash_key, options.model_salt),
       prefill_rows_max_(limits.rows_max) {
-    // With these bounds a sequence that generates always finds a row, a wish and, mostly, a slot.
+    // With these limits a decoding sequence always finds a row, an output and, mostly, a slot.
     running_max_ = std::min({limits.sequences_max, limits.rows_max, limits.wanted_max,
                              std::max(limits.slots / limits.in_flight_max, 1U)});
     for (uint32_t slot = limits.slots; slot > 0; --slot)
@@ -61,7 +61,7 @@ bool Scheduler::samples_on_device(const Sequence& sequence) const {
     return wish_of(sequence, sequence.expected_length() - 1, limits_).want == Want::sampled;
 }
 
-/// Whether the next row has an input, a place for its output, and a use.
+/// Whether the next row has an input, room for its output, and a use.
 bool Scheduler::can_generate(const Sequence& sequence) const {
     const uint32_t index = sequence.computed;
     if (sequence.following.waits)
@@ -69,7 +69,7 @@ bool Scheduler::can_generate(const Sequence& sequence) const {
     const bool is_known = index < sequence.length();
     const bool has_input = is_known || (index < sequence.expected_length() && sequence.slot);
     if (!is_known && sequence.drafting && !sequence.drafting->is_paused() && rows_for_drafts() > 0)
-        return false; // what it is continues the text that is drafted from
+        return false; // its token continues the text that is drafted from
     const bool has_output = !samples_on_device(sequence) || !free_slots_.empty();
     return has_input && has_output && index + 1 < sequence.length_max;
 }
@@ -83,7 +83,7 @@ void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_po
             continue;
         }
         if (!find_page(i, updates, now)) {
-            i += i < running_.size() && running_[i] == &sequence ? 1 : 0; // else the next stands there now
+            i += i < running_.size() && running_[i] == &sequence ? 1 : 0; // otherwise the next one is at i
             continue;
         }
         ++i;
@@ -94,8 +94,8 @@ void Scheduler::schedule_generation(Step& step, Updates& updates, Clock::time_po
     }
 }
 
-/// How many rows of a sequence that generates come next: one, and those of tokens that were known at once,
-/// where there are rows and pages for them.
+/// Returns the number of rows that a decoding sequence gets: one, and more for tokens that became known at
+/// once, if there are rows and pages for them.
 uint32_t Scheduler::reserve_known(Sequence& sequence) {
     if (sequence.computed + 1 >= sequence.length())
         return 1;
@@ -107,8 +107,9 @@ uint32_t Scheduler::reserve_known(Sequence& sequence) {
     return count;
 }
 
-/// Finds a page for the next row of the sequence at `place` of those that run, from those behind it if need
-/// be: they have no rows in this batch yet. False where it had to yield itself, or has used up the memory.
+/// Finds a page for the next row of running_[place], by preempting sequences at or after it if need be: they
+/// have no rows in this batch yet. Returns false if the sequence itself was preempted, or has used up the
+/// memory.
 bool Scheduler::find_page(std::size_t place, Updates& updates, Clock::time_point now) {
     Sequence& sequence = *running_[place];
     while (!cache_.reserve(sequence.pages, sequence.computed, sequence.computed + 1, 0, batch_.copies)) {
@@ -119,7 +120,7 @@ bool Scheduler::find_page(std::size_t place, Updates& updates, Clock::time_point
                 return false;
             continue;
         }
-        sequence.length_max = sequence.expected_length(); // what is unread still comes
+        sequence.length_max = sequence.expected_length(); // unread samples still arrive
         if (sequence.unread == 0)
             end(sequence, FinishReason::length, updates, now);
         return false;
@@ -127,7 +128,7 @@ bool Scheduler::find_page(std::size_t place, Updates& updates, Clock::time_point
     return true;
 }
 
-/// Of the running sequences from place `first` on, the youngest of the client that is served last.
+/// Returns, among running_ from index `first` on, the youngest sequence of the client that is served last.
 Sequence& Scheduler::first_to_yield(std::size_t first) const {
     return **std::max_element(
         running_.begin() + static_cast<std::ptrdiff_t>(first), running_.end(),
@@ -138,8 +139,8 @@ bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
     return a.client == b.client ? a.id < b.id : shares_.comes_before(a.client, b.client);
 }
 
-/// Rows for prompts, running and waiting ones, in the order of their clients: a waiting request is admitted
-/// before the running prompts of a client that comes after its own take the rest of the batch.
+/// Schedules prompt rows, of running and waiting sequences, in the order of their clients: a waiting request
+/// is admitted before the running prompts of a client that comes after its own take the rest of the batch.
 void Scheduler::schedule_prompts(Step& step, Updates& updates, Clock::time_point now) {
     lacks_pages_ = false;
     const auto rows = static_cast<uint32_t>(batch_.rows.size());
@@ -158,13 +159,13 @@ void Scheduler::schedule_prompts(Step& step, Updates& updates, Clock::time_point
     admit_waiting(prompts_.size(), step, updates, now);
 }
 
-/// How many rows for known tokens those want that come after this sequence, at most.
+/// The maximum number of rows for known tokens that the sequences after this one can use.
 uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
     uint32_t rows = 0;
     for (auto one = prompts_.rbegin(); one != prompts_.rend() && *one != &sequence; ++one)
         rows += (*one)->length() - (*one)->computed;
     std::size_t places = running_max_ - running_.size();
-    std::size_t pages = running_.size(); // these stay spare
+    std::size_t pages = running_.size(); // pages that stay spare
     const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
     for (const auto& [client, line] : waiting_.lines()) {
         for (auto one = line.begin(); one != line.end() && places > 0; ++one) {
@@ -173,7 +174,7 @@ uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
                 continue;
             pages += divide_up((*one)->length(), limits_.page_tokens);
             if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
-                return rows; // it cannot come, and what is left to it would be left to nobody
+                return rows; // it cannot be admitted, and rows left to it would be unused
             rows += (*one)->length();
             --places;
         }
@@ -181,22 +182,23 @@ uint32_t Scheduler::known_rows_behind(const Sequence& sequence) const {
     return rows;
 }
 
-/// How many rows for known tokens fit, lest a long prompt keeps all others waiting to its end.
+/// The number of rows for known tokens that fit, limited so that a long prompt does not block all others to
+/// its end.
 uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const {
     auto room = prefill_end_ - static_cast<uint32_t>(batch_.rows.size());
-    if (sequence.length() - sequence.computed > room) // it takes several batches as it is
+    if (sequence.length() - sequence.computed > room) // it takes several batches anyway
         room -= std::min(room / 2, known_rows_behind(sequence));
     const auto wishes = limits_.wanted_max - static_cast<uint32_t>(step.size());
     uint32_t end = sequence.length();
     if (wishes == 0 || (samples_on_device(sequence) && free_slots_.empty()))
-        --end; // the last row wants an output, and waits for a place for it
+        --end; // the last row has an output, and waits for room for it
     const uint32_t first_score = std::max(sequence.computed, sequence.unscored);
-    if (sequence.scores(first_score)) // half of the wishes, lest others wait for the whole prompt
+    if (sequence.scores(first_score)) // half of the outputs, so that others do not wait for the entire prompt
         end = std::min(end, first_score + divide_up(wishes, 2));
     return std::min(room, end - sequence.computed);
 }
 
-/// Rows for known tokens, as many as fit. Their pages were taken on admission.
+/// Schedules rows for known tokens, as many as fit. Their pages were allocated on admission.
 void Scheduler::schedule_known(Sequence& sequence, Step& step) {
     append_rows(sequence, known_rows(sequence, step), step);
     if (sequence.computed == sequence.length())

@@ -22,14 +22,14 @@
 namespace etna::engine {
 
 struct SchedulerOptions {
-    HashKey hash_key{};      ///< secret, so that nobody can construct pages with equal hashes
-    uint64_t model_salt = 0; ///< differs for weights that differ
+    HashKey hash_key{};      ///< secret, so that clients cannot construct pages with equal hashes
+    uint64_t model_salt = 0; ///< differs for different weights
 };
 
-/// Something that a request's stream must be told.
+/// An event for a request's stream.
 struct Update {
     RequestId request = 0;
-    uint32_t answer = 0; ///< which of a beam search's; 0 of others
+    uint32_t answer = 0; ///< which answer of a beam search; 0 for others
     Event event;
 };
 using Updates = std::vector<Update>;
@@ -40,27 +40,27 @@ Status check(const Request& request, const Limits& limits);
 /// Whether limits make sense. Errors: invalid_argument.
 Status check(const Limits& limits);
 
-/// Decides which rows run in each step. No threads, no clock, no device; every state change is one of its
-/// verbs.
+/// Decides which rows run in each step. No threads, no clock, no device; state changes only in its public
+/// functions.
 ///
-/// Batches are made ahead of their results: schedule() may be called again before the outputs of the batch
-/// before are published, and then lets the next row of a sequence read the slot where its token will be. So
-/// an end token is noticed one step late, and what was computed past it is dropped. A sequence whose
-/// constraint does not know yet what may come takes no part, and goes on where it was.
+/// Batches are built ahead of their results: schedule() may be called again before the outputs of the
+/// previous batch are published, and then lets the next row of a sequence read the slot that will hold its
+/// token. So an end token is noticed one step late, and the rows computed past it are dropped. A sequence
+/// whose constraint has not computed the allowed tokens yet skips steps, and then resumes.
 ///
-/// Order: a row for every sequence that generates, oldest first; then prompts in chunks, of which one that
-/// does not end in this batch leaves up to half of the rows to those behind it. Prompts come by client, the
-/// one that has had the fewest rows first (see ClientShares), waiting requests among them while their known
+/// Order: one row for every decoding sequence, oldest first; then prompts in chunks, of which one that does
+/// not end in this batch leaves up to half of the rows to those after it. Prompts come by client, the one
+/// that was served the fewest rows first (see ClientShares), waiting requests among them while their known
 /// tokens find pages; within a client running prompts come first, then waiting requests by the caller with
-/// the fewest places, then first come first served. When a sequence that generates finds no page, the
-/// youngest of the client that has had the most gives its pages back and waits; its tokens are computed again
-/// later, as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for
-/// the others of its search, gives way to any that waits. A sequence that is alone then has used up the
+/// the fewest running sequences, then first come first served. If a decoding sequence finds no page, the
+/// youngest of the client that was served most releases its pages and waits; its tokens are recomputed later,
+/// as the same kind of rows. A sequence that is held, or a hypothesis of a beam search that waits for the
+/// others of its search, is preempted for any that waits. A sequence that is alone then has used up the
 /// memory, and ends with FinishReason::length.
 ///
-/// Where places or pages are short, a client that has had less gets a place of one that has two more, or
-/// after a turn of some hundred tokens of one that has one more; a caller that has none gets one of a caller
-/// of the same client that has several.
+/// When capacity or pages are short, the scheduler preempts a sequence of a client that runs two more than a
+/// client that was served less, or, after a quantum of some hundred tokens, one more; a caller without
+/// running sequences replaces one of a caller of the same client that has several.
 ///
 /// The caller submits every batch with rows, in order, and publishes the outputs in the same order.
 class Scheduler {
@@ -68,59 +68,58 @@ public:
     /// Precondition: check(limits).
     Scheduler(const Limits& limits, const SchedulerOptions& options);
 
-    /// Queues a request. Ids must rise: they are the age. Precondition: check(request, limits), and
-    /// make_draft_texts() was called.
-    /// `caller`: the first of the requests that belong together, such as the choices of one answer; itself
-    /// when empty.
+    /// Queues a request. Ids must be ascending: they are the age. Precondition: check(request, limits), and
+    /// make_draft_texts() was called. `caller`: the first of the requests that belong together, such as the
+    /// choices of one answer; itself if empty.
     void add(RequestId id, Request request, Clock::time_point now,
              std::optional<RequestId> caller = std::nullopt);
 
-    /// Drafts what can be drafted without a model for the next batch, and returns who wants drafts of one;
-    /// their contents hold until the next call of anything.
+    /// Drafts for the next batch without a model if possible, and returns the sequences that request drafts
+    /// from a model; their contents are valid until the next call of any member.
     std::vector<DraftWish> draft();
 
-    /// Hands over what the draft model made of draft()'s wishes, in order.
+    /// Stores the draft model's results for draft()'s wishes, in order.
     void take_drafts(std::span<const DraftWish> wishes, std::vector<ModelDrafts> drafts);
 
-    /// Nobody wishes a model's drafts from now on, or waits for them.
+    /// Ends drafting by a model: no sequence requests or waits for such drafts afterwards.
     void forget_draft_model();
 
-    /// How many prefill rows a batch may have from now on, at most; at first as many as rows.
+    /// Sets the maximum number of prefill rows in a batch; initially the maximum number of rows.
     void set_prefill_rows_max(uint32_t rows) { prefill_rows_max_ = rows; }
 
-    /// What drafts cost from now on, as measured.
+    /// Sets the cost of drafts, as measured.
     void set_costs(const DraftCosts& costs) { draft_costs_ = costs; }
 
-    /// The next batch; without rows when nothing can run before outputs are published. Valid until the next
-    /// call.
+    /// Returns the next batch; without rows if nothing can run before outputs are published. Valid until the
+    /// next call.
     const Batch& schedule(Updates& updates, Clock::time_point now);
 
-    /// Lets the constraints of the batch that was scheduled last find out what may come next, while the
-    /// device computes it.
+    /// Lets the constraints of the last scheduled batch compute the allowed tokens while the device runs it.
     void prepare_constraints();
 
-    /// Who works on constraints that take long, from now on; borrowed. Without them it is done at once,
-    /// however long it takes.
+    /// Sets the workers for slow constraint work; borrowed. Without them it runs inline, however long it
+    /// takes.
     void use(ConstraintWorkers& workers) { workers_ = &workers; }
 
-    /// Whether a sequence takes no part in steps until a ConstraintWorkers is done with its constraint.
+    /// Whether a sequence skips steps until a ConstraintWorkers is done with its constraint.
     [[nodiscard]] bool waits_for_constraints() const { return !stalled_.empty(); }
 
-    /// Takes the outputs of the oldest batch that has none yet. A request whose own parameters leave no token
-    /// ends with FinishReason::error. Errors: internal (the outputs do not match it, or are no numbers).
+    /// Processes the outputs of the oldest batch that has none yet. A request whose own parameters leave no
+    /// token ends with FinishReason::error. Errors: internal (the outputs do not match the batch, or are not
+    /// numbers).
     Status publish(const Outputs& outputs, Updates& updates, Clock::time_point now);
 
-    /// Ends a request at once and frees its pages; unknown and finished ones are ignored.
+    /// Ends a request at once and frees its pages; no effect on unknown and finished ones.
     void cancel(RequestId id, Updates& updates, Clock::time_point now);
 
-    /// Lets a request wait, or go on; unknown and finished ones are ignored.
+    /// Holds a request, or lets it continue; no effect on unknown and finished ones.
     void set_pace(RequestId id, Pace pace);
 
-    /// Whether a request has had a place in a step; false for unknown and finished ones.
+    /// Whether a request has been admitted; false for unknown and finished ones.
     [[nodiscard]] bool has_begun(RequestId id) const;
 
-    /// How many of a request's known tokens have no row yet; empty where it has no place in the steps. Not of
-    /// a beam search.
+    /// Returns how many of the request's known tokens are not yet scheduled; empty while it is waiting. Not
+    /// for beam searches.
     [[nodiscard]] std::optional<uint32_t> rows_left(RequestId id) const;
 
     /// Whether a request is held.
@@ -133,21 +132,21 @@ public:
     [[nodiscard]] bool is_idle() const { return sequences_.empty(); }
     [[nodiscard]] uint32_t waiting_count() const { return static_cast<uint32_t>(waiting_.size()); }
     [[nodiscard]] uint32_t running_count() const { return static_cast<uint32_t>(running_.size()); }
-    /// How many times a sequence has given its pages back since the start.
+    /// How many times a sequence was preempted since the start.
     [[nodiscard]] uint64_t preemptions() const { return preemptions_; }
     [[nodiscard]] const PageCache& cache() const { return cache_; }
 
-    /// Checks all invariants. Slow: for tests, and builds with ETNA_CHECKS after every step. Errors:
+    /// Checks all invariants. Slow: for tests, and for builds with ETNA_CHECKS after every step. Errors:
     /// internal.
     [[nodiscard]] Status verify() const;
 
 private:
-    /// A row that wants an output, to be recognised when it comes.
+    /// A row with a pending output, to match the output when it arrives.
     struct Wanted {
         SequenceId sequence;
         uint32_t index = 0;
         std::optional<uint32_t> slot = {};
-        std::optional<TokenId> draft = {}; ///< what the row took for the token before, if that was not known
+        std::optional<TokenId> draft = {}; ///< the draft that the row reads; empty if its token was known
     };
     using Step = std::vector<Wanted>;
 
@@ -155,8 +154,8 @@ private:
     struct BeamGroup {
         BeamSearch search;
         uint32_t answers = 1;
-        std::vector<Sequence*> live;              ///< by the number of their hypothesis
-        std::vector<Continuations> continuations; ///< of those that are answered
+        std::vector<Sequence*> live;              ///< by hypothesis number
+        std::vector<Continuations> continuations; ///< of the hypotheses that are answered
         uint32_t next_branch = 1;
     };
 
@@ -234,22 +233,22 @@ private:
     std::map<SequenceId, Sequence> sequences_;
     std::map<RequestId, BeamGroup> beams_;
     std::vector<Sequence*> running_; ///< prefill and decode, oldest first
-    std::vector<Sequence*> prompts_; ///< of the running ones, in the order of the batch being made
+    std::vector<Sequence*> prompts_; ///< of the running ones, in the order of the batch being built
     WaitingLine waiting_;
     ClientShares shares_;
-    bool lacks_pages_ = false; ///< somebody with a right to a place found no pages for it
+    bool lacks_pages_ = false; ///< a sequence that was entitled to run found no pages
     ConstraintWorkers* workers_ = nullptr;
-    std::vector<SequenceId> stalled_; ///< see Following::is_stalled(); some may be gone
+    std::vector<SequenceId> stalled_; ///< see Following::is_stalled(); some may have ended
     uint64_t preemptions_ = 0;
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< without outputs yet, oldest first
     Batch batch_;
-    uint32_t prefill_rows_max_; ///< of any batch
-    uint32_t prefill_end_ = 0;  ///< rows of the batch being made that prefill may fill it up to
-    uint32_t spare_rows_ = 0;   ///< of the batch being made, that drafts may take
+    uint32_t prefill_rows_max_; ///< per batch
+    uint32_t prefill_end_ = 0;  ///< row count up to which prefill may fill the batch being built
+    uint32_t spare_rows_ = 0;   ///< rows of the batch being built that drafts may use
     DraftCosts draft_costs_;
-    bool has_draft_model_ = true; ///< as far as is known
-    sampling::Sampler sampler_;   ///< for what the device does not draw
+    bool has_draft_model_ = true; ///< false after forget_draft_model()
+    sampling::Sampler sampler_;   ///< for tokens that the device does not draw
 };
 
 } // namespace etna::engine

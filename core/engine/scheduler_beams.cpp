@@ -5,7 +5,7 @@
 #include <cassert>
 #include <utility>
 
-// Beam searches: the hypotheses of one are sequences that take their steps together.
+// Beam search: the hypotheses of one search are sequences that advance in lockstep.
 namespace etna::engine {
 
 void Scheduler::begin_beams(const Beams& beams, Sequence& first) {
@@ -20,13 +20,13 @@ void Scheduler::begin_beams(const Beams& beams, Sequence& first) {
     first.continuations = entry->second.search.continuations();
 }
 
-/// How many streams a request has.
+/// The number of streams of a request.
 uint32_t Scheduler::answers_of(RequestId request) const {
     const auto found = beams_.find(request);
     return found == beams_.end() ? 1 : found->second.answers;
 }
 
-/// Keeps what a hypothesis may go on with, until that of all others is known.
+/// Stores the continuations of a hypothesis until those of all others are known.
 Status Scheduler::answer_beam(Sequence& sequence, const RowOutput& output, uint32_t index, Updates& updates,
                               Clock::time_point now) {
     ETNA_TRY(Continuations continuations, read_continuations(output, sequence, index, limits_, sampler_));
@@ -53,7 +53,7 @@ void Scheduler::advance_beams(BeamGroup& group, const Sequence& any, Updates& up
     settle_branches(group, request, updates, now);
 }
 
-/// Makes the sequences those of the hypotheses.
+/// Turns the group's sequences into those of the new hypotheses.
 void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches) {
     std::vector<uint32_t> children(group.live.size());
     for (const BeamSearch::Branch& one : branches)
@@ -61,7 +61,7 @@ void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> bra
     std::vector<Sequence*> live;
     for (const BeamSearch::Branch& one : branches) {
         Sequence& parent = *group.live[one.parent];
-        const bool is_last = --children[one.parent] == 0; // it needs no copy of what it comes from
+        const bool is_last = --children[one.parent] == 0; // the last child takes over its parent's sequence
         live.push_back(is_last ? &parent : &fork(parent, group.next_branch++));
     }
     for (std::size_t i = 0; i < live.size(); ++i) {
@@ -76,8 +76,8 @@ void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> bra
     group.continuations.assign(group.live.size(), {});
 }
 
-/// Tells the search which hypotheses are whole, where all constraints know it. Errors: as
-/// Constraint::is_over() and is_known().
+/// Marks the complete hypotheses in the search, once all constraints know them; returns whether they do.
+/// Errors: as Constraint::is_over() and is_known().
 Result<bool> Scheduler::find_ends(BeamGroup& group) {
     bool are_known = true;
     for (Sequence* one : group.live) {
@@ -100,7 +100,7 @@ Result<bool> Scheduler::find_ends(BeamGroup& group) {
     return true;
 }
 
-/// Goes on with the hypotheses that live, when it is known which do. One that fails ends the search.
+/// Continues with the live hypotheses, once they are known. An error in one ends the search.
 void Scheduler::settle_branches(BeamGroup& group, RequestId request, Updates& updates,
                                 Clock::time_point now) {
     Sequence& any = *group.live.front();
@@ -117,7 +117,7 @@ void Scheduler::settle_branches(BeamGroup& group, RequestId request, Updates& up
     conclude_step(group, request, std::move(finished), updates);
 }
 
-/// Ends a search that is over; `finished` describes it.
+/// Ends the search if it is over; `finished` describes it.
 void Scheduler::conclude_step(BeamGroup& group, RequestId request, Finished finished, Updates& updates) {
     if (group.search.is_at_length())
         group.search.conclude();
@@ -131,7 +131,7 @@ void Scheduler::conclude_step(BeamGroup& group, RequestId request, Finished fini
     end_beams(request, std::move(finished), updates);
 }
 
-/// A sequence of the same past. Where no place is free it waits without pages.
+/// Forks a sequence. If no more can run, the child waits without pages.
 Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch) {
     const SequenceId id = {.request = parent.id.request, .branch = branch};
     Sequence& child = sequences_.emplace(id, parent.fork(id, cache_)).first->second;
@@ -144,11 +144,11 @@ Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch) {
     return child;
 }
 
-/// Tells the answers of a search that is over, or was ended with `finished`, and forgets it. Who does not
-/// want to wait for more gets the best there is.
+/// Delivers the answers of a search that is over, or was ended with `finished`, and removes it. A search that
+/// is ended early returns the best answers so far.
 void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates) {
     BeamGroup& group = beams_.at(request);
-    const bool is_cut = finished.reason != FinishReason::stop; // from outside, not by max_tokens
+    const bool is_cut = finished.reason != FinishReason::stop; // ended from outside, not by max_tokens
     group.search.conclude();
     std::vector<BeamSearch::Answer> answers = group.search.best();
     answers.resize(finished.reason == FinishReason::error ? 0 : answers.size());
@@ -156,7 +156,7 @@ void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates
         Finished last = finished;
         last.completion_tokens = 0;
         last.reason = is_cut ? finished.reason : FinishReason::length;
-        // Where no more was possible, what is left is empty: it must not pass for an answer that is whole.
+        // Missing answers are empty, and must not look like complete ones.
         if (i < answers.size()) {
             BeamSearch::Answer& answer = answers[i];
             last.reason = answer.is_whole ? FinishReason::stop : last.reason;

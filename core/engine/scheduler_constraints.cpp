@@ -4,19 +4,19 @@
 #include <new>
 #include <utility>
 
-// Sequences that are kept to a constraint: what it says is found at once where that is short, and otherwise
-// elsewhere, while the sequence takes no part in the steps.
+// Constrained sequences: short constraint work runs inline, and slow work on the workers, while the sequence
+// skips steps.
 namespace etna::engine {
 namespace {
 
-/// A constraint whose work did not fit the engine's thread is left to others so many times at most before it
-/// is tried there again.
+/// A constraint whose work exceeded its time on the engine's thread is left to the workers at most this many
+/// times before the engine's thread tries again.
 constexpr uint32_t skips_max = 63;
 
 } // namespace
 
-/// Whether the constraint knows what is asked for next; else it is at work on it. Errors: what kept it from
-/// finding it; they stay.
+/// Returns whether the constraint's getters of `part` can be called; if not, a job is computing them. Errors:
+/// why the job failed; they persist.
 Result<bool> Scheduler::is_known(Sequence& sequence, Constraint::Part part) {
     Following& following = sequence.following;
     if (sequence.constraint == nullptr)
@@ -36,14 +36,14 @@ Result<bool> Scheduler::is_known(Sequence& sequence, Constraint::Part part) {
             following.job = workers_->begin(sequence.constraint, part);
             return false;
         }
-    } catch (const std::bad_alloc&) { // it costs this request alone
+    } catch (const std::bad_alloc&) { // only this request fails
         return Error{ErrorKind::out_of_memory, "a grammar ran out of host memory"};
     }
     following.known = part;
     return true;
 }
 
-/// Each time that it takes longer than the engine's thread has, it is tried there half as often.
+/// Each time that the work exceeds its time on the engine's thread, it is tried there half as often.
 bool Scheduler::prepare_now(Sequence& sequence, Constraint::Part part) {
     Following& following = sequence.following;
     if (workers_ == nullptr) {
@@ -71,7 +71,7 @@ void Scheduler::prepare_constraints() {
         const auto found = sequences_.find(wanted.sequence);
         if (found == sequences_.end() || wanted.index + 1 != found->second.length())
             continue;
-        (void)is_known(found->second, Constraint::Part::tokens); // errors are told when the logits are there
+        (void)is_known(found->second, Constraint::Part::tokens); // reported when the logits are read
     }
 }
 
@@ -80,15 +80,15 @@ void Scheduler::stall(const Sequence& sequence) {
         stalled_.push_back(sequence.id);
 }
 
-/// Keeps the answer to a row until it is known which tokens may come. That of a draft counts as unread from
-/// now on, as any other.
+/// Stores the output of a row until the allowed tokens are known. That of a draft counts as unread from now
+/// on, like any other.
 void Scheduler::park(Sequence& sequence, const Wanted& wanted, const RowOutput& output) {
     sequence.unread += wanted.draft ? 1 : 0;
     sequence.following.parked = {.index = wanted.index, .output = output};
     stall(sequence);
 }
 
-/// Goes on with those whose constraint knows more now.
+/// Resumes the sequences whose constraint has finished its work.
 void Scheduler::go_on_with_stalled(Updates& updates, Clock::time_point now) {
     for (const SequenceId id : std::exchange(stalled_, {})) {
         const auto found = sequences_.find(id);
@@ -111,15 +111,15 @@ Status Scheduler::go_on(Sequence& sequence, Updates& updates, Clock::time_point 
     if (!sequences_.contains(id) || sequence.following.waits || !sequence.following.parked)
         return {};
     const Following::Parked parked = *std::exchange(sequence.following.parked, std::nullopt);
-    if (parked.index + 1 < sequence.length()) { // what comes there was forced
+    if (parked.index + 1 < sequence.length()) { // its token was forced
         --sequence.unread;
         return {};
     }
     return take_output(sequence, {.sequence = id, .index = parked.index}, parked.output, updates, now);
 }
 
-/// Ends the sequence where nothing may follow its last token, or goes on with what the constraint leaves no
-/// choice about: known tokens, whose rows tell nothing. Errors: as Constraint::is_over() and is_known().
+/// Ends the sequence if nothing may follow its last token; otherwise appends the tokens that the constraint
+/// forces: known tokens, whose rows have no output. Errors: as Constraint::is_over() and is_known().
 Status Scheduler::follow(Sequence& sequence, Updates& updates, Clock::time_point now) {
     while (true) {
         const bool asks_forced = !sequence.following.forced;
@@ -146,7 +146,7 @@ Status Scheduler::follow(Sequence& sequence, Updates& updates, Clock::time_point
     }
 }
 
-/// The constraint is asked once behind each token that was drawn.
+/// Queries the constraint once after each drawn token.
 std::optional<TokenId> Scheduler::next_forced(Sequence& sequence) {
     if (sequence.constraint == nullptr)
         return std::nullopt;
@@ -157,7 +157,7 @@ std::optional<TokenId> Scheduler::next_forced(Sequence& sequence) {
         std::reverse(forced->begin(), forced->end());
     }
     if (!forced->empty() && sequence.is_end(forced->back()))
-        forced->clear(); // it is left to be drawn, and to end the sequence
+        forced->clear(); // it has to be drawn, and ends the sequence
     if (forced->empty())
         return std::nullopt;
     const TokenId token = forced->back();

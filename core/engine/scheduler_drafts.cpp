@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <utility>
 
-// Drafts: rows for tokens that are not known yet, behind the row that tells the first of them.
+// Drafts: rows for tokens that are not known yet, after the row that samples the first of them.
 namespace etna::engine {
 namespace {
 
 constexpr uint32_t ngram_min_beside_model = 2;
-/// Tokens that a few steps bring: a draft model that has so many yet to compute of a text is not behind.
+/// Tokens that a few steps generate: a draft model with at most this many of a text left to compute has
+/// caught up.
 constexpr uint32_t tokens_behind_max = 2 * drafts_max;
 
 bool is_caught_up(const Sequence& sequence) {
@@ -19,14 +20,14 @@ bool is_caught_up(const Sequence& sequence) {
 
 } // namespace
 
-/// Whether all of a sequence's tokens are known and one more may come after the next.
+/// Whether all of a sequence's tokens are known, and another may follow the next one.
 bool Scheduler::can_draft(const Sequence& sequence) const {
     return sequence.drafting != nullptr && sequence.state == SequenceState::decode &&
            sequence.pace == Pace::go_on && sequence.unread == 0 && !sequence.following.waits &&
            sequence.computed + 1 == sequence.length() && sequence.length() + 1 < sequence.length_max;
 }
 
-/// Rows of a step that no running sequence needs for itself.
+/// Rows of a step that the running sequences do not need.
 uint32_t Scheduler::rows_for_drafts() const {
     return std::min(limits_.rows_max, limits_.wanted_max) - static_cast<uint32_t>(running_.size());
 }
@@ -39,8 +40,8 @@ void Scheduler::look_up(Sequence& sequence, uint32_t most) {
     most = std::min(most, drafting.lookup_gain.length());
     if (most == 0)
         return;
-    // A model's draft is worth more than what once followed a single token; and those, which are rarely
-    // right, would pause the longer runs with them.
+    // A model's draft is worth more than a match of a single token; and such matches, which are rarely right,
+    // would pause the lookup of longer runs as well.
     const uint32_t ngram_min =
         drafting.wish.uses_model ? std::clamp(drafting.wish.lookup_ngram_max, 1U, ngram_min_beside_model) : 1;
     drafting.drafts = drafting.lookup.draft(sequence.tokens, most, ngram_min);
@@ -48,7 +49,7 @@ void Scheduler::look_up(Sequence& sequence, uint32_t most) {
 
 std::vector<DraftWish> Scheduler::draft() {
     std::vector<DraftWish> wishes;
-    uint32_t room = rows_for_drafts(); // a draft model is not asked for what finds no row
+    uint32_t room = rows_for_drafts(); // no draft is requested from the model that would find no row
     for (Sequence* sequence : running_) {
         if (!can_draft(*sequence))
             continue;
@@ -79,7 +80,7 @@ void Scheduler::take_drafts(std::span<const DraftWish> wishes, std::vector<Model
         std::vector<TokenId>& tokens = drafts[i].tokens;
         const auto foreign = std::find_if(tokens.begin(), tokens.end(),
                                           [&](TokenId token) { return token >= limits_.vocabulary; });
-        tokens.erase(foreign, tokens.end()); // of a vocabulary that is padded further
+        tokens.erase(foreign, tokens.end()); // the draft model's vocabulary may have more padding
         Drafting& drafting = *found->second.drafting;
         drafting.drafts = std::move(tokens);
         drafting.by_model = true;
@@ -96,16 +97,16 @@ void Scheduler::forget_draft_model() {
     }
 }
 
-/// How many of a sequence's drafts have a place in the batch, behind its own row.
+/// The number of a sequence's drafts that fit into the batch, after its own row.
 uint32_t Scheduler::drafts_that_fit(const Sequence& sequence) const {
     auto count = static_cast<uint32_t>(sequence.drafting->drafts.size());
     count = std::min(count, spare_rows_);
-    // A row may leave its draw in a slot, and so may the own row of every sequence.
+    // Each draft row may need a slot, and so may the own row of every sequence.
     const std::size_t slots = free_slots_.size() - std::min(free_slots_.size(), running_.size());
     return std::min(count, static_cast<uint32_t>(slots));
 }
 
-/// Finds pages for the drafts, but takes none from others; without pages there are no drafts.
+/// Finds pages for the drafts, without preempting others; if there are none, the drafts are dropped.
 void Scheduler::reserve_drafts(Sequence& sequence) {
     if (sequence.drafting == nullptr)
         return;
@@ -155,11 +156,11 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
     drafting.right_end = sequence.computed;
     drafting.step_accepted = 0;
     drafting.rejected += count; // until they are accepted
-    sequence.slot.reset();      // what comes next is known when all of it is read
+    sequence.slot.reset();      // the next token is known once all of them are read
 }
 
-/// Whether a row took the token that has come for the one before. After the first that did not, none did:
-/// what they attend to is not what has come.
+/// Returns whether a row's draft matches the token that was drawn at its position. All drafts after the first
+/// mismatch are rejected: their rows attend to a wrong token.
 bool Scheduler::came_right(Sequence& sequence, const Wanted& wanted) {
     if (!wanted.draft)
         return true;
@@ -177,7 +178,7 @@ bool Scheduler::came_right(Sequence& sequence, const Wanted& wanted) {
     return true;
 }
 
-/// After the last row of a sequence's drafts: what was computed behind the first that differs is worthless.
+/// After the last row of a sequence's drafts: discards the positions computed after the first mismatch.
 void Scheduler::settle_drafts(const Step& step, std::size_t last) {
     const Wanted& wanted = step[last];
     if (!wanted.draft || (last + 1 < step.size() && step[last + 1].sequence == wanted.sequence))

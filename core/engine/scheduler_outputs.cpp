@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-// What the outputs of a batch do to the sequences, and how these end.
+// Applies the outputs of a batch to the sequences, and ends them.
 namespace etna::engine {
 
 Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_point now) {
@@ -20,20 +20,20 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
     for (std::size_t i = 0; i < step.size(); ++i) {
         const Wanted& wanted = step[i];
         if (wanted.slot)
-            free_slots_.push_back(*wanted.slot); // its readers, if any, have been submitted
+            free_slots_.push_back(*wanted.slot); // the rows that read it, if any, have been submitted
         const auto found = sequences_.find(wanted.sequence);
         if (found == sequences_.end())
-            continue; // surplus: the request ended in between
+            continue; // surplus: the request has ended since
         Sequence& sequence = found->second;
         Status status;
         const bool is_right = came_right(sequence, wanted);
-        // What comes behind a draft may be known already, where a constraint has forced it.
+        // The token after a draft may be known already, if a constraint forced it.
         const bool is_news = !wanted.draft || wanted.index + 1 == sequence.length();
         if (is_right && is_news)
             status = take_output(sequence, wanted, outputs.rows[i], updates, now);
         settle_drafts(step, i);
         if (!status && outputs.rows[i].error) {
-            fail(sequence, status.error(), updates, now); // the others go on
+            fail(sequence, status.error(), updates, now); // the others continue
         } else {
             ETNA_CHECK(settle(sequence, status, updates, now));
         }
@@ -41,13 +41,13 @@ Status Scheduler::publish(const Outputs& outputs, Updates& updates, Clock::time_
     return {};
 }
 
-/// Ends a sequence that failed by what it asks for alone; the others go on. Errors: any other failure.
+/// Ends a sequence that failed through its own request; the others continue. Errors: any other failure.
 Status Scheduler::settle(Sequence& sequence, const Status& status, Updates& updates, Clock::time_point now) {
     if (status)
         return {};
     const ErrorKind kind = status.error().kind;
     const bool is_own_fault = kind == ErrorKind::invalid_argument || kind == ErrorKind::unsupported ||
-                              kind == ErrorKind::out_of_memory; // of its constraint
+                              kind == ErrorKind::out_of_memory; // out_of_memory of its constraint
     if (!is_own_fault)
         return status;
     fail(sequence, status.error(), updates, now);
@@ -133,10 +133,10 @@ void Scheduler::end(Sequence& sequence, Finished finished, Updates& updates) {
     tell(updates, request, 0, std::move(finished));
 }
 
-/// Gives all that a sequence holds back, and forgets it. `error`: what it ended with; null: nothing.
+/// Releases everything that a sequence holds, and removes it. `error`: the error that ended it; null: none.
 void Scheduler::retire(Sequence& sequence, const Error* error) {
     if (error != nullptr && error->kind == ErrorKind::internal) {
-        cache_.withdraw(sequence.pages); // what could not be computed must not be found again
+        cache_.withdraw(sequence.pages); // invalid content must not be found again
     } else {
         cache_.publish_all(sequence.pages, sequence.content(),
                            std::min(sequence.computed, sequence.length()));
@@ -149,7 +149,7 @@ void Scheduler::retire(Sequence& sequence, const Error* error) {
     stop_running(sequence);
     waiting_.erase(sequence);
     shares_.leave(sequence.client);
-    sequences_.erase(SequenceId(sequence.id)); // a copy: the sequence goes with its key
+    sequences_.erase(SequenceId(sequence.id)); // a copy, because the key is destroyed with the sequence
 }
 
 void Scheduler::tell(Updates& updates, RequestId request, uint32_t answer, Event event) {

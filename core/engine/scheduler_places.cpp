@@ -3,27 +3,27 @@
 #include <algorithm>
 #include <utility>
 
-// Who has a place in the steps, and who waits for one.
+// Admission and preemption: which sequences run, and which wait.
 namespace etna::engine {
 namespace {
 
-/// How many tokens a sequence gets at least before it gives its place to another client's, and which part of
-/// its length: it may have to be computed again from its beginning.
+/// The quantum: tokens that a sequence gets at least before it yields to another client, and the fraction of
+/// its length if that is more, because it may have to be recomputed from its start.
 constexpr uint32_t turn_tokens_min = 256;
 constexpr uint32_t turn_part = 4;
 
 } // namespace
 
-/// How many places the caller's sequences use. Hypotheses that wait for others of their search only keep
-/// theirs warm: did they count, these others would never come before strangers.
+/// The number of running sequences of the caller. Hypotheses that wait for others of their search do not
+/// count; otherwise those others would never come before other callers.
 std::size_t Scheduler::places_of(RequestId caller) const {
     return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const Sequence* one) {
         return one->caller == caller && !one->is_answered;
     }));
 }
 
-/// The next of a line to have a place: of the caller that has the fewest, and the oldest. Null: none can use
-/// one.
+/// Returns the next sequence of a line to run: the oldest of the caller with the fewest running ones. Null:
+/// none can run.
 Sequence* Scheduler::next_of(const WaitingLine::Line& line) const {
     Sequence* next = nullptr;
     std::size_t fewest = 0;
@@ -41,7 +41,7 @@ Sequence* Scheduler::next_of(const WaitingLine::Line& line) const {
     return next;
 }
 
-/// The next of all to have a place. Null: nobody can use one.
+/// Returns the next waiting sequence to run. Null: none can run.
 Sequence* Scheduler::next_waiting() const {
     Sequence* next = nullptr;
     for (const auto& [client, line] : waiting_.lines()) {
@@ -53,8 +53,8 @@ Sequence* Scheduler::next_waiting() const {
     return next;
 }
 
-/// Lets one sequence give its place back where another has more of a right to it; it has no rows in this
-/// batch yet. One for each batch will do.
+/// Preempts one sequence if another is more entitled to run; it has no rows in this batch yet. One per batch
+/// is enough.
 void Scheduler::share_places() {
     const bool has_place = running_.size() < running_max_;
     if ((has_place && !lacks_pages_) || held() != nullptr)
@@ -69,8 +69,8 @@ void Scheduler::share_places() {
         preempt(*yielding);
 }
 
-/// The youngest sequence of another client that has had more than `next`'s, of the one that has had the most:
-/// it has two places more, or one more and this sequence has had its turn. Null: none.
+/// Returns the youngest sequence of another client that was served more than `next`'s, of the client that was
+/// served most: that client runs two more, or one more and this sequence has used its quantum. Null: none.
 Sequence* Scheduler::owed_by_client(const Sequence& next) const {
     Sequence* owed = nullptr;
     for (auto place = running_.rbegin(); place != running_.rend(); ++place) {
@@ -86,8 +86,9 @@ Sequence* Scheduler::owed_by_client(const Sequence& next) const {
     return owed;
 }
 
-/// Where a caller waits that has no place, the youngest sequence of that one of the same client that has the
-/// most, if it is not its only one: lest a request of many answers keeps all others waiting to its end.
+/// If `next`'s caller has no running sequence: the youngest sequence of the caller of the same client that
+/// has the most, unless it is its only one, so that a request with many answers does not block the others to
+/// its end.
 Sequence* Scheduler::owed_by_caller(const Sequence& next) const {
     if (places_of(next.caller) > 0)
         return nullptr;
@@ -110,13 +111,13 @@ void Scheduler::start_running(Sequence& sequence) {
     sequence.turn_end = sequence.length() + std::max(turn_tokens_min, sequence.length() / turn_part);
 }
 
-/// Nothing happens where it does not run.
+/// No effect if it does not run.
 void Scheduler::stop_running(Sequence& sequence) {
     if (std::erase(running_, &sequence) > 0)
         shares_.give_place(sequence.client);
 }
 
-/// Without pages, and nothing of it computed.
+/// Makes a sequence wait, without pages and with nothing computed.
 void Scheduler::wait(Sequence& sequence) {
     cache_.release(sequence.pages);
     sequence.computed = 0;
@@ -131,7 +132,7 @@ void Scheduler::preempt(Sequence& sequence) {
     wait(sequence);
 }
 
-/// The youngest sequence that is held, or waits for others; null: none.
+/// Returns the youngest sequence that is held, or waits for others of its search; null: none.
 Sequence* Scheduler::held() const {
     const auto found = std::find_if(running_.rbegin(), running_.rend(), [](const Sequence* one) {
         return (one->pace == Pace::hold || one->is_answered) && one->state == SequenceState::decode &&
@@ -140,7 +141,7 @@ Sequence* Scheduler::held() const {
     return found == running_.rend() ? nullptr : *found;
 }
 
-/// Takes the place and the pages of held(). False where there is none to take.
+/// Preempts held(). Returns false if there is none.
 bool Scheduler::preempt_held() {
     Sequence* const one = held();
     if (one != nullptr)
@@ -149,8 +150,8 @@ bool Scheduler::preempt_held() {
 }
 
 /// Admits waiting requests while rows are left, each with the first rows of its prompt; only those whose
-/// client comes before that of the prompt at `place`, if there is one. They stand before it in `prompts_`.
-/// Returns its new place.
+/// client comes before that of prompts_[place], if it exists. They are inserted before it. Returns its new
+/// index.
 std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& updates, Clock::time_point now) {
     while (!lacks_pages_ && batch_.rows.size() < prefill_end_) {
         Sequence* const next = next_waiting();
@@ -159,20 +160,20 @@ std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& upd
         Sequence& sequence = *next;
         if (place < prompts_.size() && !shares_.comes_before(sequence.client, prompts_[place]->client))
             return place;
-        // Its last row could be the only one, and pages are copied for rows of the same batch alone.
+        // Its last row could be its only one, and pages are only copied for rows of the same batch.
         if (step.size() == limits_.wanted_max || (samples_on_device(sequence) && free_slots_.empty()))
             return place;
         if (running_.size() == running_max_ && !preempt_held())
             return place;
         if (sequence.unread > 0)
-            return place; // it was preempted; its last tokens are still to come
+            return place; // it was preempted, and its last tokens have not arrived
         if (!take_pages(sequence)) {
             if (preempt_held())
                 continue;
             lacks_pages_ = !running_.empty();
             if (lacks_pages_)
                 return place;
-            end(sequence, FinishReason::length, updates, now); // it outgrew the memory
+            end(sequence, FinishReason::length, updates, now); // it needs more pages than exist
             continue;
         }
         waiting_.erase(sequence);
@@ -188,14 +189,14 @@ std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& upd
     return place;
 }
 
-/// Pages for all known tokens, as many of them as possible from the cache; one row at least is left to
-/// compute, and all that have to be scored. Some pages stay spare for those who generate, lest a newcomer is
-/// sent back at once.
+/// Allocates pages for all known tokens, as many as possible from the cache; at least one row is left to
+/// compute, and all that have to be scored. Some pages stay spare for decoding sequences, so that a new one
+/// is not preempted at once.
 bool Scheduler::take_pages(Sequence& sequence) {
     const uint32_t length = sequence.length();
     const auto spare = static_cast<uint32_t>(running_.size());
     const uint32_t most = sequence.scores(sequence.unscored) ? sequence.unscored : length - 1;
-    // The second try does without the page that would be copied only for the sake of a few rows.
+    // The second try leaves out the page that would be copied for a few rows only.
     for (const bool copies : {true, false}) {
         const uint32_t places_max = copies ? most : most / limits_.page_tokens * limits_.page_tokens;
         uint32_t cached = cache_.reuse(sequence.pages, sequence.content(), places_max);

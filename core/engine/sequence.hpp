@@ -19,7 +19,7 @@ namespace etna::engine {
 
 using RequestId = uint64_t;
 
-/// A request's sequence; a beam search has several, which rise as well. The order is the age.
+/// Identifies a request's sequence; a beam search has several, with ascending `branch`. The order is the age.
 struct SequenceId {
     RequestId request = 0;
     uint32_t branch = 0;
@@ -39,29 +39,29 @@ enum class SequenceState : uint8_t {
 /// Whether a sequence may generate.
 enum class Pace : uint8_t {
     go_on,
-    hold, ///< it keeps its pages, unless others need them
+    hold, ///< holds its pages, unless others need them
 };
 
-/// How far it is known what a sequence's constraint says.
+/// The state of a sequence's constraint.
 struct Following {
-    /// The answer to a row, which is read when it is known which tokens may come.
+    /// The output of a row, which is read once the allowed tokens are known.
     struct Parked {
         uint32_t index = 0;
         RowOutput output;
     };
 
-    std::optional<Constraint::Part> known = {}; ///< of the place behind the last token
-    std::shared_ptr<ConstraintJob> job = {};    ///< that finds more; null: none
-    bool waits = false; ///< for whether the sequence goes on behind its last token; it takes no part in steps
+    std::optional<Constraint::Part> known = {}; ///< what is known for the position after the last token
+    std::shared_ptr<ConstraintJob> job = {};    ///< the job that computes more; null: none
+    bool waits = false; ///< for whether it continues after its last token; it skips steps until then
     std::optional<Parked> parked = {};
-    /// What is left of Constraint::forced(), the last token first; empty: not asked since one was drawn.
+    /// The rest of Constraint::forced(), the last token first; empty: not queried since the last drawn token.
     std::optional<std::vector<TokenId>> forced = {};
-    uint32_t skips = 0;   ///< how often the engine's thread leaves it to others before it tries again
-    uint32_t backoff = 0; ///< the last of these numbers
+    uint32_t skips = 0;   ///< how often the work is left to the workers before the next inline try
+    uint32_t backoff = 0; ///< the last initial value of `skips`
 
-    /// The sequence waits for its constraint, with nothing in flight.
+    /// Whether the sequence waits for its constraint, with nothing in flight.
     [[nodiscard]] bool is_stalled() const { return waits || parked; }
-    /// A token came.
+    /// A token was appended.
     void move_on() {
         known.reset();
         waits = true;
@@ -75,68 +75,68 @@ struct Drafting {
     DraftGain model_gain;
     DraftLookup lookup;
     std::vector<TokenId> drafts = {}; ///< for the next step
-    bool by_model = false;            ///< `drafts` are the draft model's
-    uint32_t in_flight = 0;           ///< that are being verified
-    uint32_t right_end = 0;           ///< behind the place of the last of these that may be right
-    uint32_t step_accepted = 0;       ///< of these
-    uint32_t accepted = 0;            ///< of all
+    bool by_model = false;            ///< `drafts` came from the draft model
+    uint32_t in_flight = 0;           ///< drafts that are being verified
+    uint32_t right_end = 0; ///< one past the position of the last in-flight draft that can still be accepted
+    uint32_t step_accepted = 0; ///< accepted drafts of those in flight
+    uint32_t accepted = 0;      ///< accepted drafts in total
     uint32_t rejected = 0;
-    std::vector<uint32_t> accepted_places = {}; ///< in the answer, of the accepted ones; rising
-    uint32_t computed_by_model = 0; ///< tokens of the text, when the draft model had last computed all of it
+    std::vector<uint32_t> accepted_places = {}; ///< positions of the accepted drafts in the answer; ascending
+    uint32_t computed_by_model = 0; ///< length of the text when the draft model had last computed all of it
 
     explicit Drafting(const Speculation& speculation);
 
-    /// No source is to be asked.
+    /// Whether no source may draft.
     [[nodiscard]] bool is_paused() const { return lookup_gain.length() == 0 && model_gain.length() == 0; }
 
-    /// There is no draft model any more.
+    /// Removes the draft model as a source.
     void forget_model();
 
-    /// A step went by in which nothing was drafted.
+    /// Records a step in which nothing was drafted.
     void skip();
 
-    /// The step in flight has been verified.
+    /// Records that the step in flight has been verified.
     void settle(const DraftCosts& costs);
 };
 
-/// One request on its way: what is known of it, and how far it is computed.
+/// A request in progress: its tokens, and how far they are computed.
 ///
 ///     0 ........ computed ........ tokens.size() ........ expected_length()
 ///     rows were scheduled | known, to be computed | sampled by the device, not read yet
 ///
-/// A row whose token is not read yet takes it from `slot`, so `computed` may pass tokens.size(). Rows of
+/// A row whose token is not read yet takes it from `slot`, so `computed` may exceed tokens.size(). Rows of
 /// drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
     ClientId client = 0;         ///< Request::client
-    RequestId caller = 0;        ///< with whose sequences it shares: see Scheduler::add()
-    std::vector<TokenId> tokens; ///< prompt, then what was generated and read
-    std::vector<RowKind> kinds;  ///< what each token is computed as, now and after any recovery
+    RequestId caller = 0;        ///< the group that it belongs to: see Scheduler::add()
+    std::vector<TokenId> tokens; ///< prompt, then the generated tokens that were read
+    std::vector<RowKind> kinds;  ///< row kind of each token, now and after any recomputation
     PageTables pages;
-    uint32_t computed = 0;        ///< places [0, computed) have their rows in a scheduled batch
-    uint32_t unread = 0;          ///< samples that are scheduled and not read
-    std::optional<uint32_t> slot; ///< where the latest unread sample will be; empty when the host draws it
+    uint32_t computed = 0;        ///< positions [0, computed) have their rows in a scheduled batch
+    uint32_t unread = 0;          ///< samples that are scheduled but not read
+    std::optional<uint32_t> slot; ///< slot of the latest unread sample; empty if the host draws it
     SequenceState state = SequenceState::waiting;
     Pace pace = Pace::go_on;
-    uint32_t continuations = 0; ///< of a beam: BeamSearch::continuations()
-    bool is_answered = false;   ///< a beam whose continuations are known, and that waits for the others
+    uint32_t continuations = 0; ///< for beam searches: BeamSearch::continuations(); 0 for others
+    bool is_answered = false;   ///< a hypothesis whose continuations are known, and that waits for the others
 
     sampling::Parameters sampling;
     std::vector<sampling::LogitBias> logit_bias;
-    std::vector<sampling::LogitBias> early_bias; ///< instead, for the first `min_tokens`: bans end tokens
+    std::vector<sampling::LogitBias> early_bias; ///< for the first `min_tokens` instead: bans end tokens
     sampling::Breakers dry_breakers;
     std::shared_ptr<Constraint> constraint; ///< null: none
-    Following following;                    ///< of the constraint
-    std::shared_ptr<Drafting> drafting;     ///< null: none; no other sequence's
+    Following following;                    ///< state of the constraint
+    std::shared_ptr<Drafting> drafting;     ///< null: none; not shared with other sequences
     uint32_t top_candidates = 0;
-    uint32_t prompt_candidates = 0;  ///< of a row that tells how likely the prompt's next token was
+    uint32_t prompt_candidates = 0;  ///< Row::candidates of a row that scores the prompt's next token
     std::vector<TokenId> end_tokens; ///< ascending
     uint32_t prompt_tokens = 0;
-    uint32_t unscored = 0; ///< first place whose row is still to tell how likely the prompt's next token was
+    uint32_t unscored = 0; ///< first position whose row has yet to score the prompt's next token
     uint32_t cached_tokens = 0;
     uint64_t cache_salt = 0;
     uint32_t min_tokens = 0;
-    uint32_t turn_end = 0;   ///< from this length on it gives its place to a client that has fewer
+    uint32_t turn_end = 0;   ///< from this length on it yields to a client with fewer running sequences
     uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
 
     Clock::time_point submitted;
@@ -151,30 +151,30 @@ struct Sequence {
         return index < kinds.size() ? kinds[index] : RowKind::generation;
     }
 
-    /// Whether the row at place `index` has to tell how likely the next token of the prompt was.
+    /// Whether the row at position `index` has to return the log-probability of the prompt's next token.
     [[nodiscard]] bool scores(uint32_t index) const { return index >= unscored && index + 1 < prompt_tokens; }
 
     [[nodiscard]] bool is_end(TokenId token) const {
         return std::binary_search(end_tokens.begin(), end_tokens.end(), token);
     }
 
-    /// What the logits of the row at place `index` are changed by.
+    /// The logit bias of the row at position `index`.
     [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t index) const {
         return index + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
     }
 
-    /// Adds a token that was read, and tells the constraint. Precondition: following.job is null.
+    /// Appends a token that was read, and passes it to the constraint. Precondition: following.job is null.
     void append(TokenId token);
 
-    /// A second sequence with the same past, sharing all pages until one of the two writes. Precondition:
-    /// unread is 0.
+    /// Returns a second sequence with the same past, sharing all pages until one of the two writes.
+    /// Precondition: unread is 0, following.job is null.
     [[nodiscard]] Sequence fork(SequenceId new_id, PageCache& cache) const;
 
-    /// Forgets everything from place `new_length` on. Precondition: unread is 0, new_length <= length().
+    /// Drops everything from position `new_length` on. Precondition: unread is 0, new_length <= length().
     void truncate(uint32_t new_length, PageCache& cache);
 };
 
-/// Into a queue that is sorted by age.
+/// Inserts into a queue that is sorted by age.
 template <class Queue>
 void insert_by_age(Queue& queue, Sequence& sequence) {
     queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence,
@@ -182,7 +182,7 @@ void insert_by_age(Queue& queue, Sequence& sequence) {
                  &sequence);
 }
 
-/// A waiting sequence. `request` was found right by check().
+/// Makes a waiting sequence. Precondition: check(request, limits).
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
                        Clock::time_point now);
 

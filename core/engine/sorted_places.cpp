@@ -6,7 +6,7 @@
 namespace etna::engine {
 namespace {
 
-/// How many tokens before the ends of two texts are the same, at most `most`.
+/// The number of tokens before the ends of two texts that are equal, at most `most`.
 std::size_t common_end(std::span<const TokenId> one, std::span<const TokenId> other, std::size_t most) {
     const std::size_t bound = std::min({one.size(), other.size(), most});
     std::size_t common = 0;
@@ -15,8 +15,8 @@ std::size_t common_end(std::span<const TokenId> one, std::span<const TokenId> ot
     return common;
 }
 
-/// Below 0, 0 or above: how the last `most` tokens of two texts compare, read backwards; a text that is the
-/// other's end comes first.
+/// Compares the last `most` tokens of two texts, read backwards; returns a value below 0, 0 or above. A text
+/// that is a suffix of the other comes first.
 int compare_ends(std::span<const TokenId> one, std::span<const TokenId> other, std::size_t most) {
     const std::size_t common = common_end(one, other, most);
     if (common == most || (common == one.size() && common == other.size()))
@@ -42,7 +42,7 @@ SortedPlaces::SortedPlaces(std::span<const TokenId> text, std::size_t end, uint3
 
 FoundRun SortedPlaces::find(std::span<const TokenId> text, std::span<const TokenId> tail,
                             std::size_t shortest) const {
-    // What has the most in common with the tail stands next to where the tail would.
+    // The position with the longest match is adjacent to where the tail would be inserted.
     const auto near = std::lower_bound(behind_.begin(), behind_.end(), tail, [&](uint32_t behind, auto end) {
         return compare_ends(text.first(behind), end, longest_) < 0;
     });
@@ -65,7 +65,7 @@ FoundRun SortedPlaces::find(std::span<const TokenId> text, std::span<const Token
             length};
 }
 
-/// The largest place among those of these ranks.
+/// The largest position in the range of ranks.
 uint32_t SortedPlaces::last_of(std::size_t first, std::size_t end) const {
     uint32_t last = 0;
     for (first += behind_.size(), end += behind_.size(); first < end; first /= 2, end /= 2) {

@@ -9,23 +9,23 @@
 
 namespace etna::engine {
 
-/// Where a run of tokens stands in a text.
+/// An occurrence of a run of tokens in a text.
 struct FoundRun {
-    std::size_t behind = 0; ///< the place after it; 0: nowhere
+    std::size_t behind = 0; ///< the position after the run; 0: not found
     std::size_t length = 0;
 };
 
-/// All places of a text that does not change, sorted by the tokens before them: finds runs of any length, at
-/// the cost of 12 bytes for each place. Immutable, so that threads may share it.
+/// All positions of an immutable text, sorted by the tokens before them: finds runs of any length, at the
+/// cost of 12 bytes for each position. Immutable, so that threads may share it.
 class SortedPlaces {
 public:
     SortedPlaces() = default;
 
-    /// Of runs of at most `longest` tokens that end before place `end` of `text`.
+    /// Indexes runs of at most `longest` tokens that end before position `end` of `text`.
     SortedPlaces(std::span<const TokenId> text, std::size_t end, uint32_t longest);
 
-    /// The last run in `text`, the same as before, that is as long as possible, of `shortest` tokens at
-    /// least, and equal to the end of `tail`.
+    /// The last occurrence of the longest run, of at least `shortest` tokens, that `tail` ends with. `text`
+    /// starts with the text that was indexed.
     [[nodiscard]] FoundRun find(std::span<const TokenId> text, std::span<const TokenId> tail,
                                 std::size_t shortest = 1) const;
 
@@ -33,8 +33,8 @@ private:
     [[nodiscard]] uint32_t last_of(std::size_t first, std::size_t end) const;
 
     uint32_t longest_ = 0;
-    std::vector<uint32_t> behind_; ///< places, by the tokens before them read backwards, then by themselves
-    std::vector<uint32_t> last_;   ///< [2 * places]: a tree of the largest of `behind_`, leaves last
+    std::vector<uint32_t> behind_; ///< positions, by the tokens before them read backwards, then by value
+    std::vector<uint32_t> last_; ///< [2 * positions]: a segment tree of the maxima of `behind_`, leaves last
 };
 
 } // namespace etna::engine

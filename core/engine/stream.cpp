@@ -46,7 +46,7 @@ std::optional<Event> Channel::try_next() {
 
 void Channel::cancel() {
     if (!is_cancelled_.exchange(true, std::memory_order_relaxed))
-        engine_->ring(); // it may be the only one for whom the engine waits
+        engine_->ring(); // wake the engine: it may be blocked on this stream alone
 }
 
 Stream::Stream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
@@ -93,7 +93,7 @@ bool Stream::has_begun() const {
 }
 
 void Stream::cancel() {
-    if (channel_) // empty once it was moved from
+    if (channel_) // null after a move
         channel_->cancel();
 }
 

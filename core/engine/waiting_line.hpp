@@ -9,18 +9,18 @@
 
 namespace etna::engine {
 
-/// The sequences that wait for a place in the batches: a line for each client, oldest first. Borrows them.
+/// The sequences that wait to run: a queue for each client, oldest first. Borrows them.
 class WaitingLine {
 public:
     using Line = std::deque<Sequence*>;
 
     void insert(Sequence& sequence);
-    /// Nothing happens where it does not wait.
+    /// No effect if it does not wait.
     void erase(const Sequence& sequence);
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool contains(const Sequence& sequence) const;
-    /// None is empty.
+    /// No line is empty.
     [[nodiscard]] const std::map<ClientId, Line>& lines() const { return lines_; }
 
 private:

@@ -12,7 +12,7 @@
 namespace etna::engine {
 namespace {
 
-/// Whether the token is among the first max(top_k, min_keep) candidates of the model's own distribution.
+/// Whether the token is one of the first max(top_k, min_keep) candidates of the unmodified distribution.
 bool is_among_first(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     return sequence.bias_at(index).empty() && !sampling::changes_logits(parameters) &&
@@ -20,7 +20,7 @@ bool is_among_first(const Sequence& sequence, uint32_t index, const Limits& limi
            std::max(parameters.top_k, parameters.min_keep) <= limits.candidates_max;
 }
 
-/// What the token after place `index` depends on beside the logits.
+/// The context of the choice of the token after position `index`.
 Result<sampling::Context> context_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const auto known = std::min<std::size_t>(index + 1, sequence.tokens.size());
     sampling::Context context = {.history = {.tokens = std::span(sequence.tokens).first(known),
@@ -58,7 +58,7 @@ std::vector<Candidate> top_of(const RowOutput& output, uint32_t count) {
     return top;
 }
 
-/// Whether what a hypothesis may go on with is known by the model's own distribution.
+/// Whether the continuations of a hypothesis follow from the unmodified distribution.
 bool is_unchanged(const Sequence& sequence, uint32_t index) {
     return sequence.constraint == nullptr && sequence.bias_at(index).empty() &&
            !sampling::changes_logits(sequence.sampling);
@@ -70,7 +70,7 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
     if (sequence.continuations > 0) {
-        // All that end may stand in front of those that do not.
+        // All end tokens may rank before the others.
         const auto most = sequence.continuations + static_cast<uint32_t>(sequence.end_tokens.size());
         const uint32_t first = std::max(std::min(most, limits.vocabulary), top);
         if (first <= limits.candidates_max && is_unchanged(sequence, index))

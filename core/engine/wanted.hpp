@@ -12,30 +12,30 @@
 
 namespace etna::engine {
 
-/// What the last row of a sequence asks for.
+/// The output that the last row of a sequence requests.
 struct Wish {
     Want want = Want::none;
     uint32_t candidates = 0; ///< Row::candidates
 };
 
-/// The least that the token after place `index` of a sequence can be chosen from. Plain parameters are drawn
-/// on the device; filters behind top-k need the first candidates; whatever may reach further needs all
-/// logits. Pure.
+/// The smallest output that the token after position `index` of a sequence can be chosen from. Plain
+/// parameters are drawn on the device; filters after top-k need the first candidates; anything that may reach
+/// further needs all logits. Pure.
 Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits);
 
-/// What the row at place `index` of the sequence answered to its wish, as a token: drawn on the device, or
-/// here. Errors: invalid_argument (the request's own parameters leave no token), internal (the logits or the
-/// token make no sense).
+/// Reads the output of the row at position `index` of the sequence as a token: drawn on the device, or here.
+/// Errors: invalid_argument (the request's own parameters leave no token), internal (the logits or the token
+/// are invalid).
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler);
 
-/// What a hypothesis may go on with after the row at place `index`, the best first; of a beam. Errors: as
-/// read_token(), but none where no token is possible.
+/// The continuations of a hypothesis after the row at position `index`, best first; for beam searches.
+/// Errors: as read_token(), but none if no token is possible.
 Result<Continuations> read_continuations(const RowOutput& output, const Sequence& sequence, uint32_t index,
                                          const Limits& limits, sampling::Sampler& sampler);
 
-/// How likely the row at place `index` found the token of the prompt that comes next. Precondition: the row
-/// wanted all logits.
+/// The log-probability of the prompt's next token in the row at position `index`. Precondition: the row
+/// returned all logits.
 TokenEvent read_score(const RowOutput& output, const Sequence& sequence, uint32_t index);
 
 } // namespace etna::engine

@@ -35,7 +35,7 @@ bool Answer::score(const engine::TokenEvent& event) {
     return stopped();
 }
 
-/// A begin token that the tokenizer has put before the prompt is none of its text.
+/// A BOS token that the tokenizer prepended is not part of the prompt's text.
 PromptTokenDelta Answer::first_of_prompt() {
     const TokenId token = prompt_->content.tokens.front();
     const bool is_added = tokenizer_->type(token) == text::TokenType::control && !prompt_->text.empty() &&
@@ -60,7 +60,7 @@ bool Answer::push(const engine::TokenEvent& event) {
     return stopped();
 }
 
-/// Stop strings are looked for only in what comes after the tokens that an answer has to have.
+/// Stop strings are matched only after the first min_tokens tokens.
 void Answer::push_text(std::string_view text) {
     if (tokens_.size() <= request_->min_tokens)
         return parse(text);
@@ -77,12 +77,12 @@ void Answer::finish(std::optional<TokenId> end_token, bool is_whole) {
     }
     if (!parser_)
         return;
-    // The end of the turn may be the end of a call as well.
+    // The end-of-turn token may also end a call.
     if (end_token && std::binary_search(prompt_->marks.begin(), prompt_->marks.end(), *end_token))
         parse(tokenizer_->bytes(*end_token));
     const auto last =
         parser_->finish(is_complete ? chat::output::Ending::complete : chat::output::Ending::cut_off);
-    // A call that the model did not end itself was cut off, by a limit or a stop string: its syntax is no
+    // A call that the model did not end was cut off by a limit or a stop string: do not show its syntax as
     // text.
     deliver(last, end_token ? BrokenCalls::told : BrokenCalls::kept_back);
 }
@@ -129,7 +129,7 @@ void Answer::send(const Event& event) {
 
 TokenDelta Answer::token_delta(const engine::TokenEvent& event) const {
     const auto logprob_of = [&](TokenId token, float logit) {
-        // Rounding may put the sum below a logit that is nearly all of it.
+        // Rounding may put log_sum_exp below a logit that dominates the sum.
         return TokenLogprob{token, std::string(tokenizer_->bytes(token)),
                             std::min(double{logit} - event.log_sum_exp, 0.0)};
     };

@@ -13,53 +13,53 @@
 #include <string_view>
 #include <vector>
 
-// Private to the room: stage 10 of a token's life.
+// Internal to core/generate: stage 10 of a token's life.
 namespace etna::generate {
 
-/// How the tokens of an answer become text. Borrows the prompt's marks.
+/// Detokenizer options for an answer. Borrows the prompt's marks.
 text::DetokenizeOptions detokenize_options(const Prompt& prompt, const Request& request);
 
 /// Turns the tokens of one choice into events: detokenizes, finds stop strings, parses.
 class Answer {
 public:
-    /// Borrows all of it but the sink. Errors: those of make_parser().
+    /// Borrows every argument except the sink. Errors: those of make_parser().
     static Result<Answer> create(const Model& model, const Prompt& prompt, const Request& request, Sink sink);
 
-    /// Delivers the first token of a prompt that is told.
+    /// Delivers the first prompt token when the prompt's tokens are reported.
     void begin();
 
-    /// A token of the prompt. True when the generation shall end here.
+    /// Adds a prompt token. Returns true if generation must end here.
     bool score(const engine::TokenEvent& event);
 
-    /// A token of the answer. True when the generation shall end here.
+    /// Adds an answer token. Returns true if generation must end here.
     bool push(const engine::TokenEvent& event);
 
-    /// Delivers what was held back, after the last token. `end_token` is what the model ended with; empty
-    /// where something else did: what the answer is kept to, if it is whole, or a limit or the user.
+    /// Flushes held-back text after the last token. `end_token` is the end token that the model generated;
+    /// empty if a complete grammar, a limit or the user ended the answer.
     void finish(std::optional<TokenId> end_token, bool is_whole);
 
-    /// Why push() returned true.
+    /// Returns the reason that push() returned true.
     [[nodiscard]] FinishReason reason() const;
     [[nodiscard]] bool stopped() const { return stops_.matched().has_value() || refused_; }
 
-    /// What ended it: the stop string or stop token; empty for anything else.
+    /// Returns the stop string or stop token that ended the answer; empty for any other end.
     [[nodiscard]] std::string matched(std::optional<TokenId> end_token) const;
 
-    /// As it is told of.
+    /// Returns the event's token as delivered to the sink.
     [[nodiscard]] TokenDelta token_delta(const engine::TokenEvent& event) const;
 
     [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
     [[nodiscard]] uint32_t reasoning_tokens() const { return reasoning_tokens_; }
     [[nodiscard]] const chat::output::Output& output() const { return collector_.output(); }
 
-    /// To the sink, whatever it said before.
+    /// Delivers `finished` even if the sink has asked to stop.
     void send_last(const Finished& finished) { sink_(finished); }
 
 private:
     Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
            std::optional<chat::output::Parser> parser);
 
-    /// Whether the sink hears of calls that are none.
+    /// Whether events of malformed tool calls reach the sink.
     enum class BrokenCalls : uint8_t { told, kept_back };
 
     void push_text(std::string_view text);
@@ -79,7 +79,7 @@ private:
     std::optional<chat::output::Parser> parser_;
     chat::output::Collector collector_;
     std::vector<TokenId> tokens_;
-    bool is_reasoning_ = false; ///< what came last
+    bool is_reasoning_ = false; ///< the kind of the latest text
     uint32_t reasoning_tokens_ = 0;
     bool refused_ = false;
 };

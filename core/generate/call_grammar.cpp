@@ -24,7 +24,8 @@ void add_mark(std::vector<std::string>& marks, std::string_view mark) {
         marks.emplace_back(trim(mark));
 }
 
-/// Texts that are no content where a model without messages writes it: those of calls, and of the protocol.
+/// Markers of calls and of the protocol, which cannot occur in the content of a model without message
+/// headers.
 std::vector<std::string> protocol_marks(const Syntax& syntax, const CallWriter& calls) {
     std::vector<std::string> marks = calls.openings();
     for (const std::string_view mark : syntax.hidden)
@@ -32,7 +33,7 @@ std::vector<std::string> protocol_marks(const Syntax& syntax, const CallWriter& 
     return marks;
 }
 
-/// And those of reasoning.
+/// As protocol_marks(), with the markers of reasoning.
 std::vector<std::string> content_marks(const Syntax& syntax, const CallWriter& calls) {
     std::vector<std::string> marks = protocol_marks(syntax, calls);
     for (const ReasoningMarks& one : syntax.reasoning) {
@@ -43,14 +44,14 @@ std::vector<std::string> content_marks(const Syntax& syntax, const CallWriter& c
     return marks;
 }
 
-/// Calls that begin with nothing in front of them.
+/// Returns the section whose calls begin without an opening marker; null if there is none.
 const Section* bare_section(const Syntax& syntax) {
     const auto found = std::find_if(syntax.sections.begin(), syntax.sections.end(),
                                     [](const Section& one) { return one.open.empty(); });
     return found == syntax.sections.end() ? nullptr : &*found;
 }
 
-/// With protocol around it that has no meaning here.
+/// `text` with hidden protocol markers around it.
 Description with_hidden(const Syntax& syntax, Description text) {
     constexpr uint32_t hidden_max = 3;
     std::vector<Description> hidden;
@@ -63,9 +64,9 @@ Description with_hidden(const Syntax& syntax, Description text) {
     return sequence({some, std::move(text), blanks(), some});
 }
 
-/// How content does not begin where a call could, as an expression. Where arguments have to fit, nothing is
-/// like a call. Where they do not, JSON may be told whose first member is none of a call's: the parser takes
-/// the same for content.
+/// Returns a regular expression for the starts of content that could be mistaken for a bare call. With strict
+/// arguments, that is any JSON object, or list if calls may come in one. Otherwise JSON is allowed as content
+/// if its first member does not belong to a call, because the parser treats it as content too.
 std::string beginning_of_bare_calls(const Syntax& syntax, const Section& bare, const CallWriter& calls) {
     const bool has_brackets = bare.brackets != Brackets::none;
     if (calls.has_strict())
@@ -78,8 +79,8 @@ std::string beginning_of_bare_calls(const Syntax& syntax, const Section& bare, c
                        fmt::join(members, "|"));
 }
 
-/// Reasoning at the beginning of an answer by a model that is not known to reason: the parser takes it for
-/// that all the same. With its end, or cut off by that of the answer.
+/// Reasoning at the start of an answer of a model that is not known to reason; the parser recognizes it
+/// anyway. Closed by its end marker, or open at the end of the answer.
 struct Thoughts {
     Description closed;
     Description open;
@@ -107,11 +108,11 @@ std::optional<Thoughts> unexpected_thoughts(const Syntax& syntax, const CallWrit
                     .open = sequence({blanks(), either(std::move(open)), cut})};
 }
 
-/// Content that is no call, and calls behind it.
+/// Content that is not a call, followed by calls.
 Description content_and_calls(const Syntax& syntax, const CallWriter& writer) {
     Description text = free_text(protocol_marks(syntax, writer));
     const Section* const bare = bare_section(syntax);
-    if (bare != nullptr) // calls without a mark begin where content could
+    if (bare != nullptr) // calls without an opening marker begin where content can
         text.not_begun = beginning_of_bare_calls(syntax, *bare, writer);
     std::vector<Description> hidden;
     hidden.reserve(syntax.hidden.size());
@@ -129,8 +130,8 @@ Description content_and_calls(const Syntax& syntax, const CallWriter& writer) {
     return either({sequence({optional(thoughts->closed), std::move(answer)}), thoughts->open});
 }
 
-/// Where calls are looked for, strings must not hold what would be taken for protocol, an end of calls among
-/// it. JSON has other ways to write these characters.
+/// While the parser looks for calls, strings must not contain protocol markers, including those that end
+/// calls. JSON can escape these characters.
 Description kept_content(const AnswerForm& form, const CallWriter& calls) {
     Description content = *form.content;
     std::vector<std::string> marks = content_marks(form.syntax, calls);
@@ -147,7 +148,8 @@ Description kept_content(const AnswerForm& form, const CallWriter& calls) {
     return content;
 }
 
-/// Answers of models that write messages with headers: to themselves, then to the user or to a function.
+/// Describes answers of models that write messages with headers: reasoning messages, then one to the user or
+/// to a function.
 class MessageWriter {
 public:
     MessageWriter(const AnswerForm& form, const CallWriter& calls)
@@ -168,7 +170,8 @@ public:
     }
 
 private:
-    /// What the user reads, or what a function gets; with something to read before that where it is free.
+    /// The message to the user or to a function; if content is unconstrained, more messages may come before
+    /// it.
     [[nodiscard]] Description last_message() const {
         const bool may_call = calls_->offers_any();
         if (form_->demanded)
@@ -212,7 +215,7 @@ private:
         return all;
     }
 
-    /// Text without the marks of messages.
+    /// Text without message markers.
     [[nodiscard]] Description text() const { return free_text(marks()); }
 
     [[nodiscard]] Description body_and_next() const {
@@ -232,7 +235,7 @@ private:
         return literal(std::string(messages_->open.front()) + std::string(messages_->role));
     }
 
-    /// The end of a message, and the beginning of another one: nothing, if all ends end the answer.
+    /// The end of a message and the start of the next one; no end marker if every end marker ends the answer.
     [[nodiscard]] Description next() const {
         if (messages_->close.empty())
             return opening();

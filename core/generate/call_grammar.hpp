@@ -9,30 +9,30 @@
 #include <optional>
 #include <string_view>
 
-// Private to the room: how answers that may call tools are kept to what was offered.
+// Internal to core/generate: constrains answers that may call tools to the tools offered.
 namespace etna::generate {
 
-/// What is asked of an answer, and how its model writes.
+/// The constraints on an answer, and the syntax of its model.
 struct AnswerForm {
     const chat::output::Syntax& syntax;
     std::string_view tools = {}; ///< JSON, see chat::output::ParserOptions; empty for none
-    /// The function that has to be called, any for an empty name; no value: none has to be.
+    /// Name of the function that must be called; an empty name: any function; no value: no call is required.
     std::optional<std::string_view> demanded = {};
-    bool are_parallel = true; ///< several calls may come
-    bool are_strict = false;  ///< arguments have to fit their schemas, whether a function says so or not
-    bool is_lenient = false;  ///< what cannot be enforced of the functions' parameters is left out
-    std::optional<grammar::Description> content = {}; ///< what the answer is kept to where it is no call
-    /// Whether a token of this name ends the answer: then it is no part of it.
+    bool are_parallel = true; ///< several calls are allowed
+    bool are_strict = false;  ///< arguments must match their schemas even if a function is not strict
+    bool is_lenient = false;  ///< parameter schema keywords that cannot be enforced are dropped
+    std::optional<grammar::Description> content = {}; ///< constraint on an answer that is not a call
+    /// Returns whether a token of this name ends the answer; such a token is not part of it.
     std::function<bool(std::string_view)> is_end = {};
     chat::output::Start start = chat::output::Start::content;
-    bool has_body = false; ///< of models that write messages: the prompt has begun one, with its header
+    bool has_body = false; ///< for message formats: the prompt ends inside a message, after its header
 };
 
-/// The answer, without what a model may think before it where it writes no messages: calls of functions that
-/// were offered, with arguments that fit where they have to and are a JSON object anyway; or content, or
-/// both. No value: it is free, as nothing is offered. Errors: invalid_argument (the tools are no JSON),
-/// unsupported (a name that cannot be written). What is wrong with the schemas is told when the grammar is
-/// made.
+/// Describes the answer without the reasoning that comes before it (message formats include theirs): calls of
+/// offered functions, with arguments that are a JSON object and match their schemas if they must; or content,
+/// or both. No value: the answer is unconstrained because nothing is offered. Errors: invalid_argument (the
+/// tools are not JSON), unsupported (a name that cannot be written). Schema errors are reported when the
+/// grammar is built.
 Result<std::optional<grammar::Description>> describe_answer(const AnswerForm& form);
 
 } // namespace etna::generate

@@ -17,9 +17,9 @@ using namespace pieces;
 using namespace chat::output;
 
 constexpr std::string_view any_arguments = R"({"type": "object"})";
-/// A JSON object in all ways to write one that a reader takes: RFC 8259 without halves of surrogate pairs,
-/// with numbers that fit, and some white space. A schema's strings have one way only, in which a model that
-/// escapes what need not be would lose its way.
+/// Any JSON object that a parser accepts: RFC 8259 without lone surrogates, with numbers in range and limited
+/// white space. A schema would allow only one spelling of each string, which breaks models that escape more
+/// than they must.
 constexpr std::string_view any_json_object = R"gbnf(
 root ::= object
 object ::= "{" ws (member (ws "," ws member)*)? ws "}"
@@ -38,7 +38,7 @@ constexpr std::string_view no_arguments =
     R"({"type": "object", "properties": {}, "additionalProperties": false})";
 constexpr std::string_view word = "[A-Za-z0-9_.-]{1,64}";
 
-/// The form to write; null where a section holds programs alone.
+/// Returns the call pattern to write; null if the section holds only programs.
 const Pattern* written_pattern(const Section& section) {
     const auto found = std::find_if(section.calls.begin(), section.calls.end(), [](const Pattern& pattern) {
         return pattern.front().slot != Slot::code;
@@ -51,7 +51,7 @@ bool holds_programs(const Section& section) {
                        [](const Pattern& pattern) { return pattern.front().slot == Slot::code; });
 }
 
-/// White space, or none.
+/// The given white space, or none.
 Description maybe(std::string_view blanks) {
     return blanks.empty() ? literal("")
                           : Description{.notation = Notation::choices, .choices = {"", std::string(blanks)}};
@@ -72,7 +72,7 @@ grammar::JsonKinds kinds_of(uint8_t types) {
     return kinds == 0 ? grammar::json_any : kinds;
 }
 
-/// Whether a reader takes a part of the name for what follows it.
+/// Returns whether the parser would mistake a part of the name for the text that follows it.
 bool ends_early(const Syntax& syntax, std::string_view name) {
     for (const Section& section : syntax.sections) {
         const Pattern* const pattern = written_pattern(section);
@@ -116,13 +116,13 @@ bool CallWriter::has_strict() const {
                        [this](const Function& one) { return is_kept(one); });
 }
 
-/// Where a call is demanded its arguments have to fit in any case.
+/// Arguments must match the schema if strict, and always if a call is required.
 bool CallWriter::is_kept(const Function& function) const {
     return function.is_strict || form_->are_strict || form_->demanded.has_value();
 }
 
-/// Whether a model may write it a program instead of arguments: they are the first of Code::names that is
-/// offered.
+/// Returns whether a model may write a program instead of arguments: true for the first of Code::names that
+/// is offered, unless its arguments must match their schema.
 bool CallWriter::takes_programs(const Function& function) const {
     const auto offered = [this](std::string_view name) { return tools_.offers(name); };
     const auto& names = form_->syntax.code.names;
@@ -130,7 +130,7 @@ bool CallWriter::takes_programs(const Function& function) const {
     return taker != names.end() && *taker == function.name && !is_kept(function);
 }
 
-/// Up to what ends it.
+/// Text up to a marker that ends the program.
 Description CallWriter::program() const {
     std::vector<std::string> marks = openings();
     for (const auto* const some : {&form_->syntax.messages.open, &form_->syntax.messages.close})
@@ -138,8 +138,7 @@ Description CallWriter::program() const {
     return sequence({blanks(), regex("[^ \\n\\r\\t]"), free_text(std::move(marks))});
 }
 
-/// A text of the protocol, with the white space at its ends or without. One that ends the answer is no part
-/// of it.
+/// A protocol marker, with optional white space at its ends. A marker that ends the answer is not part of it.
 Description CallWriter::mark(std::string_view text) const {
     const std::string_view middle = trim(text);
     if (middle.empty())
@@ -261,7 +260,7 @@ Description CallWriter::slot(Slot slot, const Function& function) const {
     }
 }
 
-/// An object with the name and the arguments; an id may stand where the family writes one.
+/// An object with the name and the arguments; an id is optional if the model family writes one.
 Description CallWriter::any_object() const {
     const Members& members = form_->syntax.members;
     const Description comma = sequence({literal(","), space()});
@@ -287,8 +286,8 @@ Description CallWriter::any_object() const {
     return sequence(std::move(all));
 }
 
-/// What arguments are kept to that need not fit. Where a parameter's name stands twice, its end is known of
-/// those alone that the function has.
+/// Schema for arguments that need not match the function's. If a parameter's name is written twice, its end
+/// is known only for the function's own parameters.
 std::string CallWriter::loose_schema(const Function& function, const grammar::Writing& writing) const {
     if (writing.form != grammar::Form::tagged || !writing.text_kinds.empty())
         return std::string(any_arguments);

@@ -7,27 +7,27 @@
 #include <utility>
 #include <vector>
 
-// Private to the room: the parts of call_grammar.hpp.
+// Internal to core/generate: the parts of call_grammar.hpp.
 namespace etna::generate {
 
-/// What may stand in a header where the message is JSON.
+/// Header text that is allowed if the message is JSON.
 grammar::Description json_body(const chat::output::Messages& messages);
 
-/// Writes calls as a model's syntax says. Borrows the form.
+/// Describes tool calls in a model's syntax. Borrows the form.
 class CallWriter {
 public:
     /// Errors: those of describe_answer().
     static Result<CallWriter> create(const AnswerForm& form);
 
     [[nodiscard]] bool offers_any() const { return !functions_.empty(); }
-    /// Whether the arguments of one of them have to fit.
+    /// Returns whether any function's arguments must match their schema.
     [[nodiscard]] bool has_strict() const;
 
-    /// One section with calls, or several.
+    /// One or more sections with calls.
     [[nodiscard]] grammar::Description sections() const;
-    /// What a message for one of the functions holds behind `header`, which names it, and `body`.
+    /// A message to one of the functions: a header that names it, the body marker and the call.
     [[nodiscard]] grammar::Description messages() const;
-    /// The texts that begin a section.
+    /// Texts that open a section.
     [[nodiscard]] std::vector<std::string> openings() const;
 
 private:

@@ -15,7 +15,7 @@ std::string bytes_of(const text::Tokenizer& tokenizer, std::optional<TokenId> to
     return token ? std::string(tokenizer.bytes(*token)) : std::string();
 }
 
-/// Whether the vocabulary has a token of this name that is not mere text.
+/// Returns whether the vocabulary has a control or user-defined token of this name.
 bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
     const auto token = tokenizer.find(name);
     return token && (tokenizer.type(*token) == text::TokenType::control ||

@@ -17,64 +17,64 @@
 
 namespace etna::generate {
 
-/// How a model's output is read.
+/// The syntax and marker tokens for parsing a model's output.
 struct OutputFormat {
     chat::output::Syntax syntax;
-    /// Ascending: control tokens that the syntax has to see as text where tools are offered, and where none
-    /// are.
+    /// Control tokens that the parser must see as text, ascending: if tools are offered, and if none are.
     std::vector<TokenId> marks;
     std::vector<TokenId> marks_without_calls;
 };
 
-/// How one model is talked to: how conversations become prompts, and how its output is read.
+/// The chat template of a model and the format of its output.
 struct ChatFormat {
     chat::ChatTemplate chat_template;
     OutputFormat output;
-    OutputFormat output_of_told_tools; ///< where tools were told in words, see AdaptedPrompt::tools_in_text
+    OutputFormat output_of_told_tools; ///< if tools were described in the prompt text, see
+                                       ///< AdaptedPrompt::tools_in_text
 };
 
-/// Which template a user wants instead of the model's own; both empty: none.
+/// The user's replacement for the model's own template; both empty: no replacement.
 struct ChatTemplateChoice {
-    std::string name; ///< a variant that the model's file has, or one of chat::builtin_templates()
-    std::string text; ///< a template itself
+    std::string name; ///< a variant in the model's file, or one of chat::builtin_templates()
+    std::string text; ///< template source
 };
 
-/// Where the template in use comes from.
+/// Source of the template in use.
 enum class TemplateOrigin : uint8_t {
     model,   ///< the model's file; a variant for the purpose, if it has one
-    variant, ///< the variant of the model's file that was chosen by name
+    variant, ///< a variant of the model's file, chosen by name
     text,    ///< ChatTemplateChoice::text
-    builtin, ///< the one of chat::builtin_templates() that was chosen by name
+    builtin, ///< one of chat::builtin_templates(), chosen by name
     guess,   ///< a built-in template, because the model has none
 };
 
-/// The chat formats that a model's file and the user's choice give. Immutable; thread-safe.
+/// The chat formats of a model's file, or of the user's choice. Immutable; thread-safe.
 class ChatFormats {
 public:
     ChatFormats() = default;
 
-    /// Parses all templates; what is wrong with one is told when it is asked for. Errors: not_found (a chosen
-    /// name that neither the file nor etna has; the hint lists them).
+    /// Parses all templates; an invalid one is reported by find(). Errors: not_found (neither the file nor
+    /// etna has the chosen name; the hint lists the names).
     static Result<ChatFormats> read(const gguf::File& file, const text::Tokenizer& tokenizer,
                                     const ChatTemplateChoice& choice);
 
-    /// Whether the file, or the user, brought a template. Without, a built-in one stands in.
+    /// Whether the file or the user provides a template. If not, a built-in one is used.
     [[nodiscard]] bool has_own() const { return has_own_; }
     [[nodiscard]] TemplateOrigin origin() const { return origin_; }
-    /// The name of the built-in template that stands in for one of the model's own; empty where none does.
+    /// Name of the built-in template used because the model has none; empty otherwise.
     [[nodiscard]] const std::string& guessed() const { return guessed_; }
 
-    /// The format for a conversation. Errors: invalid_argument (it has variants alone, and none for this),
-    /// and what is wrong with the template.
+    /// Returns the format for a conversation. Errors: invalid_argument (the file has only variants, and none
+    /// for this purpose), and those of the template.
     [[nodiscard]] Result<const ChatFormat*> find(const chat::TemplatePurpose& purpose) const;
 
 private:
     chat::TemplateSet templates_;
-    std::string chosen_; ///< text of the user's choice or the guess; empty: see templates_
+    std::string chosen_; ///< source of the chosen or guessed template; empty: see templates_
     std::string guessed_;
     TemplateOrigin origin_ = TemplateOrigin::model;
     bool has_own_ = false;
-    std::map<std::string, Result<ChatFormat>, std::less<>> formats_; ///< by text of the template
+    std::map<std::string, Result<ChatFormat>, std::less<>> formats_; ///< by template source
 };
 
 } // namespace etna::generate

@@ -14,7 +14,7 @@
 namespace etna::generate {
 namespace {
 
-/// A walk through a grammar as the engine asks for it.
+/// Adapts grammar::Walk to engine::Constraint.
 class GrammarConstraint final : public engine::Constraint {
 public:
     GrammarConstraint(grammar::Walk walk, const text::Tokenizer* tokenizer)
@@ -37,7 +37,7 @@ private:
 
     grammar::Walk walk_;
     std::vector<TokenId> forced_;
-    const text::Tokenizer* tokenizer_; ///< borrowed; null where nothing is to be forced
+    const text::Tokenizer* tokenizer_; ///< borrowed; null: no forced tokens
 };
 
 constexpr std::size_t forced_bytes_max = 512;
@@ -56,8 +56,8 @@ bool GrammarConstraint::prepare(Part part, const Piece& piece) {
     return is_known;
 }
 
-/// The text that has to come, as the tokenizer spells it. Its last token is left to the model: it may be the
-/// beginning of a longer one.
+/// Tokenizes the forced text. The last token is left to the model, because it may be a prefix of a longer
+/// one.
 void GrammarConstraint::spell_forced() {
     forced_.clear();
     const std::string text = walk_.forced(forced_bytes_max);
@@ -67,7 +67,7 @@ void GrammarConstraint::spell_forced() {
         tokenizer_->encode(text, {.special = text::SpecialTokens::literal, .bos = text::AddBos::never});
     if (!tokens)
         return;
-    std::string spelled; // SentencePiece may put a space in front, which does not fit
+    std::string spelled; // SentencePiece may prepend a space, which does not match
     for (const TokenId token : *tokens)
         spelled += tokenizer_->type(token) == text::TokenType::control ? "" : tokenizer_->bytes(token);
     if (spelled != text)
@@ -90,7 +90,7 @@ grammar::Reasoning between(const ReasoningMarks& marks, bool is_open) {
             .is_open = is_open};
 }
 
-/// Reasoning that the prompt has begun: by the mark that stands last in it.
+/// Returns the reasoning that the prompt has opened, by the last opening marker in it.
 std::optional<grammar::Reasoning> begun_reasoning(const Prompt& prompt) {
     const ReasoningMarks* last = nullptr;
     std::size_t last_place = 0;
@@ -105,8 +105,8 @@ std::optional<grammar::Reasoning> begun_reasoning(const Prompt& prompt) {
     return last == nullptr ? std::nullopt : std::optional(between(*last, true));
 }
 
-/// What may come before the answer; nothing where the model does not reason, was told not to, or has been
-/// written an end of it.
+/// Returns the reasoning allowed before the answer; empty if the model does not reason, reasoning is off, or
+/// the prompt already ended it.
 std::optional<grammar::Reasoning> reasoning_before(const Request& request, const Prompt& prompt) {
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     if (prompt.syntax == nullptr || conversation == nullptr)
@@ -122,20 +122,20 @@ std::optional<grammar::Reasoning> reasoning_before(const Request& request, const
     return is_off ? std::nullopt : std::optional(between(*expected, false));
 }
 
-/// Whether a token of this name ends the model's turns.
+/// Returns whether a token of this name is an end token.
 bool is_end(const text::Tokenizer& tokenizer, std::string_view name) {
     const auto ends = tokenizer.end_tokens();
     const auto token = tokenizer.find(name);
     return token && std::binary_search(ends.begin(), ends.end(), *token);
 }
 
-/// Whether a message of the model's stands at the end, with its header and nothing else.
+/// Returns whether the prompt ends with the header of a message of the model.
 bool has_begun_body(const chat::output::Syntax& syntax, std::string_view prompt) {
     const std::string_view mark = trimmed(syntax.messages.body);
     return !mark.empty() && trimmed(prompt).ends_with(mark);
 }
 
-/// What the answer is kept to; nothing where nothing is asked.
+/// Describes the answer's grammar; empty if it is unconstrained.
 Result<std::optional<grammar::Description>> described(const Model& model, const Request& request,
                                                       const Prompt& prompt) {
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
@@ -158,7 +158,7 @@ Result<std::optional<grammar::Description>> described(const Model& model, const 
                          .has_body = has_begun_body(syntax, prompt.text)}));
     if (!description || !syntax.messages.open.empty())
         return description;
-    // A call that has to come begins the answer, unless the model thinks already, or was asked to.
+    // A required call starts the answer, unless reasoning is already open or was requested.
     const bool may_think = !demanded || conversation->thinking == chat::Thinking::on ||
                            chat::output::start_after(syntax, prompt.text) == chat::output::Start::reasoning;
     if (may_think)

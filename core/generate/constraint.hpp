@@ -7,23 +7,23 @@
 
 #include <memory>
 
-// Private to the room: what an answer is kept to, for the engine.
+// Internal to core/generate: the engine constraint of an answer.
 namespace etna::generate {
 
-/// The tokenizer's tokens as a grammar sees them: text as its bytes, control tokens as
-/// grammar::control_text(), and those that end a turn as nothing; up to `size` where the model has more rows
-/// than tokens.
+/// Maps the tokenizer's tokens to grammar input: text tokens to their bytes, control tokens to
+/// grammar::control_text(), end-of-turn tokens to nothing. Padded to `size`, for models with more rows than
+/// tokens.
 grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size);
 
-/// The grammar that the answer to the prompt is kept to; null where nothing is asked. Errors: those of
-/// grammar::Grammars::make(), unsupported (the model writes its answers in a way that cannot be kept to it).
-/// `stop_requested`: asked while it is made; may be empty.
+/// Returns the grammar that constrains the answer to the prompt; null if it is unconstrained. Errors: those
+/// of grammar::Grammars::make(), unsupported (the model's answer format cannot be constrained this way).
+/// `stop_requested` is polled during the build; may be empty.
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt,
                                                              const StopRequested& stop_requested);
 
-/// For one answer; null without a grammar. `forcing`: the tokenizer, borrowed, by which text that has to come
-/// is spelled without asking the model; null: the model is asked for every token.
+/// Returns the constraint of one answer; null without a grammar. `forcing`: the tokenizer, borrowed, that
+/// encodes forced text without running the model; null: the model chooses every token.
 std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,
                                                     const text::Tokenizer* forcing);
 

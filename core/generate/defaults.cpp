@@ -29,7 +29,7 @@ constexpr Range shares = {0, 1};
 constexpr Range penalties = {penalty_min, penalty_max};
 constexpr Range windows = {-1, count_max};
 
-/// The value, when it lies in the range.
+/// Returns the value if it is in range.
 std::optional<double> checked(std::string_view file, std::string_view key, std::optional<double> value,
                               Range range) {
     if (!value || (*value >= range.min && *value <= range.max)) // NaN does not
@@ -38,7 +38,7 @@ std::optional<double> checked(std::string_view file, std::string_view key, std::
     return std::nullopt;
 }
 
-/// The number under `key`, when it lies in the range.
+/// Returns the number at `key` if it is in range.
 std::optional<double> recommended(const gguf::File& file, std::string_view key, Range range) {
     const auto value = file.number(key);
     if (!value && file.find(key) != nullptr)
@@ -76,7 +76,7 @@ void apply(const store::GenerationConfig& config, SamplingWishes& wishes) {
     put(wishes.top_k, checked(file, "top_k", config.top_k, top_ks));
     put(wishes.top_p, checked(file, "top_p", config.top_p, top_ps));
     put(wishes.min_p, checked(file, "min_p", config.min_p, shares));
-    if (config.repetition_penalty != 1.0) { // 1 is none, which says nothing
+    if (config.repetition_penalty != 1.0) { // 1 means no penalty, so it is not a recommendation
         put(wishes.repetition_penalty,
             checked(file, "repetition_penalty", config.repetition_penalty, penalties));
     }
@@ -119,7 +119,7 @@ int64_t seed_after(int64_t first, std::size_t places) {
 
 uint32_t sampler_seed(int64_t seed) {
     constexpr uint32_t half_bits = 32;
-    constexpr uint32_t golden = 0x9E3779B1; // the golden ratio's share of 2^32, odd: every upper half counts
+    constexpr uint32_t golden = 0x9E3779B1; // 2^32 / golden ratio, odd: upper halves stay distinct
     const auto bits = static_cast<uint64_t>(seed);
     return static_cast<uint32_t>(bits) + static_cast<uint32_t>(bits >> half_bits) * golden;
 }

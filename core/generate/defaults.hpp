@@ -9,7 +9,7 @@
 
 namespace etna::generate {
 
-/// The sampling that a caller asked for, as in sampling::Parameters; what is empty is the model's choice.
+/// Sampling parameters set by a caller, as in sampling::Parameters; an empty one is the model's choice.
 struct SamplingWishes {
     std::optional<float> temperature = {};
     std::optional<uint32_t> top_k = {};
@@ -32,28 +32,27 @@ struct SamplingWishes {
     std::optional<uint32_t> dry_window_tokens = {};
 };
 
-/// What the model's file recommends in `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`,
-/// `.xtc_probability`, `.xtc_threshold`,
-/// `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole history (keys as llama.cpp writes them).
-/// Values out of range and of another type are ignored with a warning in the log.
+/// Reads the recommendations of the model's file: `general.sampling.temp`, `.top_k`, `.top_p`, `.min_p`,
+/// `.xtc_probability`, `.xtc_threshold`, `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole
+/// history (keys as llama.cpp writes them). Values out of range or of another type are ignored with a warning
+/// in the log.
 SamplingWishes recommended_sampling(const gguf::File& file);
 
-/// Puts the advice of a file beside the model over that of the model's own. Values out of range are ignored
-/// with a warning in the log.
+/// Overrides `wishes` with the recommendations of the model's generation_config.json. Values out of range are
+/// ignored with a warning in the log.
 void apply(const store::GenerationConfig& config, SamplingWishes& wishes);
 
-/// `defaults` with the wishes put over them.
+/// Returns `defaults` overridden by `wishes`.
 sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes);
 
-/// A seed from the operating system's random source.
+/// Returns a seed from the operating system's random source.
 uint32_t random_seed();
 
-/// The seed of the answer that stands so many places behind the one with `first`; begins again from the
-/// lowest.
+/// Returns the seed of the choice `places` after the one with seed `first`; wraps around to the lowest value.
 int64_t seed_after(int64_t first, std::size_t places);
 
-/// What the sampler takes for a seed: itself up to 32 bits, so that no two of these are the same; of any
-/// other a mixture of its halves.
+/// Converts a seed to the sampler's: identity for seeds up to 32 bits, so that these stay distinct; a mix of
+/// both halves for larger ones.
 uint32_t sampler_seed(int64_t seed);
 
 } // namespace etna::generate

@@ -15,7 +15,7 @@
 namespace etna::generate {
 namespace {
 
-/// Builds that check themselves run with the validation layer, and fail on any message of it.
+/// Builds with ETNA_CHECKS enable the validation layer, and fail on any of its messages.
 #if ETNA_CHECKS
 constexpr vk::Validation validation = vk::Validation::on;
 #else
@@ -25,7 +25,7 @@ constexpr vk::Validation validation = vk::Validation::off;
 /// A device and the instance that it belongs to.
 struct OpenDevice {
     std::shared_ptr<vk::Instance> instance;
-    std::unique_ptr<vk::Device> device; // after the instance: destroyed before it
+    std::unique_ptr<vk::Device> device; // declared after the instance, so destroyed before it
 };
 
 kernels::CacheFormat format_of(KvType type) {

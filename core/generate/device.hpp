@@ -14,17 +14,17 @@ class Instance;
 
 namespace etna::generate {
 
-/// Owner of the process's one Vulkan instance, which everything that is loaded or listed shares. It is opened
-/// by the first call that needs it, and again by the next one if that failed. Thread-safe.
+/// Owns the process's only Vulkan instance, shared by every load and listing. The first call that needs it
+/// creates it; after a failure the next call retries. Thread-safe.
 class Devices {
 public:
     /// Errors: those of vk::Instance::create.
     Result<std::shared_ptr<vk::Instance>> instance();
 
-    /// Chooses a device, checks the kernels that the model needs if they are new to it (self_check.hpp), and
-    /// uploads the weights. An ExecutorFactory. The result keeps the instance alive. Blocking. Errors: those
-    /// of instance(), not_found and invalid_argument (the requested device), out_of_memory, device_lost,
-    /// unsupported and corrupt (the model).
+    /// Selects a device, self-checks the kernels that the model needs and that were not checked on it before
+    /// (self_check.hpp), and uploads the weights. An ExecutorFactory. The result keeps the instance alive.
+    /// Blocking. Errors: those of instance(), not_found and invalid_argument (the requested device),
+    /// out_of_memory, device_lost, unsupported and corrupt (the model).
     Result<LoadedExecutor> load(const gguf::File& file, const ExecutorOptions& options);
 
     /// Reports on every device. A DeviceLister. Blocking. Errors: those of instance(), not_found and
@@ -33,7 +33,7 @@ public:
     Result<DeviceReports> list(std::string_view device, const std::filesystem::path& cache_folder);
 
 private:
-    std::mutex mutex_; ///< of instance_
+    std::mutex mutex_; ///< guards instance_
     std::shared_ptr<vk::Instance> instance_;
 };
 

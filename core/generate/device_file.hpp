@@ -11,20 +11,19 @@
 
 namespace etna::generate {
 
-/// A file of the cache folder for one device, driver and build of the kernels. What cannot be read or written
-/// is done without.
+/// A file in the cache folder for one device, driver and kernel build. Read and write failures are ignored.
 class DeviceFile {
 public:
-    /// `kind` names the file; `more` is what it depends on besides. An empty folder keeps nothing.
+    /// `kind` names the file; `more` adds to the key. With an empty folder nothing is stored.
     DeviceFile(const std::filesystem::path& folder, const vk::DeviceProfile& profile, std::string_view kind,
                std::string_view more = {});
 
-    /// What was written last; empty when there is nothing.
+    /// Returns the content last written; empty if there is none.
     [[nodiscard]] std::vector<std::byte> read() const;
     void write(ByteView content) const;
 
 private:
-    std::filesystem::path path_; ///< empty: nothing is kept
+    std::filesystem::path path_; ///< empty: nothing is stored
     std::string key_;
 };
 

@@ -64,7 +64,7 @@ SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
     return report;
 }
 
-/// Memory is asked of an open device; one that cannot be opened has none.
+/// Memory figures need an open device; they stay 0 if it cannot be opened.
 void read_memory(vk::Instance& instance, const vk::PhysicalDevice& physical, DeviceReport& report) {
     const auto device = vk::Device::create(instance, physical);
     if (!device) {

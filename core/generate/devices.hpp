@@ -17,34 +17,35 @@ class Instance;
 
 namespace etna::generate {
 
-/// Something that would make a device faster, or etna able to use it.
+/// A missing feature or setting that would make a device faster, or usable by etna.
 struct Shortfall {
     std::string what;   ///< "memory budget"
-    std::string effect; ///< what is so without it
-    std::string remedy; ///< what the user can do; empty: nothing
+    std::string effect; ///< consequence of its absence
+    std::string remedy; ///< action for the user; empty: none
 };
 
-/// What is known of a device's kernels. They are checked when a model first needs them (self_check.hpp).
+/// Self-check results of a device's kernels. A kernel is checked when a model first needs it
+/// (self_check.hpp).
 struct SelfCheckReport {
     enum class State : uint8_t { not_run, passed, set_aside } state = State::not_run;
-    std::size_t checked = 0;             ///< kernels
-    std::vector<std::string_view> wrong; ///< names of those that others take the place of
+    std::size_t checked = 0;             ///< number of kernels
+    std::vector<std::string_view> wrong; ///< names of the kernels that failed and are replaced by others
 };
 
-/// One Vulkan device, as `etna devices` tells of it.
+/// One Vulkan device, as `etna devices` reports it.
 struct DeviceReport {
     uint32_t index = 0;
     vk::DeviceProfile profile;
-    std::string missing;     ///< why it cannot be used; empty when it can
-    uint64_t free_bytes = 0; ///< that a model may take now; 0 when the device cannot be used
+    std::string missing;     ///< why the device is unusable; empty if it is usable
+    uint64_t free_bytes = 0; ///< available to a model now; 0 if the device is unusable
     uint64_t total_bytes = 0;
-    std::string_view family;           ///< whose kernels it gets
-    std::vector<std::string> features; ///< optional ones that etna uses here
+    std::string_view family;           ///< kernel family selected for the device
+    std::vector<std::string> features; ///< optional features that etna uses on it
     std::vector<Shortfall> shortfalls;
-    std::vector<kernels::ChosenKernel> kernels; ///< those that were set aside are not among them
+    std::vector<kernels::ChosenKernel> kernels; ///< without those that failed the self-check
     SelfCheckReport self_check;
     bool is_chosen = false;
-    std::string reason; ///< of being chosen or not
+    std::string reason; ///< why the device was or was not chosen
 };
 
 using DeviceReports = std::vector<DeviceReport>;
@@ -52,12 +53,12 @@ using DeviceReports = std::vector<DeviceReport>;
 using DeviceLister =
     std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
 
-/// Opens each device of the instance for a moment, to read how much memory is free. Blocking. Errors:
+/// Reports on every device of the instance; opens each one briefly to read its free memory. Blocking. Errors:
 /// not_found and invalid_argument (the wish).
 Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
                                    const std::filesystem::path& cache_folder);
 
-/// What stands between a device and full speed. Pure.
+/// Lists what keeps a device from full speed. Pure.
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);
 
 } // namespace etna::generate

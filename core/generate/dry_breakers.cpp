@@ -28,8 +28,8 @@ Status check(std::span<const std::string> breakers) {
     return {};
 }
 
-/// Tokens of a text that goes on with another. SentencePiece puts a space before what begins a text; behind a
-/// line end, which joins with nothing there, it does not.
+/// Returns the tokens of a text that continues another one. SentencePiece prepends a space at the start of a
+/// text, but not after a line end, which does not merge with anything.
 Result<Tokens> encode_continuation(const text::Tokenizer& tokenizer, std::string_view text) {
     const text::EncodeOptions options{.special = text::SpecialTokens::literal, .bos = text::AddBos::never};
     if (!tokenizer.strips_leading_space())

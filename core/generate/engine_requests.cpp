@@ -17,7 +17,7 @@
 namespace etna::generate {
 namespace {
 
-/// Whether the choices that are wanted can be had.
+/// Validates choices, best_of and beams.
 Status check_choices(const Request& request) {
     const auto refused = [](std::string message) {
         return Error{ErrorKind::invalid_argument, std::move(message)};
@@ -35,7 +35,7 @@ Status check_choices(const Request& request) {
     return engine::check(beams);
 }
 
-/// Everything that ends a sequence, once each.
+/// Returns all tokens that end a sequence, without duplicates.
 std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     std::vector<TokenId> tokens = request.stop_tokens;
     if (request.end_tokens == EndTokens::end) {
@@ -47,9 +47,9 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     return tokens;
 }
 
-/// What of a prediction can be of use: no answer is longer than the context, and no token stands for more
-/// bytes than the longest. It is cut there and not refused: a prediction is a hint, OpenAI's API names no
-/// bound of it, and its first part is as good as it was.
+/// Truncates a prediction to its usable part: no answer is longer than the context, and no token has more
+/// bytes than the longest one. It is not refused, because a prediction is a hint, OpenAI's API sets no limit,
+/// and the first part is as useful as before.
 std::string_view usable_part(const Model& model, std::string_view prediction) {
     const std::size_t most = uint64_t{model.context_tokens()} * model.longest_token_bytes();
     if (prediction.size() <= most)
@@ -58,7 +58,7 @@ std::string_view usable_part(const Model& model, std::string_view prediction) {
     return part.substr(0, valid_utf8_prefix(part));
 }
 
-/// The tokens that the answer may be; none where nothing would be drafted of them.
+/// Returns the tokens of the prediction; empty if they would not be used for drafts.
 Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request& request,
                                                const SpeculationWishes& wishes,
                                                const StopRequested* stop_requested) {
@@ -72,7 +72,7 @@ Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request
     return tokens;
 }
 
-/// One request for all of a beam search's answers.
+/// Returns the single request that produces all answers of a beam search.
 engine::Request beam_request(const Model& model, const Request& request, const Prompt& prompt,
                              engine::Request one, const std::shared_ptr<const grammar::Grammar>& grammar) {
     one.beams = *request.beams;
@@ -111,7 +111,7 @@ Status check_bans(const Model& model, const Request& request) {
     }
     if (banned.empty())
         return {};
-    if (request.min_tokens > 0) { // until then these are banned as well
+    if (request.min_tokens > 0) { // the end tokens are banned until then
         const auto ends = end_tokens_of(model, request);
         banned.insert(banned.end(), ends.begin(), ends.end());
     }
@@ -145,7 +145,7 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
     ETNA_TRY(auto prediction, encode_prediction(model, request, wishes, stop_requested));
     one.speculation = speculation(wishes, model.has_draft_model(), std::move(prediction));
     if (one.max_tokens == 0U)
-        one.max_tokens = 1; // it comes with the prompt's last row anyway, and is not told
+        one.max_tokens = 1; // the prompt's last row produces it anyway; it is not delivered
     if (one.sampling.dry_multiplier != 0) {
         ETNA_TRY(one.dry_breakers, encode_dry_breakers(model.tokenizer(), request.dry_breakers));
     }
@@ -159,13 +159,14 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         return requests;
     }
     all.assign(request.best_of.value_or(request.choices), one);
-    // What is forced has no log-probability, so that nothing is where these are told or compared.
+    // Forced tokens have no log-probability, so nothing is forced if log-probabilities are reported or
+    // compared.
     const bool forces = !request.logprobs && !request.best_of;
     const auto constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
         all[choice].sampling.seed = sampler_seed(seed_after(seed, choice));
         if (constraint != nullptr)
-            all[choice].constraint = constraint->fork(); // copies share what the grammar may cost
+            all[choice].constraint = constraint->fork(); // copies share the grammar's cost limit
     }
     return requests;
 }

@@ -8,18 +8,19 @@
 #include <cstdint>
 #include <vector>
 
-// Private to the room: what a request is to the engine.
+// Internal to core/generate: converts a request to engine requests.
 namespace etna::generate {
 
-/// What can be found wrong with a request before its prompt is made. Errors: invalid_argument.
+/// Validates the parts of a request that do not depend on its prompt. Errors: invalid_argument.
 Status check(const Request& request);
 
-/// Refuses biases that ban every token, at the answer's beginning or further on: no answer could come of it.
+/// Refuses biases that ban every token, at the start of the answer or later, because no answer would be
+/// possible.
 Status check_bans(const Model& model, const Request& request);
 
-/// One request of a client as the engine gets it.
+/// The engine requests of one client request.
 struct EngineRequests {
-    std::vector<engine::Request> all; ///< one for each choice, or one for all of a beam search
+    std::vector<engine::Request> all; ///< one per choice, or a single one for a beam search
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 };
 

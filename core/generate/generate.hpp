@@ -25,118 +25,118 @@
 
 namespace etna::generate {
 
-/// What the tokens that end a model's turn do.
+/// Effect of the model's end-of-turn tokens.
 enum class EndTokens : uint8_t { end, go_on };
 
-/// Whether the stop string that ended an answer is part of it.
+/// Whether an answer includes the stop string that ended it.
 enum class MatchedStop : uint8_t { left_out, included };
 
-/// An answer that somebody wants, or several to the same prompt.
+/// A generation request: one prompt, and one or more choices.
 struct Request {
-    /// Text or tokens that go to the model as they are, or a conversation that is rendered through the
-    /// model's chat template, and whose answer is read as its syntax says.
+    /// Text or tokens passed to the model unchanged, or a conversation, which is rendered through the model's
+    /// chat template and whose answer is parsed by the model's output syntax.
     std::variant<std::string, chat::Conversation, std::vector<TokenId>> prompt;
-    /// What the answer goes before, where the prompt is text and the model can fill gaps; empty: nothing.
+    /// Text after the gap for fill-in-the-middle, if the prompt is text and the model supports it; empty:
+    /// none.
     std::optional<std::string> suffix;
-    /// Only the last so many tokens of the prompt are given to the model; empty: all.
+    /// Truncates the prompt to its last tokens; empty: no truncation.
     std::optional<uint32_t> prompt_tokens_max;
-    int64_t now_unix_s = 0; ///< what a template takes for the current time
-    /// Borrowed: what the conversation's earlier turns left, and where this one is added; null where nothing
-    /// is kept. One request at a time.
+    int64_t now_unix_s = 0; ///< the current time for templates
+    /// Borrowed: the tokens of the conversation's earlier turns, to which this turn is added; null: none. One
+    /// request at a time.
     Transcript* transcript = nullptr;
-    uint32_t choices = 1; ///< answers to give; the seed of each is one more than that of the one before
-    /// So many are sampled, and the choices are those of highest mean log-probability, the token that ended
-    /// them included, the best first, and those that were cancelled last; all events come when that is known.
-    /// Empty: as many as there are choices.
+    uint32_t choices = 1; ///< number of answers; each seed is the previous one plus one
+    /// Number of answers to sample. The choices are those with the highest mean log-probability, end token
+    /// included, best first, cancelled ones last; all events are delivered once the ranking is known. Empty:
+    /// equal to `choices`.
     std::optional<uint32_t> best_of = {};
-    /// Instead of sampling: the choices are the best hypotheses of a beam search (`Beams::answers` of them),
-    /// and all events come at its end.
+    /// Beam search instead of sampling: the choices are its best hypotheses (`Beams::answers` of them), and
+    /// all events are delivered at its end.
     std::optional<engine::Beams> beams = {};
-    /// How tokens are drafted, over what the model was loaded with. Never changes the answer.
+    /// Speculative decoding settings that override those the model was loaded with. Never changes the answer.
     SpeculationWishes speculation = {};
-    std::string prediction = {};        ///< what the answer may be: drafts where the answer follows it
-    std::optional<uint32_t> max_tokens; ///< empty: until the model ends or the context is full
-    uint32_t min_tokens = 0;            ///< nothing ends an answer before so many
+    std::string prediction = {};        ///< predicted answer, a source of drafts where the answer follows it
+    std::optional<uint32_t> max_tokens; ///< empty: until an end token or a full context
+    uint32_t min_tokens = 0;            ///< minimum answer length: nothing ends the answer earlier
     EndTokens end_tokens = EndTokens::end;
-    std::vector<TokenId> stop_tokens;                      ///< end an answer too, and are not part of it
-    std::optional<sampling::Parameters> sampling_defaults; ///< instead of the model's
+    std::vector<TokenId> stop_tokens;                      ///< additional end tokens, not part of the answer
+    std::optional<sampling::Parameters> sampling_defaults; ///< replaces the model's
     SamplingWishes sampling;
     std::optional<int64_t> seed;   ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
     MatchedStop matched_stop = MatchedStop::left_out;
-    /// Whether control tokens show their names in the text, where the prompt was no conversation or the
-    /// protocol's own marks are wanted.
+    /// Whether control tokens appear by name in the text, for a prompt that is not a conversation or if the
+    /// protocol's own markers are requested.
     text::ControlTokens control_tokens = text::ControlTokens::hidden;
     std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_bias.hpp
-    /// Text over which DRY sees no repetition, while it is on.
+    /// DRY sequence breakers; unused while DRY is off.
     std::vector<std::string> dry_breakers = default_dry_breakers();
-    /// Tokens that wait for a sink that is slow, before the engine lets the request wait; 0: no bound.
+    /// Undelivered tokens at which the engine pauses the request until a slow sink catches up; 0: no limit.
     uint32_t unread_max = 0;
-    uint64_t cache_salt = 0; ///< cached prompts are shared only among requests of the same salt
-    uint64_t client = 0;     ///< whose request it is: the engine is shared fairly among clients
-    /// What the answer is kept to, behind its reasoning, where it calls no tools; empty: nothing. What ends
-    /// before it is whole was cut off (FinishReason::length, or a stop string).
+    uint64_t cache_salt = 0; ///< prompt cache entries are shared only among requests with the same salt
+    uint64_t client = 0;     ///< client id: the engine is shared fairly among clients
+    /// Grammar of the answer after its reasoning, unless it calls tools; empty: unconstrained. An answer that
+    /// ends before the grammar is complete was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};
-    /// Calls are of offered tools in any case, with arguments that are a JSON object. They fit their schemas
-    /// where the tool says so ("strict": true), where a call is demanded, and with this.
+    /// Calls always name offered tools, with arguments that are a JSON object. The arguments match their
+    /// schema if the tool is strict ("strict": true), if a call is required, or if this is set.
     bool has_strict_tools = false;
-    bool has_lenient_tools = false;   ///< what cannot be enforced of the tools' schemas is left out
-    std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many of the likeliest tokens
-    /// Deliver PromptTokenDelta with this many of the likeliest tokens; nothing of the prompt is then taken
-    /// from the cache.
+    bool has_lenient_tools = false;   ///< schema keywords that cannot be enforced are dropped
+    std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many top tokens
+    /// Deliver PromptTokenDelta with this many top tokens; disables the prompt cache for the request.
     std::optional<uint32_t> prompt_logprobs = {};
 };
 
 constexpr uint32_t logprobs_max =
     20; ///< for Request::logprobs and prompt_logprobs; OpenAI's, and vLLM's default
 
-/// A token and its log-probability: natural logarithm, by the distribution that the model gave, before any
-/// penalty, bias or filter.
+/// A token and its log-probability (natural logarithm) in the model's distribution, before any penalty, bias
+/// or filter.
 struct TokenLogprob {
     TokenId token = 0;
-    std::string bytes; ///< what it stands for; may be a part of a UTF-8 character
+    std::string bytes; ///< the token's text; may be part of a UTF-8 character
     double logprob = 0;
 };
 
-/// A token of the answer, before the text that it completes; only with Request::logprobs. Tokens that a stop
-/// string takes away are told too; the end token is told in Finished.
+/// A token of the answer, delivered before the text that it completes; only with Request::logprobs. Includes
+/// tokens whose text a stop string removes; the end token is in Finished.
 struct TokenDelta {
     TokenLogprob chosen;
-    std::vector<TokenLogprob> top; ///< the likeliest first, smaller id first among equals
+    std::vector<TokenLogprob> top; ///< most likely first, ties by ascending id
 };
 
-/// A token of the prompt, as likely as the tokens before it made it; all of them in order, before the answer.
-/// Only with Request::prompt_logprobs.
+/// A token of the prompt with its likelihood given the tokens before it; all are delivered in order, before
+/// the answer. Only with Request::prompt_logprobs.
 struct PromptTokenDelta {
     TokenId token = 0;
     std::string bytes;                         ///< see TokenLogprob
-    std::string text;                          ///< of the prompt, that it completes: whole UTF-8 characters
-    std::optional<TokenDelta> likelihood = {}; ///< of any but the first token, which has none before it
-    uint32_t rank = 0; ///< tokens that were at least as likely, itself included; 0 for the first
+    std::string text;                          ///< prompt text that it completes: whole UTF-8 characters
+    std::optional<TokenDelta> likelihood = {}; ///< empty for the first token, which has no predecessor
+    uint32_t rank = 0; ///< number of tokens at least as likely, itself included; 0 for the first
 };
 
-/// The conversation was changed so that the model's template writes all of it; comes first, and only then.
+/// Delivered first if the conversation had to be changed so that the model's template renders all of it.
 struct Adapted {
-    std::vector<std::string> notes; ///< for people, one clause each
+    std::vector<std::string> notes; ///< user-facing, one clause each
 };
 
-/// The next piece of the answer: whole UTF-8 characters, never part of a stop string that is still possible,
-/// nor of reasoning, a tool call or a mark of the protocol, where the prompt was a conversation.
+/// The next piece of the answer: whole UTF-8 characters, never part of a possible stop string; for a
+/// conversation, never part of reasoning, a tool call or a protocol marker.
 struct TextDelta {
     std::string text;
 };
 
 enum class FinishReason : uint8_t {
-    stop,       ///< the model ended, or a stop string appeared
-    length,     ///< max_tokens, the context or the cache's memory is used up
-    tool_calls, ///< the model ended, and wants tools called
-    cancelled,  ///< the sink or the caller asked for the end
+    stop,       ///< the model ended its turn, or a stop string matched
+    length,     ///< max_tokens, the context or the cache memory is exhausted
+    tool_calls, ///< the model ended its turn with tool calls
+    cancelled,  ///< the sink or the caller stopped the generation
 };
 
-/// "stop", "length", "tool_calls", "cancelled": as JSON has it.
+/// Returns the JSON name: "stop", "length", "tool_calls" or "cancelled".
 std::string_view to_string(FinishReason reason);
 
-/// Durations by the steady clock; a phase that was not reached is 0.
+/// Steady-clock durations; 0 for a phase that was not reached.
 struct Timings {
     double queue_ms = 0;      ///< submission to admission
     double prompt_ms = 0;     ///< admission to the first token
@@ -146,65 +146,65 @@ struct Timings {
 /// The last event.
 struct Finished {
     FinishReason finish_reason = FinishReason::stop;
-    std::vector<TokenId> tokens; ///< generated; the end token is not among them
-    /// By the engine, the one that ended it among them: more than `tokens` where an answer was cancelled,
-    /// whose last ones nobody was told. All of them came within Timings::generation_ms.
+    std::vector<TokenId> tokens; ///< generated tokens, without the end token
+    /// Tokens that the engine generated, end token included. Exceeds `tokens` for a cancelled answer, whose
+    /// last tokens were not delivered. All were generated within Timings::generation_ms.
     uint32_t made_tokens = 0;
-    uint32_t untold_tokens = 0; ///< of what was sampled and is not among the best; in the first choice's
+    uint32_t untold_tokens = 0; ///< of sampled answers not among the best; in the first choice's
     std::string matched;        ///< the stop string, or the name of the stop token, that ended the answer
-    std::optional<TokenDelta> end_token; ///< with Request::logprobs
-    uint32_t prompt_tokens = 0;          ///< completion tokens are `tokens.size()`
-    uint32_t cached_tokens = 0;          ///< of the prompt, that were in the cache
+    std::optional<TokenDelta> end_token; ///< only with Request::logprobs
+    uint32_t prompt_tokens = 0;          ///< the completion token count is `tokens.size()`
+    uint32_t cached_tokens = 0;          ///< prompt tokens found in the cache
     uint32_t reasoning_tokens =
-        0; ///< of `tokens`, that the model thought with; about so many: marks belong to neither
-    uint32_t accepted_drafts = 0; ///< tokens that were drafted and came so
-    uint32_t rejected_drafts = 0; ///< that were drafted and did not
-    int64_t seed = 0;             ///< the one that was used
-    chat::output::Output output;  ///< the whole answer to a conversation; every call has an id
+        0;                        ///< reasoning tokens among `tokens`; approximate: markers belong to neither
+    uint32_t accepted_drafts = 0; ///< accepted draft tokens
+    uint32_t rejected_drafts = 0; ///< rejected draft tokens
+    int64_t seed = 0;             ///< the seed that was used
+    chat::output::Output output;  ///< the complete parsed answer to a conversation; every call has an id
     Timings timings;
 };
 
-/// Of chat::output::Event any kind but content, which is TextDelta.
+/// A chat::output::Event is never of kind content: that is a TextDelta.
 using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, chat::output::Event, TokenDelta, Finished>;
 
 enum class Flow : uint8_t { go_on, stop };
 
-/// Where events go, on the caller's thread. Flow::stop ends the generation; Finished is still delivered,
-/// once.
+/// Receives events on the caller's thread. Flow::stop ends the generation; Finished is still delivered, once.
 using Sink = std::function<Flow(const Event&)>;
 
-/// Asked now and then, also while no event comes; true ends the generation with FinishReason::cancelled.
+/// Polled periodically, also while there are no events; true ends the generation with
+/// FinishReason::cancelled.
 using StopRequested = std::function<bool()>;
 
-/// Asked before memory is taken that grows with a prompt, with how many bytes; false: there is no such
-/// memory.
+/// Called before an allocation that grows with the prompt, with its size in bytes; returning false refuses
+/// it.
 using ClaimMemory = std::function<bool(std::size_t bytes)>;
 
-/// What the making of a prompt may cost; empty: whatever it does.
+/// Limits on encoding a prompt; empty: unlimited.
 struct PromptCosts {
-    StopRequested stop_requested = {}; ///< true ends it
-    ClaimMemory claim_memory = {};     ///< false ends it
+    StopRequested stop_requested = {}; ///< true cancels it
+    ClaimMemory claim_memory = {};     ///< false fails it
 };
 
-/// Runs a request of one choice to its end: Generation::begin() and finish(). Blocking.
+/// Runs a request with one choice to completion: Generation::begin() and finish(). Blocking.
 Status generate(const Model& model, const Request& request, const Sink& sink,
                 const StopRequested& stop_requested = {});
 
-/// A prompt as the model is given it.
+/// A prompt as passed to the model.
 struct EncodedPrompt {
     std::string text; ///< empty for a prompt of tokens
     std::vector<TokenId> tokens;
 };
 
-/// The request's prompt, rendered and tokenized, and nothing more; however long it is. Errors: those of
-/// rendering and tokenizing, cancelled, out_of_memory.
+/// Renders and tokenizes the request's prompt, without a length check. Errors: those of rendering and
+/// tokenizing, cancelled, out_of_memory.
 Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptCosts& costs = {});
 
-/// The text that the model's template makes of a conversation, which the prompt is. Errors: those of
-/// rendering, out_of_memory.
+/// Renders the request's prompt, a conversation, through the model's template. Errors: those of rendering,
+/// out_of_memory.
 Result<std::string> render(const Model& model, const Request& request, const PromptCosts& costs = {});
 
-/// How many tokens the request's prompt has. Errors: those of rendering and tokenizing.
+/// Returns the number of tokens in the request's prompt. Errors: those of rendering and tokenizing.
 Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);
 
 } // namespace etna::generate

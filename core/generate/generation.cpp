@@ -18,7 +18,7 @@
 namespace etna::generate {
 namespace {
 
-/// How often StopRequested is asked while the engine is silent: short for a person, long for a processor.
+/// StopRequested polling interval while the engine is silent: short for a person, long for a processor.
 constexpr std::chrono::milliseconds stop_poll{50};
 
 FinishReason reason_of(engine::FinishReason reason) {
@@ -34,12 +34,12 @@ FinishReason reason_of(engine::FinishReason reason) {
     return FinishReason::cancelled;
 }
 
-/// How many of these places, which rise, are among the first so many.
+/// Returns how many of the ascending `places` are below `tokens`.
 uint32_t accepted_before(const std::vector<uint32_t>& places, std::size_t tokens) {
     return static_cast<uint32_t>(std::lower_bound(places.begin(), places.end(), tokens) - places.begin());
 }
 
-/// Ids for calls that the model gave none: nine letters and digits, as the strictest templates want them.
+/// Gives ids to calls without one: nine letters and digits, the format that the strictest templates require.
 void give_ids(chat::output::Output& output, int64_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::size_t length = 9;
@@ -59,16 +59,16 @@ void add_once(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeyword
         all.push_back(std::move(one));
 }
 
-/// One answer while it comes.
+/// One answer while it is generated.
 struct Choice {
     Answer answer;
     engine::Stream* stream; ///< borrowed
     std::size_t request = 0;
     int64_t seed = 0;
-    KeptAnswer* kept = nullptr; ///< borrowed; null where events go out as they come
-    bool is_empty = false;      ///< no token is wanted
-    bool has_beams = false;     ///< the engine tells what is best when it is over
-    bool is_cancelled = false;  ///< what still comes is surplus
+    KeptAnswer* kept = nullptr; ///< borrowed; null if events are delivered immediately
+    bool is_empty = false;      ///< no token is requested
+    bool has_beams = false;     ///< the engine ranks the hypotheses at the end
+    bool is_cancelled = false;  ///< further tokens are dropped
     bool is_reported = false;
 
     void cancel() {
@@ -76,7 +76,7 @@ struct Choice {
         stream->cancel();
     }
 
-    /// Nobody waits for more. A search has told nothing yet, and does it now.
+    /// No more tokens are needed. A beam search has delivered nothing yet, and does so now.
     void end_early() {
         if (has_beams) {
             stream->cancel();
@@ -85,7 +85,7 @@ struct Choice {
         }
     }
 
-    /// Takes what is there, up to the end.
+    /// Reads the available events, up to the end.
     std::optional<engine::Finished> read() {
         while (auto event = stream->try_next()) {
             if (auto* finished = std::get_if<engine::Finished>(&*event))
@@ -96,7 +96,7 @@ struct Choice {
         return std::nullopt;
     }
 
-    /// Whether it is whole: the model ended it, or nothing may follow.
+    /// Returns whether the answer is complete: the model ended it, or its grammar allows nothing more.
     [[nodiscard]] bool is_whole(const engine::Finished& last) const {
         return !is_empty && !is_cancelled && last.reason == engine::FinishReason::stop;
     }
@@ -132,15 +132,15 @@ struct Generation::State {
     struct Part {
         Request request;
         Prompt prompt;
-        int64_t seed = 0;             ///< of its first choice
-        uint32_t first = 0;           ///< the number of its first choice
-        std::vector<KeptAnswer> kept; ///< of all that are sampled, where the best are told
-        std::size_t unreported = 0;   ///< of those
+        int64_t seed = 0;             ///< seed of its first choice
+        uint32_t first = 0;           ///< index of its first choice
+        std::vector<KeptAnswer> kept; ///< all sampled answers, if only the best are delivered
+        std::size_t unreported = 0;   ///< answers in `kept` that have not ended
     };
 
     const Model* model = nullptr; ///< borrowed
     std::vector<Part> parts;
-    std::vector<engine::Stream> streams; ///< of all that is generated, part by part
+    std::vector<engine::Stream> streams; ///< of all sampled sequences, part by part
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
@@ -190,7 +190,7 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
                   .has_beams = of.request.beams.has_value()};
 }
 
-/// The best of a part's answers, when all of them are known.
+/// Delivers the best of a part's answers once all of them have ended.
 void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
     const std::vector<std::size_t> best = rank(part.kept, part.request.choices);
     auto& first_end = std::get<Finished>(part.kept[best.front()].events.back());
@@ -204,12 +204,12 @@ void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
     }
 }
 
-/// The end of one choice, after what was held back.
+/// Flushes held-back text of a choice and delivers its Finished.
 Status Generation::State::report(Choice& choice, const engine::Finished& last) const {
     choice.is_reported = true;
     if (last.error && !choice.is_cancelled)
         return *last.error;
-    // What the engine still made of a cancelled answer, its end among it, is not the answer's.
+    // Tokens generated after a cancellation, even an end token, are not part of the answer.
     const auto end_token = choice.is_empty || choice.is_cancelled ? std::nullopt : last.end_token;
     const auto end_event = end_token ? last.end_event : std::nullopt;
     if (choice.kept != nullptr && end_event)
@@ -225,7 +225,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
     finished.reasoning_tokens = choice.answer.reasoning_tokens();
-    // What came behind the answer's end was of no use, whether it was right or not.
+    // Drafts past the end of the answer count as rejected, even if they were correct.
     finished.accepted_drafts = accepted_before(last.accepted_places, finished.tokens.size());
     finished.rejected_drafts = last.accepted_drafts + last.rejected_drafts - finished.accepted_drafts;
     finished.seed = choice.seed;
@@ -236,7 +236,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     return {};
 }
 
-/// Leaves the first choice of each part in its transcript.
+/// Records the first choice of each part in its transcript.
 void Generation::State::record(const std::deque<Choice>& choices) const {
     for (const Choice& choice : choices) {
         const Part& part = parts[choice.request];
@@ -265,7 +265,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
     auto state = std::make_unique<State>();
     state->model = &model;
     std::vector<engine::Request> wanted;
-    const uint32_t drawn = random_seed(); // one, so that who is told of one can ask for the same again
+    const uint32_t drawn = random_seed(); // one for all requests, so that a reported seed reproduces them
     for (Request& request : requests) {
         if (costs.stop_requested && costs.stop_requested())
             return Error{ErrorKind::cancelled, "the request is not wanted any more"};

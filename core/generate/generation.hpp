@@ -12,25 +12,23 @@
 
 namespace etna::generate {
 
-/// As Sink, with the choice that the event belongs to, from 0; those of the first request come first.
-/// Flow::stop ends this choice alone. Adapted comes for the first choice of a request only; every choice has
-/// its Finished.
+/// As Sink, with the index of the event's choice, from 0, numbered request by request. Flow::stop ends only
+/// this choice. Adapted is delivered only for a request's first choice, Finished for every choice.
 using ChoiceSink = std::function<Flow(uint32_t choice, const Event&)>;
 
-/// A request, or several, that are rendered, tokenized, and have their places in the engine's queue: what
-/// could be refused has been. Destruction ends them. Not thread-safe; many threads may have one each, of one
-/// model.
+/// One or more requests that are rendered, tokenized and queued in the engine, past every check that could
+/// refuse them. Destruction ends them. Not thread-safe; several threads may each run one on the same model.
 class Generation {
 public:
-    /// `model` is borrowed. `stop_requested` is asked now and then while the prompt is made. Errors:
-    /// invalid_argument (empty prompt, a conversation for a base model or one that its template refuses,
-    /// tools that are no JSON, an empty stop string, a bias that leaves no token, parameters out of range),
-    /// context_exceeded, corrupt and unsupported (a broken chat template, with the place), cancelled, busy,
-    /// and what the engine failed with.
+    /// Borrows `model`. `stop_requested` is polled while the prompt is encoded. Errors: invalid_argument
+    /// (empty prompt, a conversation for a base model or one that its template refuses, tools that are not
+    /// JSON, an empty stop string, a bias that leaves no token, parameters out of range), context_exceeded,
+    /// corrupt and unsupported (a broken chat template, with the position), cancelled, busy, and the engine's
+    /// error.
     static Result<Generation> begin(const Model& model, Request request,
                                     const StopRequested& stop_requested = {});
 
-    /// Several at once: all of them or none. Precondition: at least one.
+    /// Begins all requests or none. Precondition: at least one.
     static Result<Generation> begin_all(const Model& model, std::vector<Request> requests,
                                         const PromptCosts& costs = {});
 
@@ -38,26 +36,26 @@ public:
     Generation& operator=(Generation&&) noexcept;
     ~Generation();
 
-    /// How many answers there will be.
+    /// Returns the number of choices of all requests.
     [[nodiscard]] uint32_t choices() const;
 
-    /// A request's prompt as the model is given it: the text (empty for a prompt of tokens) and its tokens.
+    /// A request's prompt as passed to the model: the text (empty for a prompt of tokens) and its tokens.
     [[nodiscard]] const std::string& prompt_text(std::size_t request = 0) const;
     [[nodiscard]] std::span<const TokenId> prompt_tokens(std::size_t request = 0) const;
 
-    /// That of the first choice.
+    /// Returns the seed of the first choice.
     [[nodiscard]] int64_t seed() const;
 
-    /// Keywords of the requests' lenient schemas that the answers are not kept to.
+    /// Keywords of the requests' lenient schemas that are not enforced.
     [[nodiscard]] const std::vector<grammar::DroppedKeyword>& dropped_keywords() const;
 
-    /// Whether the model works on it, and it waits for a place no more. Thread-safe.
+    /// Returns whether the engine has started on any choice. Thread-safe.
     [[nodiscard]] bool has_begun() const;
 
-    /// Generates, detokenizes, finds stop strings, parses, to the end of all choices. Blocking; events come
-    /// on this thread. Once only. Same model, request and seed: same text. Errors: invalid_argument (a bias
-    /// that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished is
-    /// delivered; text that was delivered before stands.
+    /// Generates, detokenizes, finds stop strings and parses until all choices have ended. Blocking; delivers
+    /// events on this thread. Call once. Same model, request and seed: same text. Errors: invalid_argument (a
+    /// bias that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished
+    /// is delivered; text delivered before remains valid.
     Status finish(const ChoiceSink& sink, const StopRequested& stop_requested = {});
 
 private:

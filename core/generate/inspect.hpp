@@ -10,22 +10,22 @@
 
 namespace etna::generate {
 
-/// The file of a model. Errors: those of gguf::File::open().
+/// Opens a model's file. Errors: those of gguf::File::open().
 Result<gguf::File> open_file(const store::ModelSource& source);
 
-/// What the model was trained for; 0 where the file does not say.
+/// Returns the context length that the model was trained for; 0 if the file does not say.
 uint64_t trained_context(const gguf::File& file);
 
-/// What a model's file tells without a device.
+/// Facts about a model that need its file but no device.
 struct ModelSummary {
     uint64_t trained_context_tokens = 0; ///< 0: the file does not say
-    bool can_chat = true;                ///< false: its own chat template is wrong
-    std::string stand_in_template; ///< the built-in one that stands in for one of its own; empty: none does
+    bool can_chat = true;                ///< false: its own chat template is invalid
+    std::string stand_in_template; ///< built-in template used because the model has none; empty: not needed
 };
 
-/// Reads the file as far as loading it would be refused for what is in it; no weights. Blocking. Errors:
-/// those of gguf::File::open(), text::Tokenizer::create(), ChatFormats::read() and model::check_model(), and
-/// what is wrong with the template that was chosen.
+/// Runs the checks of a load that depend only on the file's content, without reading weights. Blocking.
+/// Errors: those of gguf::File::open(), text::Tokenizer::create(), ChatFormats::read() and
+/// model::check_model(), and those of the chosen template.
 Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplateChoice& choice);
 
 } // namespace etna::generate

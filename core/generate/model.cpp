@@ -14,8 +14,8 @@
 namespace etna::generate {
 namespace {
 
-/// How long a prompt holds the device at a time where others may ask meanwhile: they wait for up to three
-/// such steps.
+/// Target duration of a prefill step if other requests may arrive meanwhile: they wait for up to three such
+/// steps.
 constexpr double shared_prefill_step_ms = 250;
 
 std::size_t longest_token(const text::Tokenizer& tokenizer) {
@@ -25,7 +25,7 @@ std::size_t longest_token(const text::Tokenizer& tokenizer) {
     return bytes;
 }
 
-/// A file that somebody put beside the model is advice, and no reason not to load it.
+/// Reads the model's generation_config.json. It only advises: errors in it do not fail the load.
 void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes,
                         SpeculationWishes& speculation) {
     if (source.path.empty())
@@ -38,7 +38,7 @@ void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes
     }
 }
 
-/// The draft model's executor; empty where none is wanted.
+/// Loads the draft model's executor; empty if there is no draft model.
 Result<LoadedExecutor> load_draft(const store::ModelSource* draft, const text::Tokenizer& tokenizer,
                                   const ExecutorOptions& options, const ExecutorFactory& factory) {
     if (draft == nullptr)
@@ -60,7 +60,7 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     ETNA_TRY(const gguf::File file, open_file(source));
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, chat_template));
-    // The draft model first: what memory is left goes to the model's cache.
+    // The draft model first, because the model's cache takes the remaining memory.
     ETNA_TRY(LoadedExecutor drafting, load_draft(draft, tokenizer, options, factory));
     ETNA_TRY(LoadedExecutor loaded, factory(file, options));
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-// Private to the room: descriptions of small texts, of which larger ones are made.
+// Internal to core/generate: builders for small grammar descriptions that larger ones are composed of.
 namespace etna::generate::pieces {
 
 using grammar::Description;
@@ -38,7 +38,7 @@ inline Description optional(Description part) {
 inline Description free_text(std::vector<std::string> without) {
     return {.notation = Notation::free_text, .choices = std::move(without)};
 }
-/// A few blanks and line ends, or none.
+/// Up to 8 blanks, tabs and line ends.
 inline Description blanks() {
     return regex("[ \\n\\r\\t]{0,8}");
 }

@@ -10,17 +10,17 @@
 
 namespace etna::generate {
 
-/// Compiled pipelines on disk, for one device, driver and build. What cannot be read or written is done
-/// without: the driver compiles again.
+/// Compiled pipelines on disk, for one device, driver and build. Read and write failures are ignored: the
+/// driver compiles again.
 class PipelineCache {
 public:
-    /// An empty folder keeps nothing.
+    /// With an empty folder nothing is stored.
     PipelineCache(const std::filesystem::path& folder, const vk::DeviceProfile& profile);
 
-    /// What was kept last; empty when there is nothing.
+    /// Returns the content last stored; empty if there is none.
     [[nodiscard]] ByteView kept() const { return kept_; }
 
-    /// Keeps `pipelines` where they are not what is kept already.
+    /// Stores `pipelines` if they differ from the stored content.
     void keep(const std::vector<std::byte>& pipelines);
 
 private:

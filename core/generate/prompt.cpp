@@ -23,8 +23,8 @@ Error too_long(const Model& model, std::string_view length) {
             fmt::format("{}, but the context holds {} with the answer", length, context), hint};
 }
 
-/// Refuses a text by its length alone, so that cutting it costs nothing. No token stands for more bytes than
-/// the longest; bytes without a token are rare enough to be counted as if they had one.
+/// Refuses a text by its length alone, before the cost of tokenizing it. No token has more bytes than the
+/// longest one; bytes without a token are rare enough to be counted as if they had one.
 Status check_bytes(const Model& model, const EncodeBounds& bounds, std::size_t bytes) {
     const std::size_t longest = std::max<std::size_t>(model.longest_token_bytes(), 1);
     if (!bounds.must_fit || bytes / longest < model.context_tokens())
@@ -33,8 +33,8 @@ Status check_bytes(const Model& model, const EncodeBounds& bounds, std::size_t b
         model, fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
 }
 
-/// What a conversation takes while it is rendered: as JSON text, as what is read of that twice, as the
-/// template's own values and as its output.
+/// Estimates the memory for rendering a conversation: its JSON text, two parsed copies of that, the
+/// template's values and the output.
 std::size_t rendering_bytes(const chat::Conversation& conversation) {
     constexpr std::size_t bytes_of_message = 2560;
     constexpr std::size_t copies = 8;
@@ -64,7 +64,7 @@ Result<Prompt> encode_text(const Model& model, const std::string& text, const En
     return prompt;
 }
 
-/// The texts around a gap, with the tokens that ask the model to fill it.
+/// Encodes a fill-in-the-middle prompt.
 Result<Prompt> encode_gap(const Model& model, const std::string& before, const std::string& after,
                           const EncodeBounds& bounds) {
     const auto& marks = model.infill_tokens();
@@ -106,7 +106,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
         prompt.answer = text::TextPosition::continuation;
     const OutputFormat& output = rendered.tools_in_text ? format->output_of_told_tools : format->output;
     ETNA_CHECK(check_bytes(model, bounds, prompt.text.size()));
-    // A template that writes the begin token has done what the tokenizer would do.
+    // If the template writes the BOS token, the tokenizer must not add another one.
     const std::string& bos = format->chat_template.special().bos;
     const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
     text::EncodeOptions options = encode_options(bounds);
@@ -137,7 +137,7 @@ Result<Prompt> take_tokens(const Model& model, const std::vector<TokenId>& token
     return prompt;
 }
 
-/// Keeps the end.
+/// Truncates from the front.
 void shorten(PromptTokens& content, std::size_t tokens_max) {
     if (content.tokens.size() <= tokens_max)
         return;
@@ -186,7 +186,7 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
              chat::output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
                                                            .tools = prompt.tools,
                                                            .is_form = prompt.is_form}));
-    // White space at its end would be told with what follows, and that is the answer's alone.
+    // Trailing white space would be delivered with the text that follows, which belongs to the answer alone.
     const std::string_view read = begun.substr(0, begun.find_last_not_of(" \t\r\n") + 1);
     for (const chat::output::Event& event : parser.push(read)) {
         using Kind = chat::output::EventKind;

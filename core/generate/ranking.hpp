@@ -7,29 +7,29 @@
 #include <optional>
 #include <vector>
 
-// Private to the room.
+// Internal to core/generate.
 namespace etna::generate {
 
-/// One of several answers of which the best are told: its events, until that is known.
+/// One of several sampled answers: buffers its events until the best answers are known.
 struct KeptAnswer {
-    std::vector<Event> events; ///< Finished is the last
-    double logprob_sum = 0;    ///< of its tokens
+    std::vector<Event> events; ///< the last one is Finished
+    double logprob_sum = 0;    ///< over its tokens
     std::size_t tokens = 0;
-    std::optional<double> end_logprob = {}; ///< of the token that ended it, which is none of these
+    std::optional<double> end_logprob = {}; ///< of its end token, which `tokens` excludes
 
-    /// The end takes part, lest an answer that is empty is the likeliest of all. -infinity where nothing was
-    /// drawn: that is no answer yet, and none is less likely.
+    /// Returns the mean log-probability, end token included; otherwise an empty answer would always rank
+    /// first. -infinity if nothing was sampled, so that such an answer ranks last.
     [[nodiscard]] double mean_logprob() const;
 
-    /// Whether its end was asked for before it came, so that what there is may be any beginning.
+    /// Returns whether the answer was cancelled, so that its text is an arbitrary prefix.
     [[nodiscard]] bool was_cut() const;
 };
 
-/// The `count` of highest mean log-probability, by their place; the first among equals. Those that were cut
-/// come after those that ended themselves: a beginning is likely by its shortness.
+/// Returns the indices of the `count` answers with the highest mean log-probability, ties by index. Cut
+/// answers rank after the others, because a prefix is likely merely by being short.
 std::vector<std::size_t> rank(const std::vector<KeptAnswer>& answers, std::size_t count);
 
-/// How many tokens the others have, beside those at `places`.
+/// Returns the number of tokens of the answers that are not in `places`.
 uint32_t tokens_beside(const std::vector<KeptAnswer>& answers, const std::vector<std::size_t>& places);
 
 } // namespace etna::generate

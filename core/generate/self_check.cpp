@@ -18,7 +18,7 @@ using kernels::SelfCheckVerdict;
 constexpr std::string_view right_word = "right ";
 constexpr std::string_view wrong_word = "wrong ";
 
-/// A kernel a line: "right NAME" or "wrong NAME".
+/// Formats one kernel per line: "right NAME" or "wrong NAME".
 std::string text_of(const SelfCheckVerdict& verdict) {
     std::string text;
     for (const std::string_view name : verdict.right.names())
@@ -28,7 +28,7 @@ std::string text_of(const SelfCheckVerdict& verdict) {
     return text;
 }
 
-/// Adds a line to the verdict; false when it says nothing that this build understands.
+/// Adds a line to the verdict; returns false if this build does not understand it.
 bool read_line(std::string_view line, SelfCheckVerdict& verdict) {
     const bool is_right = line.starts_with(right_word);
     if (!is_right && !line.starts_with(wrong_word))
@@ -51,11 +51,11 @@ SelfCheckVerdict verdict_of(std::string_view text) {
     return verdict;
 }
 
-/// The first start on a device waits so long for its kernels to be checked, and the next ones for those that
-/// are left: for a mixture of experts in many formats a CPU driver compiles several seconds.
+/// Time limit for checking kernels at a start; later starts check the remaining ones. For a mixture of
+/// experts in many formats a CPU driver compiles for several seconds.
 constexpr std::chrono::milliseconds patience(1500);
 
-/// What a check found beyond what was known.
+/// Logs the results that are new since `known`.
 void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, const SelfCheckVerdict& verdict,
             std::size_t left, std::chrono::steady_clock::duration took) {
     const std::size_t checked =
@@ -75,7 +75,7 @@ void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, con
 
 KeptVerdict::KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
                          kernels::PlanFamily family)
-    // The build, because how kernels are used, and checked, is no part of the shaders.
+    // The key includes the build, because dispatch and self-check code are not part of the shaders.
     : file_(folder, profile, "self-check",
             fmt::format("{} etna {} {}", kernels::to_string(family), ETNA_VERSION, build_id())) {}
 

@@ -10,14 +10,14 @@
 
 namespace etna::generate {
 
-/// What self-checks found out about the kernels of one device, driver and build, kept on disk.
+/// Self-check results for the kernels of one device, driver and build, stored on disk.
 class KeptVerdict {
 public:
-    /// An empty folder keeps nothing. `family`: whose kernels the device gets.
+    /// With an empty folder nothing is stored. `family`: the kernel family selected for the device.
     KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
                 kernels::PlanFamily family);
 
-    /// Empty when nothing is known, or what is kept names kernels that there are not.
+    /// Returns the stored verdict; empty if there is none, or if it names unknown kernels.
     [[nodiscard]] kernels::SelfCheckVerdict read() const;
     void write(const kernels::SelfCheckVerdict& verdict) const;
 
@@ -26,14 +26,14 @@ private:
 };
 
 struct KernelCheckOptions {
-    std::filesystem::path cache_folder;         ///< empty: nothing is kept, and each call checks
-    std::optional<kernels::PlanFamily> plan_as; ///< choose kernels as for such a device
-    kernels::KernelScope scope;                 ///< that must work
+    std::filesystem::path cache_folder;         ///< empty: nothing is stored, and each call checks
+    std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this family
+    kernels::KernelScope scope;                 ///< kernels that must work
 };
 
-/// Checks the kernels within the scope that nothing is known of, keeps the verdict, says so in the log, and
-/// returns the kernels that must not be trusted. Blocks; submits to the device. Errors: unsupported (a wrong
-/// kernel that no other can take the place of), and those of kernels::self_check().
+/// Checks the kernels in the scope that have no stored result, stores and logs the verdict, and returns the
+/// kernels that must not be trusted. Blocks; submits to the device. Errors: unsupported (a wrong kernel that
+/// no other can replace), and those of kernels::self_check().
 Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options);
 
 } // namespace etna::generate

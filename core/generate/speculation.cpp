@@ -12,7 +12,7 @@ namespace etna::generate {
 
 SpeculationWishes over(const SpeculationWishes& wishes, const SpeculationWishes& others) {
     SpeculationWishes result = wishes;
-    if (!wishes.tokens_max && !wishes.confidence_min) { // they exclude each other, so they come together
+    if (!wishes.tokens_max && !wishes.confidence_min) { // mutually exclusive: take both from one source
         result.tokens_max = others.tokens_max;
         result.confidence_min = others.confidence_min;
     }
@@ -34,7 +34,7 @@ SpeculationWishes recommended_speculation(const store::GenerationConfig& config)
     else if (tokens)
         ignore("num_assistant_tokens", *tokens);
     if (tokens || !confidence)
-        return wishes; // a fixed number says more than a threshold beside it
+        return wishes; // a fixed number takes precedence over a threshold
     if (*confidence >= 0 && *confidence <= 1)
         wishes.confidence_min = static_cast<float>(*confidence);
     else
@@ -66,8 +66,8 @@ Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer
                                        token, draft.bytes(token), model.bytes(token)));
         }
     }
-    // Families pad their vocabularies differently; what lies behind the shorter one is never drafted, or
-    // refused.
+    // Model families pad their vocabularies differently; tokens past the end of the smaller one are never
+    // drafted, or are rejected.
     constexpr std::size_t padding_max = 1024;
     const std::size_t larger = std::max(model.size(), draft.size());
     const std::size_t smaller = std::min(model.size(), draft.size());

@@ -13,29 +13,32 @@ namespace etna::generate {
 
 constexpr uint32_t usual_draft_tokens = 5;
 constexpr uint32_t usual_ngram_max = 3;
-constexpr uint32_t confident_draft_tokens = 16; ///< at most, where the draft model's confidence decides
+constexpr uint32_t confident_draft_tokens = 16; ///< maximum if the draft model's confidence decides
 
-/// How tokens are to be drafted; what is empty is somebody else's choice. One of the first two at most. Names
-/// of OpenVINO Model Server's API: num_assistant_tokens, assistant_confidence_threshold, max_ngram_size.
+/// Speculative decoding settings; an empty one is taken from elsewhere. At most one of the first two is set.
+/// Names follow OpenVINO Model Server's API: num_assistant_tokens, assistant_confidence_threshold,
+/// max_ngram_size.
 struct SpeculationWishes {
-    std::optional<uint32_t> tokens_max = {}; ///< drafts of one step; 0: none
+    std::optional<uint32_t> tokens_max = {}; ///< drafts per step; 0: none
     std::optional<float> confidence_min =
-        {};                                 ///< instead: the draft model goes on while it is so sure, [0, 1]
-    std::optional<uint32_t> ngram_max = {}; ///< look up runs of so many tokens of the text; 0: do not
+        {}; ///< instead: draft while the draft model's confidence is at least this, [0, 1]
+    std::optional<uint32_t> ngram_max = {}; ///< prompt lookup with n-grams of up to this length; 0: off
 };
 
-/// `wishes` where they are set, else `others`.
+/// Returns `wishes`, with unset members taken from `others`.
 SpeculationWishes over(const SpeculationWishes& wishes, const SpeculationWishes& others);
 
-/// What the file beside a model recommends. Values out of range are ignored with a warning in the log.
+/// Returns the recommendations of the model's generation_config.json. Values out of range are ignored with a
+/// warning in the log.
 SpeculationWishes recommended_speculation(const store::GenerationConfig& config);
 
-/// What the engine is asked for. `has_model`: it has a draft model. Empty where nothing can draft.
+/// Returns the engine's speculation options; empty if nothing can draft. `has_model`: the engine has a draft
+/// model.
 std::optional<engine::Speculation> speculation(const SpeculationWishes& wishes, bool has_model,
                                                std::vector<TokenId> prediction);
 
-/// Whether two models speak of the same tokens, so that one may draft for the other. Errors:
-/// invalid_argument, with the first that differs.
+/// Checks that two models share a vocabulary, so that one can draft for the other. Errors: invalid_argument,
+/// with the first difference.
 Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer& draft);
 
 } // namespace etna::generate

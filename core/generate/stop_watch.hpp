@@ -9,20 +9,20 @@
 #include <string>
 #include <vector>
 
-// Private to the room.
+// Internal to core/generate.
 namespace etna::generate {
 
-/// Ends a hypothesis of a beam search at the first stop string: the search has to know, since a hypothesis
-/// that is whole is weighed as it is. Everywhere else stop strings are found off the engine's thread.
+/// Ends a beam search hypothesis at the first stop string. The search must know, because it scores a finished
+/// hypothesis as is. Without beam search, stop strings are found off the engine's thread.
 class StopWatch final : public engine::Constraint {
 public:
     struct Options {
         std::vector<std::string> stop;
         uint32_t min_tokens = 0;            ///< see Request::min_tokens
-        text::DetokenizeOptions detokenize; ///< `shown` is copied: the engine may outlive who asked
+        text::DetokenizeOptions detokenize; ///< `shown` is copied: the engine may outlive the request
     };
 
-    /// Borrows the tokenizer. `inner`: what the text is kept to besides; may be null.
+    /// Borrows the tokenizer. `inner`: another constraint on the text; may be null.
     StopWatch(const text::Tokenizer& tokenizer, Options options, std::shared_ptr<engine::Constraint> inner);
     StopWatch(const StopWatch& other);
 

@@ -10,22 +10,22 @@
 
 namespace etna::generate {
 
-/// Tokens to compute, and what each is computed as.
+/// Tokens to compute, and the row kind of each.
 struct PromptTokens {
     std::vector<TokenId> tokens;
-    std::vector<engine::RowKind> kinds; ///< of the same length
+    std::vector<engine::RowKind> kinds; ///< same length as `tokens`
 };
 
-/// What a model has read and written in one conversation so far. Its next turn, which begins with the same
-/// text, is then made of the very same tokens, so that the cache knows them. Not thread-safe.
+/// The tokens that a model has read and written in one conversation. The next turn, which starts with the
+/// same text, reuses exactly these tokens, so that it hits the prompt cache. Not thread-safe.
 class Transcript {
 public:
-    /// The tokens of `prompt`. Where it goes on from the text so far with a special token, that text keeps
-    /// its tokens; else the prompt is encoded afresh. Errors: those of Tokenizer::encode().
+    /// Encodes `prompt`. If it continues the recorded text with a special token, the recorded tokens are
+    /// reused; otherwise the whole prompt is encoded. Errors: those of Tokenizer::encode().
     Result<PromptTokens> encode(const text::Tokenizer& tokenizer, const std::string& prompt,
                                 const text::EncodeOptions& options) const;
 
-    /// The prompt that the model read and the tokens that it wrote after it.
+    /// Records the prompt that the model read and the tokens that it generated after it.
     void record(const text::Tokenizer& tokenizer, const std::string& prompt, PromptTokens read,
                 const std::vector<TokenId>& written);
 

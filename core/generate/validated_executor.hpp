@@ -7,8 +7,8 @@
 
 namespace etna::generate {
 
-/// Turns every message of the Vulkan validation layer into an error of the next submit() or wait(): for
-/// builds with ETNA_CHECKS, in which the layer is on. `instance` is borrowed and must outlive the executor.
+/// Wraps an executor so that every message of the Vulkan validation layer fails the next submit() or wait().
+/// For builds with ETNA_CHECKS, which enable the layer. `instance` is borrowed and must outlive the executor.
 std::unique_ptr<engine::Executor> validated(std::unique_ptr<engine::Executor> executor,
                                             const vk::Instance& instance);
 

@@ -16,21 +16,21 @@ namespace etna::gguf {
 static_assert(std::endian::native == std::endian::little,
               "values are copied from little-endian files as they are");
 
-/// `text` in backquotes for an error message: cut at max_quoted_bytes, everything but printable ASCII as
-/// \xNN, so that a file cannot send control sequences to the terminal.
+/// Returns `text` in backquotes for an error message: truncated to max_quoted_bytes, all but printable ASCII
+/// escaped as \xNN, so that a file cannot send control sequences to the terminal.
 std::string backquoted(std::string_view text);
 
-/// What can be done about a file that contradicts itself.
+/// Hint for errors about an inconsistent file.
 inline constexpr std::string_view damaged_hint = "the file is damaged; fetch or convert it again";
 
-/// Reads a file's directory front to back and never past the end. Errors name the file and the place.
-/// The file's name and the views given to enter() are borrowed.
+/// Reads a file's directory front to back and never past the end. Errors name the file and the position. The
+/// file's name and the views given to enter() are borrowed.
 class Cursor {
 public:
-    /// Reads `bytes`, the first of a file's `file_bytes`, up to max_directory_bytes.
+    /// Reads `bytes`, the prefix of a file of `file_bytes`, up to max_directory_bytes.
     Cursor(ByteView bytes, uint64_t file_bytes, std::string_view file_name);
 
-    /// What is being read from here on, for error messages: "the metadata", and which entry of it (or empty).
+    /// Sets the current section ("the metadata") and its entry (or empty) for error messages.
     void enter(std::string_view section, std::string_view entry = {});
 
     template <class T>
@@ -50,11 +50,11 @@ public:
     /// A 64-bit length and that many bytes, borrowed from the file.
     Result<std::string_view> read_string();
 
-    /// A 64-bit count of `things`, each of which takes at least `minimum_bytes`, so that the rest of the file
-    /// can hold them and memory for them may be reserved.
+    /// A 64-bit count of `things`, each at least `minimum_bytes` long; checked against the rest of the file,
+    /// so that memory for them can be reserved.
     Result<uint64_t> read_count(uint64_t minimum_bytes, std::string_view things);
 
-    /// `count` values without gaps; `count` comes from read_count.
+    /// `count` contiguous values; `count` comes from read_count.
     template <class T>
     Result<std::vector<T>> read_many(uint64_t count) {
         if (count > remaining() / sizeof(T))

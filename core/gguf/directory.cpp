@@ -16,7 +16,7 @@ struct Entry {
     uint64_t offset = 0;
 };
 
-/// Names of formats that the specification numbers and etna does not read, for a helpful refusal.
+/// Names of formats that the specification lists but etna does not read, for the error message.
 std::string_view unsupported_type_name(uint32_t type) {
     constexpr std::pair<uint32_t, std::string_view> names[] = {
         {9, "Q8_1"},   {15, "Q8_K"},  {16, "IQ2_XXS"}, {17, "IQ2_XS"}, {18, "IQ3_XXS"}, {19, "IQ1_S"},

@@ -20,22 +20,22 @@ struct File::Content {
     std::string name;
     std::vector<FileReader> files;                  ///< one per part; none for bytes in memory
     std::vector<std::vector<std::byte>> beginnings; ///< of the files; `metadata` borrows from the first
-    ByteView in_memory;                             ///< that were parsed in place of files
+    ByteView in_memory;                             ///< the bytes given to parse(), instead of files
     Metadata metadata;                              ///< of the first part
     std::vector<Tensor> tensors;
     NameIndex tensor_index; ///< borrows the names from `tensors`
     uint64_t tensor_bytes = 0;
 
-    /// Takes over what was read from `parts`, at least one.
+    /// Takes ownership of the contents of `parts`, at least one.
     Status adopt(std::vector<Part> parts);
 };
 
 namespace {
 
-/// Holds the directories of most models whose vocabulary is not among the largest.
+/// Large enough for most models' directories, except those with the largest vocabularies.
 constexpr uint64_t first_read_bytes = 4 * mebibyte;
 
-/// Runs `read`, turning an allocation that failed into an error.
+/// Runs `read`, converting a failed allocation into an error.
 template <class Reader>
 Result<File> without_exceptions(std::string_view name, Reader read) {
     try {
@@ -53,8 +53,8 @@ struct OpenParts {
     Status add(FileReader file, const std::filesystem::path& path, uint32_t number);
 };
 
-/// Reads as much of the file as its directory needs, which nobody knows before: more, and again, as long as
-/// what is there does not make one.
+/// Reads as much of the file as its directory needs. The size is not known in advance: retries with a larger
+/// prefix until the directory parses.
 Status OpenParts::add(FileReader file, const std::filesystem::path& path, uint32_t number) {
     const uint64_t bytes_max = std::min(file.bytes(), max_directory_bytes);
     std::vector<std::byte> beginning;
@@ -99,7 +99,7 @@ Result<OpenParts> read_split(const SplitName& name) {
                      fmt::format("{}: has {} parts; at most {} can be read", name.path(name.number).string(),
                                  name.count, max_parts)};
     }
-    std::vector<FileReader> files; // all are there before the first is read
+    std::vector<FileReader> files; // all are opened before the first is read
     for (uint32_t number = 1; number <= name.count; ++number) {
         ETNA_TRY(auto file, open_part(name, number));
         files.push_back(std::move(file));

@@ -18,45 +18,45 @@
 namespace etna::gguf {
 
 /// One tensor of a validated file. `shape[0]` is the fastest dimension (columns of a matrix: the length of a
-/// row); unused dimensions are 1. `bytes` is exactly the size that type and shape ask for, and they lie
+/// row); unused dimensions are 1. `bytes` is exactly the size implied by type and shape; the range lies
 /// inside the file.
 struct Tensor {
     std::string name;
     TensorType type = TensorType::f32;
     std::array<uint64_t, 4> shape{1, 1, 1, 1};
     uint32_t dimensions = 1;
-    uint64_t offset = 0; ///< of its first byte, in the file that holds it
+    uint64_t offset = 0; ///< of the first byte, in the file that contains it
     uint64_t bytes = 0;
-    uint32_t part = 0; ///< which file of a split model holds it
+    uint32_t part = 0; ///< index of the file of a split model that contains it
 };
 
-/// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), validated as a
-/// whole: every count, offset, size, shape and type was checked against the file. Metadata and directory are
-/// in memory, tensors are read when they are asked for. Immutable; thread-safe for reading. Moving keeps
-/// borrowed views valid. Source: GGUF specification, ggml/docs/gguf.md.
+/// A GGUF model file (v2, v3, little endian; one file or all parts of `-00001-of-0000N`), fully validated:
+/// every count, offset, size, shape and type was checked against the file. Metadata and directory are in
+/// memory, tensors are read on demand. Immutable; thread-safe for reading. Moving keeps borrowed views valid.
+/// Source: GGUF specification, ggml/docs/gguf.md.
 class File {
 public:
-    /// Opens and validates `path` and, where its name says so, its sibling parts. Blocking.
-    /// Errors: not_found, io, corrupt (truncated, hostile or contradicting itself), unsupported (version,
-    /// byte order, tensor type); each names the file and the problem.
+    /// Opens and validates `path` and, if its name is that of a part, its sibling parts. Blocks. Errors:
+    /// not_found, io, corrupt (truncated, hostile or inconsistent), unsupported (version, byte order, tensor
+    /// type); each names the file and the problem.
     static Result<File> open(const std::filesystem::path& path);
 
-    /// The same over bytes in memory, which must outlive the File. `name` stands for the file in errors.
+    /// The same over bytes in memory, which must outlive the File. `name` identifies the file in errors.
     static Result<File> parse(ByteView bytes, std::string name);
 
     File(File&&) noexcept;
     File& operator=(File&&) noexcept;
     ~File();
 
-    /// Name for people: the path or the name given to parse().
+    /// Display name: the path, or the name given to parse().
     [[nodiscard]] const std::string& name() const;
 
     /// Metadata of the first part. Null when the key is absent.
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] std::span<const KeyValue> metadata() const;
 
-    /// Typed look-ups: empty when absent or of another type. Integers of any width and sign are accepted
-    /// where the value fits; `number` also accepts integers.
+    /// Typed look-ups: empty when absent or of another type. Integers of any width and sign are accepted if
+    /// the value fits; `number` also accepts integers.
     [[nodiscard]] std::optional<uint64_t> unsigned_integer(std::string_view key) const;
     [[nodiscard]] std::optional<double> number(std::string_view key) const;
     [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
@@ -69,12 +69,12 @@ public:
     /// Sum of all tensors' bytes.
     [[nodiscard]] uint64_t tensor_bytes() const;
 
-    /// Reads `into.size()` bytes of a tensor of this file, from its byte `offset` on. Blocking. Errors: io
-    /// (the system's, or somebody has cut the file), invalid_argument (beyond the tensor).
+    /// Reads `into.size()` bytes of a tensor of this file, starting at its byte `offset`. Blocks. Errors: io
+    /// (a system error, or the file was truncated), invalid_argument (out of the tensor's range).
     Status read(const Tensor& tensor, uint64_t offset, MutableByteView into) const;
 
-    /// Whether nobody has written to the files since they were opened, so that all that was read belongs
-    /// together. Error: io.
+    /// Checks that the files are unmodified since they were opened, so that all reads are consistent. Error:
+    /// io.
     [[nodiscard]] Status check_unchanged() const;
 
 private:

@@ -8,8 +8,8 @@
 
 namespace etna::gguf {
 
-/// An error that says what a file is instead of GGUF and what to do about it, where that is easy to see;
-/// empty where it may be GGUF.
+/// Returns an error that names the actual format of a file that is not GGUF, with a hint, if the format is
+/// easy to recognise; empty if the file may be GGUF.
 std::optional<Error> recognise_foreign(ByteView bytes, std::string_view file_name);
 
 } // namespace etna::gguf

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 
-/// What a file may claim at most. Every other count is bounded by the bytes that are left to hold it.
+/// Upper limits for a file's counts and sizes. Every other count is bounded by the remaining bytes of the
+/// file.
 namespace etna::gguf {
 
 constexpr uint32_t minimum_version = 2; ///< version 1 had 32-bit counts and was replaced within weeks

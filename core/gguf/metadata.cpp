@@ -17,8 +17,7 @@ static_assert(std::is_same_v<std::variant_alternative_t<array_type, Value>, Arra
 template <class T>
 constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-/// Bytes that one element of an array takes at least. A string has its length; an array has its element type
-/// and count.
+/// Minimum bytes of one array element. A string has its length; an array has its element type and count.
 template <class T>
 constexpr uint64_t minimum_bytes() {
     if constexpr (std::is_same_v<T, std::string_view>) {
@@ -30,7 +29,7 @@ constexpr uint64_t minimum_bytes() {
     }
 }
 
-/// Calls `read.operator()<T>()` with the C++ type that a type number of the file stands for.
+/// Calls `read.operator()<T>()` with the C++ type for a type number of the file.
 template <class Returned, class Reader>
 Result<Returned> read_as(uint32_t type, const Cursor& cursor, Reader read) {
     switch (type) {

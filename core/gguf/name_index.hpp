@@ -9,17 +9,17 @@
 
 namespace etna::gguf {
 
-/// Positions in a list by name. Sorted rather than hashed: names come from untrusted files, and no choice of
-/// names can make this slow. The names are borrowed.
+/// Maps names to list positions. Sorted rather than hashed: names come from untrusted files, and no set of
+/// names can degrade a lookup. The names are borrowed.
 class NameIndex {
 public:
     NameIndex() = default;
     explicit NameIndex(const std::vector<std::string_view>& names);
 
-    /// A name that was given twice, if there is one.
+    /// Returns a duplicate name, if any.
     [[nodiscard]] std::optional<std::string_view> duplicate() const;
 
-    /// Position in the list; of the first one where a name was given twice.
+    /// Returns the position in the list; the first one if the name is a duplicate.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
 private:

@@ -14,7 +14,7 @@ constexpr std::string_view tensor_count_key = "split.tensors.count";
 
 constexpr std::size_t number_digits = 5;
 
-/// The number that `text` ends in, which is taken off it.
+/// Parses and removes the number at the end of `text`.
 std::optional<uint32_t> take_number(std::string_view& text) {
     if (text.size() < number_digits)
         return std::nullopt;

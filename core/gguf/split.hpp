@@ -20,14 +20,15 @@ struct SplitName {
     [[nodiscard]] std::filesystem::path path(uint32_t part_number) const;
 };
 
-/// Empty for a name of another shape.
+/// Empty for any other name.
 std::optional<SplitName> parse_split_name(const std::filesystem::path& path);
 
-/// Refuses a file that says it is one of several parts where no others can be found.
+/// Rejects a file whose metadata declares it as a part of a split model, because its siblings cannot be
+/// located.
 Status check_not_split(const Metadata& metadata, std::string_view file_name);
 
-/// Checks that every part says which one it is (split.no), and that all agree on how many parts (split.count)
-/// and tensors (split.tensors.count) there are. `parts[i]` was read from `name.path(i + 1)`.
+/// Checks each part's index (split.no), and that all parts agree on the number of parts (split.count) and
+/// tensors (split.tensors.count). `parts[i]` was read from `name.path(i + 1)`.
 Status check_parts_agree(const SplitName& name, std::span<const Part> parts);
 
 } // namespace etna::gguf

@@ -6,8 +6,7 @@
 
 namespace etna::gguf {
 
-/// Element formats as numbered in the GGUF specification (ggml_type). Only what the reader can size is
-/// listed.
+/// Element formats as numbered in the GGUF specification (ggml_type). Lists only types of known size.
 enum class TensorType : uint32_t {
     f32 = 0,
     f16 = 1,
@@ -29,7 +28,7 @@ enum class TensorType : uint32_t {
 
 /// How elements are stored: `block_elements` consecutive elements of a row take `block_bytes` bytes.
 struct TensorTypeInfo {
-    std::string_view name; ///< as people write it: "Q8_0"
+    std::string_view name; ///< conventional name: "Q8_0"
     uint32_t block_elements;
     uint32_t block_bytes;
 };

@@ -41,7 +41,7 @@ std::vector<bool> live_states(const Automaton& a) {
     return live;
 }
 
-/// States in blocks, which are cut in two by what is marked.
+/// A partition of the states into blocks, which marked states split in two.
 class Blocks {
 public:
     explicit Blocks(std::size_t states) : states_(states), place_(states), block_of_(states) {
@@ -57,7 +57,7 @@ public:
         return {states_.begin() + blocks_[block].begin, states_.begin() + blocks_[block].end};
     }
 
-    /// Marked states stand at the beginning of their block.
+    /// Moves a state to the front of its block.
     void mark(uint32_t state) {
         Block& block = blocks_[block_of_[state]];
         const uint32_t target = block.begin + block.marked;
@@ -71,7 +71,7 @@ public:
         place_[state] = target;
     }
 
-    /// Makes the marked states of each block a new one, where others are left; tells of both.
+    /// Splits off the marked states of each block, unless all are marked; reports both parts.
     template <class Tell>
     void cut(const Tell& tell) {
         for (const uint32_t old : touched_) {
@@ -98,14 +98,14 @@ private:
         uint32_t marked = 0;
     };
 
-    std::vector<uint32_t> states_; ///< block after block
-    std::vector<uint32_t> place_;  ///< of each state in states_
+    std::vector<uint32_t> states_; ///< grouped by block
+    std::vector<uint32_t> place_;  ///< position of each state in states_
     std::vector<uint32_t> block_of_;
     std::vector<Block> blocks_;
     std::vector<uint32_t> touched_; ///< blocks with marked states
 };
 
-/// States by the class of bytes and the state that this leads to, if that is live.
+/// Predecessor states by byte class and live target.
 class Sources {
 public:
     Sources(const Automaton& a, const std::vector<bool>& live)
@@ -139,13 +139,13 @@ private:
     std::vector<uint32_t> sources_;
 };
 
-/// A number for each state, the same for states that accept the same strings; dead states have none. Sources:
-/// Hopcroft, An n log n algorithm for minimizing states in a finite automaton (1971); Valmari, Lehtinen,
-/// Efficient minimization of DFAs with partial transition functions (2008), for dead states.
+/// The block number of each state, equal for states that accept the same strings; dead states have none.
+/// Sources: Hopcroft, An n log n algorithm for minimizing states in a finite automaton (1971); Valmari,
+/// Lehtinen, Efficient minimization of DFAs with partial transition functions (2008), for dead states.
 std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& live) {
     const Sources sources(a, live);
     Blocks blocks(a.state_count());
-    std::vector<uint32_t> open = {0}; // blocks to cut others by
+    std::vector<uint32_t> open = {0}; // blocks to split others by
     std::vector<bool> is_open = {true};
     const auto tell = [&](uint32_t old, uint32_t made) {
         const bool both = is_open[old];
@@ -182,7 +182,7 @@ std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& liv
     return result;
 }
 
-/// Joins classes whose columns are equal, in the order in which bytes meet them.
+/// Merges classes with equal columns, numbered by their first byte.
 void join_classes(Automaton& a) {
     std::map<std::vector<uint32_t>, uint8_t> known;
     std::vector<uint8_t> joined(a.class_count);
@@ -215,7 +215,7 @@ void join_classes(Automaton& a) {
     a.targets = std::move(targets);
 }
 
-/// Numbers states in the order of a walk from the first, so that equal sets give equal automata.
+/// Numbers states in breadth-first order from the first, so that equal sets give equal automata.
 Automaton in_order(const Automaton& a, const std::vector<uint32_t>& block) {
     Automaton result;
     result.class_of = a.class_of;
@@ -223,7 +223,7 @@ Automaton in_order(const Automaton& a, const std::vector<uint32_t>& block) {
     if (a.state_count() == 0 || block[0] == Automaton::dead)
         return result;
     std::unordered_map<uint32_t, uint32_t> number_of = {{block[0], 0}};
-    std::vector<uint32_t> first_of = {0}; // a state of the old automaton for each new one
+    std::vector<uint32_t> first_of = {0}; // an old state for each new one
     for (std::size_t at = 0; at < first_of.size(); ++at) {
         const uint32_t state = first_of[at];
         result.accepts.push_back(a.accepts[state]);
@@ -247,7 +247,7 @@ Automaton in_order(const Automaton& a, const std::vector<uint32_t>& block) {
 
 Automaton minimised(const Automaton& raw) {
     Automaton sorted = raw;
-    join_classes(sorted); // first, as the walk of in_order() follows the classes
+    join_classes(sorted); // first, because in_order() visits targets by class
     Automaton result = in_order(sorted, blocks_of(sorted, live_states(sorted)));
     join_classes(result);
     return result;

@@ -9,13 +9,12 @@
 
 namespace etna::grammar {
 
-/// A deterministic automaton over bytes, with the fewest states that its set of strings needs, all of which
-/// lead to an accepting one: whoever walks it is never lost. State 0 is the first; an automaton without
-/// states accepts nothing.
+/// A minimal deterministic automaton over bytes (DFA). Every state can reach an accepting one. State 0 is the
+/// first; an automaton without states accepts nothing.
 struct Automaton {
-    static constexpr uint32_t dead = UINT32_MAX; ///< where no string of the set goes
+    static constexpr uint32_t dead = UINT32_MAX; ///< target of a byte after which no string is accepted
 
-    std::array<uint8_t, 256> class_of = {}; ///< bytes of one class lead to the same states
+    std::array<uint8_t, 256> class_of = {}; ///< bytes of one class have the same targets
     uint32_t class_count = 1;
     std::vector<uint32_t> targets; ///< [state][class]
     std::vector<bool> accepts;     ///< [state]
@@ -27,23 +26,23 @@ struct Automaton {
     bool operator==(const Automaton&) const = default;
 };
 
-/// States that an automaton may have while it is made.
+/// Maximum number of states during construction.
 constexpr uint32_t automaton_states_max = 1U << 14;
 
-/// The strings that both accept. Errors: unsupported (more than automaton_states_max states on the way).
-/// `targets`, if any, gets how many targets of states were looked at.
+/// The strings that both accept. Errors: unsupported (more than automaton_states_max states during
+/// construction). `targets`, if not null, receives how many targets of states were visited.
 Result<Automaton> intersection(const Automaton& a, const Automaton& b, std::size_t* targets = nullptr);
 
-/// The same as made, with a state for each pair of states that a string leads to; `states` are those. For who
-/// has to know them; else see intersection(). Errors: as there.
+/// The intersection before minimisation: one state for each reachable pair of states, listed in `states`. For
+/// callers that need the pairs; otherwise use intersection(). Errors: as there.
 Result<Automaton> product(const Automaton& a, const Automaton& b,
                           std::vector<std::pair<uint32_t, uint32_t>>& states);
 
-/// All strings but those of `a`. Errors: as intersection().
+/// All strings except those of `a`. Errors: as intersection().
 Result<Automaton> complement(const Automaton& a);
 
-/// `raw` without states that are not reached or lead nowhere, and with the fewest states and classes.
-/// `raw.targets` may hold `dead`. Takes about n log n steps.
+/// `raw` without unreachable and dead states, and with the fewest states and classes. `raw.targets` may
+/// contain `dead`. Takes about n log n steps.
 Automaton minimised(const Automaton& raw);
 
 } // namespace etna::grammar

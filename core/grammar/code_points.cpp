@@ -22,11 +22,11 @@ Expression byte_range(Language& language, char first, char last) {
     return language.bytes(ByteSet::range(static_cast<uint8_t>(first), static_cast<uint8_t>(last)));
 }
 
-/// Both ends have the same number of bytes; it is cut until each byte goes its own way.
+/// Both ends have the same number of bytes; the range is split until its bytes vary independently.
 void add_range(Language& language, char32_t first, char32_t last, std::vector<Expression>& alternatives) {
     const std::string low = encoded(first);
     const std::string high = encoded(last);
-    for (std::size_t i = low.size() - 1; i > 0; --i) { // i continuation bytes shall be free
+    for (std::size_t i = low.size() - 1; i > 0; --i) { // so that i continuation bytes are unrestricted
         const char32_t block = char32_t{1} << (6 * i);
         if (first / block == last / block)
             continue;
@@ -68,7 +68,7 @@ void CodePoints::add(char32_t first, char32_t last) {
             add(surrogates.last + 1, last);
         return;
     }
-    if (ranges_.empty() || ranges_.back().last + 1 < first) { // as most come in order
+    if (ranges_.empty() || ranges_.back().last + 1 < first) { // the common case: ascending order
         ranges_.push_back({first, last});
         return;
     }

@@ -8,7 +8,7 @@ namespace etna::grammar {
 
 constexpr char32_t code_point_max = 0x10FFFF;
 
-/// A set of Unicode scalar values: surrogates are never in it.
+/// A set of Unicode scalar values; it never contains surrogates.
 class CodePoints {
 public:
     struct Range {
@@ -44,7 +44,7 @@ private:
     std::vector<Range> ranges_;
 };
 
-/// One of them as UTF-8. Source: RFC 3629, section 4.
+/// One code point of the set, as UTF-8. Source: RFC 3629, section 4.
 Expression utf8(Language& language, const CodePoints& set);
 
 } // namespace etna::grammar

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-/// Texts of an automaton by how many characters they have. The count is kept beside the automaton: as states
-/// it would need one for each of its own and each count.
+/// Texts of an automaton with a bounded number of characters. The count is stored next to the automaton's
+/// state: encoded as states, it would need one for each pair of state and count.
 namespace etna::grammar {
 namespace {
 
-/// What it takes to look at what a state leads to, and to look for a count.
+/// Costs of visiting the targets of a state, and of finding a count.
 constexpr std::size_t looks_of_step = 5;
 constexpr uint64_t steps_of_count = 2;
 
-/// Where one of many characters may begin: they are accepted as often as one likes.
+/// The states at which a character may begin: `characters` accepts any number of characters.
 std::vector<bool> characters_begin(const std::vector<std::pair<uint32_t, uint32_t>>& states,
                                    const Automaton& characters) {
     std::vector<bool> begins;
@@ -50,8 +50,8 @@ Result<Expression> Language::counted(const Automaton& automaton, const Automaton
     return add_counted(number, 0, least, most);
 }
 
-/// Counts are told as closely as the state has them, so that those which say the same are the same; where
-/// they say nothing, there is an automaton alone.
+/// Tightens the bounds to the counts that occur from the state, so that equivalent bounds are equal; if they
+/// exclude nothing, the result is a plain automaton.
 Expression Language::add_counted(uint32_t number, uint32_t state, uint32_t least, uint32_t most) {
     take_steps(steps_of_count);
     const Counts& counts = counts_[number];

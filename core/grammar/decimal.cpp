@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view digits = "0123456789";
 
-/// The digits at the beginning, which are taken away.
+/// Removes the leading digits of `text`, and returns them.
 std::string_view take_digits(std::string_view& text) {
     const std::size_t end = std::min(text.find_first_not_of(digits), text.size());
     const std::string_view taken = text.substr(0, end);
@@ -22,7 +22,7 @@ int compare_magnitudes(const Decimal& a, const Decimal& b) {
         return a.integer.size() < b.integer.size() ? -1 : 1;
     if (const int order = a.integer.compare(b.integer); order != 0)
         return order;
-    return a.fraction.compare(b.fraction); // without zeros at the end, a beginning is less
+    return a.fraction.compare(b.fraction); // without trailing zeros, a proper prefix is less
 }
 
 } // namespace

@@ -7,11 +7,11 @@
 
 namespace etna::grammar {
 
-/// A number as its decimal digits, exactly.
+/// An exact decimal number.
 struct Decimal {
-    bool is_negative = false;  ///< never with zero
-    std::string integer = "0"; ///< without zeros in front; "0" for less than one
-    std::string fraction = {}; ///< behind the point, without zeros at its end
+    bool is_negative = false;  ///< false for zero
+    std::string integer = "0"; ///< no leading zeros; "0" below one
+    std::string fraction = {}; ///< digits after the point, no trailing zeros
 
     [[nodiscard]] bool is_zero() const { return integer == "0" && fraction.empty(); }
     [[nodiscard]] bool is_integer() const { return fraction.empty(); }
@@ -19,24 +19,22 @@ struct Decimal {
     bool operator==(const Decimal&) const = default;
 };
 
-/// Digits that a number may have before or behind its point.
+/// Maximum digits before or after the point.
 constexpr std::size_t decimal_digits_max = 400;
 
-/// Reads a JSON number. Errors: invalid_argument (it is none), unsupported (more than decimal_digits_max
+/// Parses a JSON number. Errors: invalid_argument (not a number), unsupported (more than decimal_digits_max
 /// digits).
 Result<Decimal> decimal(std::string_view json_number);
 
 /// All its digits, without an exponent.
 std::string text_of(const Decimal& value);
-/// The same for errors: with an exponent where that is long, and cut off where it still is.
+/// The same for error messages: with an exponent if it is long, and truncated if it is still long.
 std::string shown(const Decimal& value);
 
-/// The nearest number whose digits are zeros behind the first `count`, which begin with one that is
-/// not zero; halves away from zero.
-/// Precondition: count > 0.
+/// The nearest number with `count` significant digits; halves round away from zero. Precondition: count > 0.
 Decimal rounded(const Decimal& value, std::size_t count);
 
-/// Below zero, zero, or above it where `a` is less than, equal to, or more than `b`.
+/// Negative, zero or positive if `a` is less than, equal to or greater than `b`.
 int compare(const Decimal& a, const Decimal& b);
 
 } // namespace etna::grammar

@@ -13,7 +13,7 @@
 namespace etna::grammar {
 namespace {
 
-/// White space between reasoning and what comes after it.
+/// Maximum bytes of white space between reasoning and the text after it.
 constexpr uint32_t space_after_reasoning_max = 8;
 constexpr std::string_view blanks = " \n\r\t";
 
@@ -24,7 +24,7 @@ ByteSet bytes_of(std::string_view text) {
     return set;
 }
 
-/// Makes one description. Each function but the first leaves rules unsealed.
+/// Compiles one description. All functions except the first leave rules unsealed.
 class Writer {
 public:
     Writer(Language& language, const Vocabulary& vocabulary)
@@ -71,7 +71,7 @@ private:
         return Error{ErrorKind::internal, "an unknown notation"};
     }
 
-    /// What comes several times, and takes long to compile, is compiled once.
+    /// Caches descriptions that are slow to compile and may be repeated.
     Result<Expression> once(const Description& description) {
         for (const auto& [known, texts] : compiled_) {
             if (*known == description)
@@ -135,7 +135,7 @@ private:
         return regex(*language_, text, alphabet, Place::whole);
     }
 
-    /// A text with the names of control tokens, each as itself or as its token.
+    /// A text in which each name of a control token is written as itself or as the token.
     Expression marked(std::string_view text) {
         std::vector<Expression> all;
         while (!text.empty()) {
@@ -151,7 +151,7 @@ private:
         return language_->sequence(all);
     }
 
-    /// The mark as a text or as a control token, behind anything without it.
+    /// The closing mark, as text or as a control token, after anything that does not contain it.
     Result<Expression> reasoning_until(const Reasoning& reasoning) {
         ETNA_TRY(const Automaton thoughts, without(all_marks(reasoning)));
         Expression as_text = until(*language_, reasoning.close);
@@ -168,7 +168,7 @@ private:
                                                               language_->literal(control_text(*token))));
     }
 
-    /// What is described, behind reasoning if there is any.
+    /// `text`, after reasoning if there is any.
     Result<Expression> behind_reasoning(const Description& description, Expression text) {
         const Reasoning& reasoning = *description.reasoning;
         const Expression space =
@@ -195,7 +195,7 @@ private:
     Language* language_;
     const Vocabulary* vocabulary_;
     std::vector<std::pair<const Description*, Expression>> compiled_;
-    std::vector<DroppedKeyword> dropped_; ///< of all that is compiled
+    std::vector<DroppedKeyword> dropped_; ///< of all schemas compiled
 };
 
 } // namespace
@@ -216,7 +216,7 @@ Result<Expression> texts_of(Language& language, const Description& description, 
         all = language.seal(*all);
     if (dropped != nullptr)
         *dropped = writer.dropped();
-    if (language.is_stopped()) // whatever came of it
+    if (language.is_stopped()) // whatever the result
         all = language.check().error();
     steps_left = language.steps_left();
     language.allow_steps(UINT64_MAX);

@@ -7,20 +7,19 @@
 namespace etna::grammar {
 namespace {
 
-/// Over all states and classes of bytes, how many ways there may be to have read a text: counts within counts
-/// have many.
+/// Maximum number of alternatives over all states and byte classes: nested counts have many.
 constexpr std::size_t ways_max = 4'000'000;
 
-/// What a state's target takes to be found and kept.
+/// Cost of computing and storing one target.
 constexpr uint64_t steps_of_target = 10;
-/// And to be looked at by minimised().
+/// Cost of one target in minimised().
 constexpr uint64_t steps_of_minimised_target = 3;
 
-/// Bytes in classes, so that no set that was given cuts one.
+/// A partition of the bytes into classes that no given set splits.
 class ByteClasses {
 public:
     void cut(const ByteSet& set) {
-        std::array<int, 256> inside = {}; // the new class of those in the set, for each old class; 0 for none
+        std::array<int, 256> inside = {}; // new class of the bytes in the set, by old class; 0: none
         for (int byte = 0; byte < 256; ++byte) {
             if (!set.contains(static_cast<uint8_t>(byte)))
                 continue;
@@ -36,7 +35,7 @@ public:
     [[nodiscard]] int of(int byte) const { return class_of_[byte]; }
 
 private:
-    /// Numbers from 0 on, without those that have become empty.
+    /// Renumbers from 0, without empty classes.
     void renumber() {
         std::array<int, 512> number_of;
         number_of.fill(-1);
@@ -54,7 +53,7 @@ private:
 
 } // namespace
 
-/// Every set of bytes that the expression is made of; what is left of it after a byte is made of no others.
+/// Every set of bytes in the expression; its derivatives contain no others.
 std::vector<ByteSet> Language::byte_sets(Expression regular) const {
     std::vector<ByteSet> sets;
     std::unordered_set<Expression> seen = {regular};
@@ -86,7 +85,7 @@ Result<Automaton> Language::automaton(Expression regular) {
         classes.cut(set);
     Automaton raw;
     raw.class_count = static_cast<uint32_t>(classes.count());
-    std::vector<uint8_t> byte_of(raw.class_count); // one of each class
+    std::vector<uint8_t> byte_of(raw.class_count); // a byte of each class
     for (int byte = 0; byte < 256; ++byte) {
         raw.class_of[byte] = static_cast<uint8_t>(classes.of(byte));
         byte_of[classes.of(byte)] = static_cast<uint8_t>(byte);

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-/// Lists of items that differ from each other: what is left of one knows the items so far, and what has come
-/// of the next. Who looks at many texts at once, as masks do, leaves that out, and looks again at those few
-/// for which it matters.
+/// Lists of distinct items: the rest of a list knows the items so far and the text of the current one. Code
+/// that examines many texts at once, such as masks, ignores these, and checks again the few texts for which
+/// they matter.
 namespace etna::grammar {
 namespace {
 
@@ -29,7 +29,7 @@ Result<Expression> Language::distinct(Expression item, Expression comma, uint32_
     return behind_items(static_cast<uint32_t>(lists_.size() - 1), Memory::no_texts);
 }
 
-/// What comes behind these items.
+/// The rest of the list after these items.
 Expression Language::behind_items(uint32_t number, uint32_t items) {
     const List list = lists_[number];
     const uint32_t count = memory_.size(items);
@@ -38,7 +38,7 @@ Expression Language::behind_items(uint32_t number, uint32_t items) {
     return either(sequence(count > 0 ? list.comma : empty, more), count >= list.least ? empty : nothing);
 }
 
-/// `left` of an item behind a text, and then what comes behind it; `nothing` where only these items are left.
+/// The rest `left` of an item after a text, then the rest of the list; `nothing` if only used items are left.
 Expression Language::add_distinct(uint32_t number, uint32_t items, uint32_t text, Expression left) {
     take_steps(steps_of_memory + memory_.size(items));
     if (left == nothing)
@@ -75,7 +75,7 @@ Language::Nullable Language::nullable_of_distinct(const Node& node) const {
     return nullable_[node.children[0]];
 }
 
-/// Breadth first: as all that is left comes to an end, there are as many strings as ways.
+/// Breadth first: every rest can end, so there are at least as many strings as open alternatives.
 const std::vector<std::string>* Language::few_strings(Expression regular) {
     if (const auto known = few_strings_.find(regular); known != few_strings_.end())
         return known->second ? &*known->second : nullptr;
@@ -96,7 +96,7 @@ const std::vector<std::string>* Language::few_strings(Expression regular) {
             all.reset();
         ways = std::move(longer);
     }
-    if (is_spent() || too_deep_ != nothing) // what next() gave may not be right
+    if (is_spent() || too_deep_ != nothing) // results of next() may be incomplete
         return nullptr;
     const auto place = few_strings_.emplace(regular, std::move(all)).first;
     bytes_ += sizeof(*place) + 32;

@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    /// Whether white space goes on behind the end of a line: there, the next rule may begin.
+    /// Whether white space may span the end of a line, after which the next rule may begin.
     enum class Lines : uint8_t { stop, may_end };
 
     [[nodiscard]] Error wrong(std::string_view what) const { return source_.wrong(what); }
@@ -109,7 +109,7 @@ private:
         return language_->sequence(items);
     }
 
-    /// Nothing where no item begins.
+    /// Empty if no item begins here.
     Result<std::optional<Expression>> one() {
         using Item = std::optional<Expression>;
         const std::size_t begin = source_.at();

@@ -34,11 +34,11 @@ Status GrammarRules::end_definition(std::string_view name, Expression definition
     return {};
 }
 
-/// Rules that do not come back to themselves through others: only these can be walked by themselves.
+/// Rules that neither are nor use recursive rules: only these can be walked separately.
 std::unordered_set<Expression> GrammarRules::flat_rules() const {
     std::unordered_map<Expression, std::vector<Expression>> users;
     std::unordered_map<Expression, std::size_t>
-        open_parts; // rules in a definition that are not known to be flat
+        open_parts; // number of rules in a definition that are not known to be flat
     std::vector<Expression> found;
     for (const auto& [name, rule] : rules_) {
         for (const Expression part : rule.parts)

@@ -11,26 +11,27 @@
 #include <string_view>
 #include <unordered_set>
 
-// Private to the room: the rules of a grammar, which may be used before they are defined.
+// Private to core/grammar: the rules of a grammar, which may be used before they are defined.
 namespace etna::grammar {
 
 class GrammarRules {
 public:
-    /// Borrows it.
+    /// Borrows the language.
     explicit GrammarRules(Language& language) : language_(&language) {}
 
-    /// A definition begins; what it uses is noted.
+    /// Starts a definition and records the rules that it uses.
     void begin_definition() { parts_.clear(); }
 
-    /// The rule of this name, which stands at `place`.
+    /// Returns the rule of this name, used at `place`.
     Expression use(std::string_view name, std::size_t place);
 
-    /// The definition that was begun is that of `name`, at `place`. Errors: invalid_argument (it has one).
+    /// Completes the current definition as that of `name`, at `place`. Errors: invalid_argument (already
+    /// defined).
     Status end_definition(std::string_view name, Expression definition, const GrammarSource& source,
                           std::size_t place);
 
-    /// Defines all rules in the language and gives `root`. Errors: invalid_argument (a rule, or the root,
-    /// that is not there).
+    /// Defines all rules in the language and returns `root`. Errors: invalid_argument (a rule, or the root,
+    /// is undefined).
     Result<Expression> define_all(std::string_view root, const GrammarSource& source);
 
 private:
@@ -38,7 +39,7 @@ private:
         Expression expression = nothing;
         std::optional<Expression> definition = {};
         std::set<Expression> parts = {}; ///< rules in the definition
-        std::size_t first_seen = 0;      ///< where in the text
+        std::size_t first_seen = 0;      ///< position in the text
     };
 
     Rule& known(std::string_view name, std::size_t place);
@@ -46,7 +47,7 @@ private:
 
     Language* language_;
     std::map<std::string, Rule, std::less<>> rules_;
-    std::set<Expression> parts_; ///< rules in the definition that was begun
+    std::set<Expression> parts_; ///< rules in the current definition
 };
 
 } // namespace etna::grammar

@@ -8,18 +8,18 @@
 #include <string>
 #include <string_view>
 
-// Private to the room: the text of a grammar while it is read, in whichever notation.
+// Private to core/grammar: the text of a grammar while it is parsed, in any notation.
 namespace etna::grammar {
 
 class GrammarSource {
 public:
-    /// Borrows both. `hint`: what a rule looks like, for errors.
+    /// Borrows both. `hint`: the form of a rule, for errors.
     GrammarSource(std::string_view text, std::string_view hint) : text_(text), hint_(hint) {}
 
-    /// Errors: invalid_argument (no UTF-8).
+    /// Errors: invalid_argument (not UTF-8).
     [[nodiscard]] Status check() const;
 
-    /// An error at a place, with line and column; here by default.
+    /// An error at `place`, with line and column; by default at the current position.
     [[nodiscard]] Error wrong(std::string_view what, std::optional<std::size_t> place = {}) const;
 
     [[nodiscard]] std::size_t at() const { return at_; }
@@ -34,7 +34,7 @@ public:
     [[nodiscard]] bool sees(std::string_view part) const { return rest().starts_with(part); }
     bool take(std::string_view part);
 
-    /// The bytes from here on that are among those that `is_part` accepts.
+    /// Takes the longest run of bytes that `is_part` accepts.
     template <class IsPart>
     std::string_view run(const IsPart& is_part) {
         const std::size_t begin = at_;
@@ -43,11 +43,11 @@ public:
         return text_.substr(begin, at_ - begin);
     }
 
-    /// A decimal number; empty where no digit stands here. Errors: invalid_argument (too large).
+    /// Takes a decimal number; empty if there is no digit here. Errors: invalid_argument (too large).
     Result<std::optional<uint32_t>> count();
 
-    /// One character as it stands, or behind `\` one of `letters`, which means that of `meanings`, or \xhh,
-    /// \uhhhh, \Uhhhhhhhh. Errors: invalid_argument.
+    /// Takes one character: itself, or after `\` one of `letters`, which means the corresponding one of
+    /// `meanings`, or \xhh, \uhhhh, \Uhhhhhhhh. Errors: invalid_argument.
     Result<char32_t> character(std::string_view letters, std::string_view meanings);
 
 private:

@@ -9,13 +9,13 @@
 namespace etna::grammar {
 namespace {
 
-/// A grammar that takes more to be made gets a language of its own: making it again beside others holds up
-/// who walks those. It is some milliseconds; nearly all JSON Schemas of practice take less. It also waits for
-/// its turn: others that take less never wait for it.
+/// A grammar that takes more steps to compile gets a language of its own, because recompiling it on the
+/// shared shelf blocks matchers there. This is some milliseconds; nearly all JSON Schemas in practice take
+/// less. Such a grammar also waits for its turn; quicker ones never wait for it.
 constexpr uint64_t shared_steps_max = 500'000;
-/// How much of a description that was refused is remembered at most.
+/// Maximum size of a refused description that is remembered.
 constexpr std::size_t refused_bytes_max = std::size_t{1} << 20;
-/// A language that has grown so large takes no more grammars.
+/// Beyond this size a shared language takes no more grammars.
 constexpr std::size_t shelf_bytes_max = std::size_t{64} << 20;
 
 std::size_t bytes_of(const Description& description) {
@@ -38,7 +38,7 @@ Error not_wanted() {
 Result<std::shared_ptr<const Grammar>> Grammar::elsewhere(const Language::Stop* stop) const {
     constexpr std::chrono::milliseconds stop_poll{1};
     std::unique_lock lock(mutex_, std::defer_lock);
-    while (!lock.try_lock_for(stop_poll)) { // another text is having it made
+    while (!lock.try_lock_for(stop_poll)) { // another text is compiling it
         if (stop != nullptr && *stop && (*stop)())
             return not_wanted();
     }
@@ -62,10 +62,10 @@ Grammars::Grammars(Vocabulary vocabulary)
 
 Grammars::~Grammars() = default;
 
-/// One that is kept; null where there is none. Errors: what it was refused with, not long ago.
+/// Returns the cached grammar; null if there is none. Errors: that of a recent refusal.
 Result<std::shared_ptr<const Grammar>> Grammars::find(const Description& description) {
     const std::scoped_lock lock(mutex_);
-    drop_old(); // they may have grown
+    drop_old(); // cached grammars may have grown
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(refused_, [&](const Refused& one) { return one.until < now; });
     const auto refused = std::find_if(refused_.begin(), refused_.end(),
@@ -105,7 +105,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& descrip
     if (!turn.is_given())
         return not_wanted();
     ETNA_TRY(made, find(description));
-    if (made != nullptr) // another has made it
+    if (made != nullptr) // another thread has compiled it
         return made;
     auto own = make_slowly(description, stop, client);
     if (!own && own.error().kind == ErrorKind::unsupported)
@@ -113,9 +113,9 @@ Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& descrip
     return own;
 }
 
-/// What is only kept goes before another is refused. Errors: out_of_memory.
+/// Drops cached grammars before refusing a new one. Errors: out_of_memory.
 Status Grammars::check_room(uint64_t client) {
-    std::list<std::shared_ptr<const Grammar>> leaving; // to go with the mutex open: it may take long
+    std::list<std::shared_ptr<const Grammar>> leaving; // destroyed without the mutex: that may be slow
     {
         const std::scoped_lock lock(mutex_);
         if (has_room(client))
@@ -145,7 +145,7 @@ bool Grammars::has_room(uint64_t client) {
     return bytes <= bytes_max && own_bytes <= client_bytes_max;
 }
 
-/// Beside others, where that takes little. Null: it takes more.
+/// Compiles on the shared shelf, if that takes few steps. Null: it takes more.
 Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description& description,
                                                               const Language::Stop& stop, uint64_t client) {
     const Turns::Turn turn(quick_turns_, client, stop);
@@ -190,7 +190,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& 
     return keep(first.grammar(), client);
 }
 
-/// Made again with others: then what they have in common is there already. Null where there is no room.
+/// Recompiles on the shared shelf, where common parts exist already. Null if there is no room.
 std::shared_ptr<const Grammar> Grammars::beside_others(const std::shared_ptr<Shelf>& own,
                                                        const std::shared_ptr<const Description>& description,
                                                        const std::vector<DroppedKeyword>& dropped) {
@@ -203,7 +203,7 @@ std::shared_ptr<const Grammar> Grammars::beside_others(const std::shared_ptr<She
     return root ? std::make_shared<const Grammar>(shared, *root, description, dropped) : nullptr;
 }
 
-/// The shared shelf; `own` takes the place of one that takes no more.
+/// Returns the shared shelf; `own` replaces one that takes no more grammars.
 std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
     const std::scoped_lock lock(mutex_);
     if (shared_->is_full || shared_->bytes > shelf_bytes_max)
@@ -212,7 +212,7 @@ std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
     return shared_;
 }
 
-/// The one that was kept first, where two were made of one description.
+/// Caches a grammar. Returns the one cached first if two were compiled from one description.
 std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> made, uint64_t client) {
     const std::scoped_lock lock(mutex_);
     if (auto first = kept(made->description()); first && !first->shelf().is_full)
@@ -227,7 +227,8 @@ std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> mad
     return made;
 }
 
-/// Also those that cannot be followed any further. Grammars that others hold stay until those are done.
+/// Drops the oldest grammars beyond the limits, and all in full languages. Grammars that are held elsewhere
+/// live until they are released.
 void Grammars::drop_old() {
     std::unordered_set<const Shelf*> shelves;
     std::size_t bytes = 0;

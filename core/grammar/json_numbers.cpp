@@ -14,7 +14,7 @@
 namespace etna::grammar {
 namespace {
 
-/// Sets of digits, and of numbers without sign; exponents do not occur.
+/// Sets of digits, and of unsigned numbers; without exponents.
 class Digits {
 public:
     explicit Digits(Language& language) : language_(&language), digit_(range('0', '9')) {}
@@ -25,26 +25,26 @@ public:
     [[nodiscard]] Expression any() const { return language_->repeat(digit_, 0); }
     [[nodiscard]] Expression some() const { return language_->repeat(digit_, 1); }
 
-    /// Without zeros in front.
+    /// Without leading zeros.
     [[nodiscard]] Expression integer() const {
         return language_->either(range('0', '0'), positive_integer());
     }
     [[nodiscard]] Expression positive_integer() const { return language_->sequence(range('1', '9'), any()); }
 
-    /// Integers of the kind, or those with a fraction as well.
+    /// The integers, and unless the kind is integer, the same with a fraction.
     [[nodiscard]] Expression with_fraction(Expression integers, NumberKind kind) const {
         if (kind == NumberKind::integer)
             return integers;
         return language_->sequence(integers, language_->optional(language_->sequence(point(), some())));
     }
 
-    /// Numbers of at most `bound`, or less.
+    /// Numbers up to `bound`, which may be excluded.
     [[nodiscard]] Expression up_to(const Bound& bound, NumberKind kind) const {
         const Expression same = equal_integer(bound, kind, &Digits::fraction_up_to);
         return language_->either(with_fraction(integers_below(bound.value.integer), kind), same);
     }
 
-    /// Numbers of at least `bound`, or more.
+    /// Numbers from `bound`, which may be excluded.
     [[nodiscard]] Expression from(const Bound& bound, NumberKind kind) const {
         const Expression same = equal_integer(bound, kind, &Digits::fraction_from);
         return language_->either(with_fraction(integers_above(bound.value.integer), kind), same);
@@ -60,14 +60,14 @@ public:
 private:
     using FractionSide = Expression (Digits::*)(std::string_view, bool) const;
 
-    /// Numbers whose integer part is the bound's: their fraction decides.
+    /// Numbers whose integer part equals the bound's: their fraction decides.
     [[nodiscard]] Expression equal_integer(const Bound& bound, NumberKind kind, FractionSide side) const {
         const std::string_view fraction = bound.value.fraction;
         const Expression digits = (this->*side)(fraction, bound.is_excluded);
         std::vector<Expression> ways;
         if (contains_end(digits))
             ways.push_back(empty);
-        if (kind == NumberKind::any) { // a point has to be followed by a digit
+        if (kind == NumberKind::any) { // a point must be followed by a digit
             const Expression behind =
                 language_->sequence(point(), without_end(fraction, bound.is_excluded, side));
             ways.push_back(behind);
@@ -77,7 +77,7 @@ private:
 
     [[nodiscard]] bool contains_end(Expression digits) const { return language_->is_nullable(digits); }
 
-    /// The same, with one digit at least.
+    /// The same, with at least one digit.
     [[nodiscard]] Expression without_end(std::string_view fraction, bool is_excluded,
                                          FractionSide side) const {
         const std::string_view rest = fraction.substr(std::min<std::size_t>(1, fraction.size()));
@@ -92,7 +92,7 @@ private:
         return language_->either(ways);
     }
 
-    /// Digits that are, behind a point, at most `fraction`.
+    /// Digits whose value, after a point, is at most `fraction`.
     [[nodiscard]] Expression fraction_up_to(std::string_view fraction, bool is_excluded) const {
         if (fraction.empty())
             return is_excluded ? nothing : language_->repeat(range('0', '0'), 0);
@@ -141,14 +141,13 @@ private:
     Expression digit_;
 };
 
-/// With a sign where it belongs: `positive` has zero in it where `zero` is wanted, `magnitudes` are of
-/// numbers below zero.
+/// Adds the sign: `positive` contains zero if the set does; `magnitudes` are those of numbers below zero.
 Expression signed_numbers(Language& language, Expression positive, Expression magnitudes) {
     return language.either(positive, language.sequence(language.literal("-"), magnitudes));
 }
 
-/// Magnitudes that are not zero. Those with a fraction of zeros alone are left in: they cost more than they
-/// are worth.
+/// Magnitudes other than zero. Zeros with a fraction of zeros are left in: excluding them costs more than it
+/// is worth.
 Expression not_zero(const Digits& digits, Language& language, NumberKind kind) {
     const Expression whole = digits.with_fraction(digits.positive_integer(), kind);
     if (kind == NumberKind::integer)
@@ -179,16 +178,16 @@ Expression at_most(Language& language, const Bound& bound, NumberKind kind) {
     return signed_numbers(language, digits.up_to(bound, kind), not_zero(digits, language, kind));
 }
 
-/// Digits behind it, besides those that a bound has.
+/// Maximum digits after the point, in addition to those of a bound.
 constexpr uint32_t fraction_digits_max = 40;
-/// The same where a number's place hangs on its digits: below 1e-307 doubles keep fewer than exact_digits.
+/// The same if the last digits decide membership: below 1e-307 doubles preserve fewer than exact_digits.
 constexpr uint32_t exact_places_max = 307;
-/// Digits before the point where an exponent follows, and the exponent's own.
+/// Maximum digits before the point of a number with an exponent, and of the exponent.
 constexpr uint32_t digits_before_exponent_max = 40;
 constexpr uint32_t exponent_digits_max = 2;
 
-/// Numbers of the whole parts without zero, and the fractions (with their point; `nothing` for none) behind
-/// them or behind a zero.
+/// Numbers of the integer parts `wholes`, without zero, and the fractions (with their point; `nothing` for
+/// none) after them or after a zero.
 Expression numbers_of(Language& language, Expression wholes, Expression fractions) {
     const Expression zero = language.literal("0");
     const Expression others = language.sequence(wholes, language.optional(fractions));
@@ -197,7 +196,8 @@ Expression numbers_of(Language& language, Expression wholes, Expression fraction
                           language.either(others, language.sequence(zero, fractions)));
 }
 
-/// Whole parts above zero of finite doubles. Two bounds that are such themselves bound them without that.
+/// Integer parts above zero of finite doubles. Between two bounds that are finite doubles they need no limit
+/// of their own.
 Expression wholes_of(Language& language, const NumberSet& set) {
     const Digits digits(language);
     if (set.whole_digits)
@@ -209,7 +209,7 @@ Expression wholes_of(Language& language, const NumberSet& set) {
                            language.sequence(language.literal("1"), zeros)); // 1e308 has one digit more
 }
 
-/// Digits behind the point that tell from the bounds what is near to them.
+/// Digits after the point that distinguish the bounds from numbers close to them.
 uint32_t places_of(const NumberSet& set) {
     const auto places = [](const std::optional<Bound>& bound) {
         return bound ? static_cast<uint32_t>(bound->value.fraction.size()) : 0;
@@ -217,8 +217,7 @@ uint32_t places_of(const NumberSet& set) {
     return fraction_digits_max + std::max(places(set.least), places(set.most));
 }
 
-/// Numbers in plain digits, of the set's kind and many more than are in it. `is_exact`: doubles keep
-/// exact_digits of them.
+/// Numbers in plain digits: a superset of the set. `is_exact`: doubles preserve exact_digits of them.
 Expression plain_numbers(Language& language, const NumberSet& set, bool is_exact) {
     const Expression wholes = wholes_of(language, set);
     if (set.kind == NumberKind::integer)
@@ -228,7 +227,7 @@ Expression plain_numbers(Language& language, const NumberSet& set, bool is_exact
     return numbers_of(language, wholes, language.sequence(digits.point(), digits.so_many(1, most)));
 }
 
-/// As an automaton. Those that most sets begin with are made once.
+/// The same as an automaton. The most common ones are built once.
 Result<Automaton> plain_automaton(Language& language, const NumberSet& set, bool is_exact) {
     const auto has_places = [](const std::optional<Bound>& bound) {
         return bound && !bound->value.is_integer();
@@ -258,7 +257,7 @@ Expression numbers_with_exponent(Language& language) {
     return language.sequence(numbers_of(language, wholes, fractions), exponent);
 }
 
-/// Numbers with another digit than zero behind the point.
+/// Numbers with a non-zero digit after the point.
 Expression fractions(Language& language) {
     const Digits digits(language);
     const Expression fraction = language.sequence(std::array{digits.integer(), digits.point(),
@@ -267,12 +266,12 @@ Expression fractions(Language& language) {
     return signed_numbers(language, fraction, fraction);
 }
 
-/// Numbers of at most exact_digits digits from the first on that is not zero; zeros may follow if wanted.
+/// Numbers of at most exact_digits significant digits; zeros may follow if requested.
 Expression exact_numbers(Language& language, bool may_have_zeros_behind) {
     const Digits digits(language);
     const Expression zeros = language.repeat(digits.range('0', '0'), 0);
     const Expression zeros_behind = may_have_zeros_behind ? zeros : empty;
-    Expression whole = zeros_behind; // what may follow a digit when so many more are left
+    Expression whole = zeros_behind; // what may follow a digit if `left` more are allowed
     for (uint32_t left = 1; left < exact_digits; ++left) {
         const Expression fraction =
             language.sequence(std::array{digits.point(), digits.so_many(1, left), zeros_behind});
@@ -286,7 +285,7 @@ Expression exact_numbers(Language& language, bool may_have_zeros_behind) {
                              language.either(below_one, language.sequence(digits.range('1', '9'), whole)));
 }
 
-/// As an automaton, made once.
+/// The same as an automaton, built once.
 Result<Automaton> exact_automaton(bool may_have_zeros_behind) {
     const auto made = [](bool may_have_zeros) {
         Language own;
@@ -297,7 +296,7 @@ Result<Automaton> exact_automaton(bool may_have_zeros_behind) {
     return may_have_zeros_behind ? with_zeros : without_zeros;
 }
 
-/// The one number between two equal bounds, if it is of the kind. Errors: unsupported (no finite double).
+/// The only number between two equal bounds, if it is of the kind. Errors: unsupported (not a finite double).
 Result<Expression> only_number(Language& language, const NumberSet& set) {
     const Decimal& value = set.least->value;
     const bool is_of_kind =
@@ -313,8 +312,8 @@ Result<Expression> only_number(Language& language, const NumberSet& set) {
     return language.literal(text_of(value));
 }
 
-/// Whether a reader with doubles, which rounds numbers of many digits, may take some number for one on the
-/// other side of the bound. Rounding keeps the order of two numbers, but may make them equal.
+/// Whether a reader with doubles, which rounds long numbers, may take a number for one on the other side of
+/// the bound. Rounding preserves the order of two numbers, but may make them equal.
 bool may_be_rounded_over(const std::optional<Bound>& bound, NumberKind kind) {
     if (!bound || !bound->is_excluded)
         return false;
@@ -322,24 +321,24 @@ bool may_be_rounded_over(const std::optional<Bound>& bound, NumberKind kind) {
            rounded(bound->value, exact_digits) != bound->value;
 }
 
-/// Whether a number's place in the set hangs on digits that not all readers keep.
+/// Whether membership in the set depends on digits that not all readers preserve.
 bool hangs_on_last_digits(const NumberSet& set) {
     return set.kind == NumberKind::fraction || !set.multiples_of.empty() || !set.no_multiples_of.empty() ||
            may_be_rounded_over(set.least, set.kind) || may_be_rounded_over(set.most, set.kind);
 }
 
-/// The bound for numbers of exact_digits digits: no other number of so few reads as the bound does.
+/// The bound for numbers of exact_digits digits: no other number of that length reads as the bound does.
 Bound exact_bound(const Bound& bound) {
     return bound.is_excluded ? Bound{rounded(bound.value, exact_digits), true} : bound;
 }
 
-/// Whether doubles keep the bound, but multiples with so few digits do not reach it.
+/// Whether doubles preserve the bound, but multiples with at most `digits` digits do not reach it.
 bool is_beyond(const std::optional<Bound>& bound, uint32_t digits) {
     const std::size_t needed = bound ? bound->value.integer.size() : 0;
     return needed > digits && needed <= exact_digits;
 }
 
-/// For errors: " from 1 up to 5", or as much of it as is said.
+/// For errors: " from 1 up to 5", or the part that is bounded.
 std::string bounds_of(const NumberSet& set) {
     if (!set.most)
         return set.least ? fmt::format(" from {} on", shown(set.least->value)) : "";
@@ -364,7 +363,7 @@ Error too_near_to_zero(const NumberSet& set) {
             fmt::format("choose bounds that leave zero, or numbers beyond 1e-{}", exact_places_max)};
 }
 
-/// The error of what took too many states, if it was not for want of room or time.
+/// The error for too many states, unless memory or step budget ran out.
 Error too_many_states(const Language& language, const Error& error, std::string what, const NumberSet& set) {
     if (language.is_spent())
         return error;
@@ -387,12 +386,12 @@ Result<Automaton> without_multiples(Language& language, Automaton result, const 
     return result;
 }
 
-/// Numbers in plain digits, within bounds. `is_exact`: of so few digits as all readers keep.
+/// Numbers in plain digits, within bounds. `is_exact`: with no more digits than all readers preserve.
 Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exact) {
     const NumberKind kind = set.kind == NumberKind::integer ? NumberKind::integer : NumberKind::any;
     ETNA_TRY(Automaton result, plain_automaton(language, set, is_exact));
     if (is_exact) {
-        // Zeros behind would be counted apart for each rest that is not zero.
+        // Trailing zeros would add states for each remainder other than zero.
         ETNA_TRY(const Automaton exact, exact_automaton(set.no_multiples_of.empty()));
         ETNA_TRY(result, language.both(result, exact));
     }
@@ -409,7 +408,7 @@ Result<Automaton> bounded(Language& language, const NumberSet& set, bool is_exac
     return result;
 }
 
-/// Multiples of divisors that are within bounds, with as many digits as leave room for the bounds.
+/// Multiples of the divisor within bounds, with as many digits as leave room for the bounds.
 Result<ExactMultiples> bounded_multiples(Language& language, const NumberSet& set) {
     ETNA_TRY(const Automaton numbers, bounded(language, set, true));
     for (uint32_t digits = exact_digits;;) {
@@ -436,8 +435,8 @@ Result<Automaton> all_multiples_in(Language& language, const NumberSet& set) {
     return without_multiples(language, std::move(result), set);
 }
 
-/// Of the multiples of divisors, those that all readers find in the set. Errors: unsupported as well where
-/// these are none, but there are others, or may be.
+/// The multiples of the divisors that all readers find in the set. Errors: unsupported also if there are
+/// none, but others exist or may exist.
 Result<Automaton> exact_multiples_in(Language& language, const NumberSet& set) {
     ETNA_TRY(ExactMultiples found, bounded_multiples(language, set));
     ETNA_TRY(Automaton result, without_multiples(language, std::move(found.automaton), set));
@@ -462,7 +461,7 @@ Result<Automaton> in_plain_digits(Language& language, const NumberSet& set) {
     return result;
 }
 
-/// Precondition: simplified() gave the set.
+/// Precondition: the set comes from simplified().
 Result<Expression> simple_number(Language& language, const NumberSet& set) {
     if (set.kind == NumberKind::fraction && !set.multiples_of.empty() &&
         set.multiples_of.front().is_integer())

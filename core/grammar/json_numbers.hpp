@@ -5,13 +5,13 @@
 
 namespace etna::grammar {
 
-/// JSON numbers out of the set, all of which are finite doubles. They are written without an exponent where
-/// anything is said of them, a single number in one way only; there is no "-0". Where a fraction, an excluded
-/// bound or a divisor decides, they have no more digits than a reader with doubles keeps (exact_digits), so
-/// that they are in the set for it too. Empty sets are `nothing`. Errors: unsupported (a divisor with too
-/// many digits or states, or whose multiples within the bounds have more digits than are kept; bounds that
-/// take too many states, or leave only numbers next to zero that doubles do not tell apart; a single number
-/// that is no finite double).
+/// JSON numbers out of the set, all of them finite doubles. If the set is restricted at all, they have no
+/// exponent; a single number has one notation only; there is no "-0". If a fraction, an excluded bound or a
+/// divisor decides, they have no more digits than a double preserves (exact_digits), so that a reader with
+/// doubles finds them in the set too. Empty sets are `nothing`. Errors: unsupported (a divisor with too many
+/// digits or states, or whose multiples within the bounds have more digits than are preserved; bounds that
+/// take too many states, or leave only numbers next to zero that doubles do not distinguish; a single number
+/// that is not a finite double).
 Result<Expression> json_number(Language& language, const NumberSet& set);
 
 } // namespace etna::grammar

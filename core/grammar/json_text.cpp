@@ -10,7 +10,7 @@ namespace {
 
 constexpr char32_t control_last = 0x1F;
 
-/// Characters that cannot stand for themselves.
+/// Characters that must be escaped.
 CodePoints escaped_characters() {
     return {{0, control_last}, {'"', '"'}, {'\\', '\\'}};
 }

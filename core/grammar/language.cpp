@@ -24,16 +24,16 @@ std::size_t hash_of(const Node& node) {
     return hash;
 }
 
-/// What it takes to build an expression, and to look after each of its parts until it is sealed.
-constexpr uint64_t steps_of_look = 10;   ///< whether it is there already
-constexpr std::size_t looks_of_step = 8; ///< at places that lie side by side
+/// Costs of building an expression, including the work on its parts until it is sealed.
+constexpr uint64_t steps_of_look = 10;   ///< look-up of an existing expression
+constexpr std::size_t looks_of_step = 8; ///< probes of adjacent slots
 constexpr uint64_t steps_of_node = 100;
 constexpr uint64_t steps_of_part = 10;
-/// What it takes next() to do so; either() counts their parts.
+/// The same in next(); either() charges for the parts.
 constexpr uint64_t steps_of_walked_look = 2;
-constexpr uint64_t steps_of_walked_node = 70; ///< memory is touched that was not in use
+constexpr uint64_t steps_of_walked_node = 70; ///< touches fresh memory
 
-/// How often the language is asked to stop; see allow_steps().
+/// Steps between polls of `stop`; see allow_steps().
 constexpr uint64_t steps_between_looks = 5'000;
 
 } // namespace
@@ -72,7 +72,7 @@ void Language::give_up() {
     allow_steps(UINT64_MAX);
 }
 
-/// Takes steps when those until the look at `stop_` are done.
+/// Charges steps beyond the next poll of `stop_`, and polls it.
 void Language::look_at_stop(uint64_t count) {
     if (is_stopped_)
         return;
@@ -93,10 +93,10 @@ Expression Language::add(Node node) {
     take_steps(looks / looks_of_step);
     if (same)
         return *same;
-    if (is_tired()) // nothing that is made from now on is kept
+    if (is_tired()) // no expressions are added any more
         return nothing;
     take_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_walked_node);
-    // And its place in by_hash_, and what the allocator keeps beside its children.
+    // Plus its slot in by_hash_, and the allocator's overhead for its children.
     constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64;
     const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
     if ((is_full_ || bytes_ + bytes > bytes_max_) && nodes_.size() > empty) {
@@ -123,12 +123,12 @@ Expression Language::literal(std::string_view text) {
     return result;
 }
 
-/// A tree of what the texts begin with, of which equal branches are one, as texts are read in order. Source:
-/// Daciuk, Mihov, Watson, Watson, Incremental construction of minimal acyclic finite-state automata (2000).
+/// Builds a prefix tree and merges equal branches, in one pass over the sorted texts. Source: Daciuk, Mihov,
+/// Watson, Watson, Incremental construction of minimal acyclic finite-state automata (2000).
 Expression Language::any_of(std::vector<std::string> texts) {
     struct Branches {
         bool may_end = false;
-        std::vector<std::pair<Expression, ByteSet>> ways = {}; ///< what comes behind a byte, and the byte
+        std::vector<std::pair<Expression, ByteSet>> ways = {}; ///< what follows a byte, and the byte
     };
     const auto closed = [this](const Branches& branches) {
         std::vector<Expression> all;
@@ -140,7 +140,7 @@ Expression Language::any_of(std::vector<std::string> texts) {
         return either(all);
     };
     std::sort(texts.begin(), texts.end());
-    std::vector<Branches> path(1); // of the last text, by how many of its bytes have come
+    std::vector<Branches> path(1); // of the last text, by prefix length
     std::string_view last;
     const auto close_to = [&](std::size_t length) {
         while (path.size() > length + 1) {
@@ -177,7 +177,7 @@ Expression Language::sequence(Expression first, Expression second) {
         return second;
     if (second == empty)
         return first;
-    // (a b) c is kept as a (b c), however long a b is.
+    // (a b) c is stored as a (b c), however long a b is.
     std::vector<Expression> heads;
     while (nodes_[first].kind == Kind::sequence) {
         heads.push_back(nodes_[first].children[0]);
@@ -229,7 +229,7 @@ Expression Language::either(std::span<const Expression> alternatives) {
         all.push_back(bytes(set));
     std::sort(all.begin(), all.end());
     all.erase(std::unique(all.begin(), all.end()), all.end());
-    if (all.size() > 1 && all.front() == empty && // it is there already
+    if (all.size() > 1 && all.front() == empty && // redundant if another alternative is nullable
         std::any_of(all.begin() + 1, all.end(), [&](Expression e) { return nullable_[e] == Nullable::yes; }))
         all.erase(all.begin());
     if (all.empty())
@@ -246,7 +246,7 @@ Expression Language::repeat(Expression item, uint32_t least, uint32_t most) {
     if (item == nothing)
         return least == 0 ? empty : nothing;
     if (nullable_[item] == Nullable::yes)
-        least = 0; // as many as one likes may be empty
+        least = 0; // any number of items may be empty
     if (least == 1 && most == 1)
         return item;
     if (least == 0 && most == 1)
@@ -276,7 +276,7 @@ Expression Language::accepted(const Automaton& automaton) {
 uint32_t Language::number_of(const Automaton& automaton) {
     const auto same = std::find(automata_.begin(), automata_.end(), automaton);
     const auto number = static_cast<uint32_t>(same - automata_.begin());
-    if (same == automata_.end()) { // add() looks whether there was room
+    if (same == automata_.end()) { // add() checks the memory limit
         bytes_ +=
             sizeof(Automaton) + automaton.targets.size() * sizeof(uint32_t) + automaton.accepts.size() / 8;
         automata_.push_back(automaton);

@@ -29,7 +29,7 @@ bool is_terminal(std::string_view name) {
     return name[first] >= 'A' && name[first] <= 'Z';
 }
 
-/// With the other cases of ASCII's letters.
+/// The set plus the other case of its ASCII letters.
 CodePoints any_case(const CodePoints& set) {
     CodePoints result = set;
     for (char32_t letter = 'a'; letter <= 'z'; ++letter) {
@@ -49,7 +49,7 @@ public:
           source_(text, R"(a rule looks like this: start: "yes" | "no" /[0-9]+/)"), rules_(language),
           ignored_(language.rule("(ignored)")) {}
 
-    /// Not sealed.
+    /// The result is not sealed.
     Result<Expression> parse() {
         ETNA_CHECK(source_.check());
         for (skip_blank(Lines::may_end); !source_.is_at_end(); skip_blank(Lines::may_end))
@@ -83,7 +83,7 @@ private:
         }
     }
 
-    /// An alternative may begin on a line of its own.
+    /// Takes a `|`, which may begin a new line.
     bool take_bar(Lines lines) {
         const std::size_t before = source_.at();
         skip_blank(Lines::may_end);
@@ -108,7 +108,7 @@ private:
     }
 
     Status definition() {
-        while (source_.take("?") || source_.take("!")) { // they shape the tree, not the text
+        while (source_.take("?") || source_.take("!")) { // these affect the parse tree, not the text
         }
         const std::size_t begin = source_.at();
         ETNA_TRY(const std::string_view own, name());
@@ -198,14 +198,14 @@ private:
             ETNA_TRY(items.emplace_back(), repeated(*item));
             ETNA_CHECK(language_->check());
         }
-        if (source_.take("->")) { // the name of a branch of the tree
+        if (source_.take("->")) { // the name of a branch of the parse tree
             skip_blank(Lines::stop);
             ETNA_CHECK(Status(name().has_value() ? Status() : wrong("a name is missing")));
         }
         return language_->sequence(items);
     }
 
-    /// Nothing where no item begins.
+    /// Empty if no item begins here.
     Result<std::optional<Expression>> one() {
         using Item = std::optional<Expression>;
         if (source_.take("(") || source_.sees("[")) {
@@ -235,7 +235,7 @@ private:
         return Item(is_terminal(named) ? terminal(expression) : expression);
     }
 
-    /// A terminal within a rule, and what may be ignored behind it.
+    /// A terminal within a rule, followed by ignored text.
     Expression terminal(Expression expression) {
         return in_terminal_ ? expression : language_->sequence(expression, ignored_);
     }

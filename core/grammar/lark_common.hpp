@@ -3,10 +3,10 @@
 #include <optional>
 #include <string_view>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// A terminal of Lark's grammars/common.lark as a regular expression; empty where there is none.
+/// A terminal of Lark's grammars/common.lark as a regular expression; empty if there is none of that name.
 std::optional<std::string_view> lark_common_terminal(std::string_view name);
 
 } // namespace etna::grammar

@@ -10,7 +10,7 @@
 namespace etna::grammar {
 namespace {
 
-/// What each state leads to, each once.
+/// The distinct targets of each state.
 class Targets {
 public:
     explicit Targets(const Automaton& automaton) : begin_(1) {
@@ -37,9 +37,9 @@ private:
     std::vector<uint32_t> targets_;
 };
 
-/// States within characters, each behind those that it leads to.
+/// States inside a character, each after its targets.
 std::vector<uint32_t> inner_states(const Targets& targets, const std::vector<bool>& begins) {
-    std::vector<uint32_t> bytes_left(begins.size()); // of a character, at most
+    std::vector<uint32_t> bytes_left(begins.size()); // maximum bytes left of a character
     const auto find = [&](const auto& self, uint32_t state) -> uint32_t {
         if (begins[state] || bytes_left[state] > 0)
             return bytes_left[state];
@@ -66,7 +66,7 @@ Result<Lengths> Lengths::create(const Automaton& automaton, const std::vector<bo
                                 std::size_t& looks) {
     const Targets targets(automaton);
     const std::vector<uint32_t> inner = inner_states(targets, begins);
-    std::vector<std::vector<bool>> with_count; // states from which a string of so many characters is accepted
+    std::vector<std::vector<bool>> with_count; // by count: states that accept such a string
     std::map<std::vector<bool>, uint32_t> first_of;
     Lengths all;
     looks = 0;
@@ -146,20 +146,20 @@ std::optional<uint32_t> Lengths::at_most(uint32_t state, uint32_t most) const {
     return std::nullopt;
 }
 
-/// A text of n characters leads to some state, and leaves counts from least - n to most - n.
+/// A text of n characters leads to some state, from which the counts are least - n to most - n.
 Lengths::Range Lengths::shortened(Range range, uint32_t characters) const {
     if (period_ == 0)
         return range;
-    if (period_ == 1 && range.least > before_ + characters) // behind all counts that differ
+    if (period_ == 1 && range.least > before_ + characters) // beyond all counts that differ
         return {.least = before_ + characters, .most = unbounded};
-    if (range.most != unbounded) { // enough for what comes next after `least` or less, from any state
+    if (range.most != unbounded) { // `next` bounds the first count from `least` or less, from any state
         uint32_t next = range.least;
         for (uint32_t state = 0; state < states(); ++state)
             next = std::max(next, at_least(state, range.least).value_or(0));
         if (range.most - next < characters || range.most < next)
             return range;
     }
-    // Without an upper bound only the greatest counts matter, and those that are finite are below before_.
+    // Without an upper bound only the greatest counts matter, and the finite ones are below before_.
     return {.least = std::min(range.least, before_ + characters), .most = unbounded};
 }
 

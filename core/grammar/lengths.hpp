@@ -7,34 +7,34 @@
 #include <optional>
 #include <vector>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// How many characters the strings have that an automaton accepts from each of its states on: the counts that
-/// occur, exactly. From some count on they come again with a period, as there are so many sets of states
-/// only. Source: Chrobak, Finite automata and unary languages (1986).
+/// The lengths, in characters, of the strings that an automaton accepts from each of its states: exactly the
+/// counts that occur. From some count on they repeat with a period, because there are finitely many sets of
+/// states. Source: Chrobak, Finite automata and unary languages (1986).
 class Lengths {
 public:
-    /// `begins[state]`: a byte that is read there begins a character; its other bytes count nothing. Counts
-    /// up to `most` are told apart, or all. Precondition: within a character no state comes twice. Errors:
-    /// unsupported (that takes more than looks_max looks at what a state leads to). `looks` gets how many.
+    /// `begins[state]`: a byte that is read there begins a character; the other bytes of a character do not
+    /// count. Distinguishes counts up to `most`, or all. Precondition: no state repeats within a character.
+    /// Errors: unsupported (more than looks_max visits of targets). `looks` receives their number.
     static Result<Lengths> create(const Automaton& automaton, const std::vector<bool>& begins, uint32_t most,
                                   std::size_t& looks);
 
-    /// Counts up to that are known: `unbounded`, or the `most` of create() where they have not come again
-    /// yet.
+    /// The largest count that is known: `unbounded`, or the `most` of create() if the period has not been
+    /// reached.
     [[nodiscard]] uint32_t known_to() const;
-    /// The smallest count from `least` on; none where there is none.
+    /// The smallest count that is at least `least`; empty if there is none.
     [[nodiscard]] std::optional<uint32_t> at_least(uint32_t state, uint32_t least) const;
-    /// The greatest count up to `most`; `unbounded` where there is no greatest, and `most` is that.
+    /// The greatest count up to `most`; `unbounded` if `most` is that and there is no greatest.
     [[nodiscard]] std::optional<uint32_t> at_most(uint32_t state, uint32_t most) const;
 
     struct Range {
         uint32_t least = 0;
         uint32_t most = 0;
     };
-    /// Smaller counts, or none, that are the same as these to all texts of up to `characters` characters,
-    /// from whatever state they start.
+    /// Smaller counts, or no limits, that are equivalent to `range` for all texts of up to `characters`
+    /// characters, from any state.
     [[nodiscard]] Range shortened(Range range, uint32_t characters) const;
 
     [[nodiscard]] std::size_t bytes() const { return bits_.size() * sizeof(uint64_t); }
@@ -50,8 +50,8 @@ private:
     [[nodiscard]] uint32_t known() const { return before_ + period_; }
     void keep(const std::vector<std::vector<bool>>& with_count);
 
-    uint32_t before_ = 0; ///< counts from here on come again
-    uint32_t period_ = 0; ///< 0: it is not known what comes behind
+    uint32_t before_ = 0; ///< counts repeat from here on
+    uint32_t period_ = 0; ///< 0: counts from before_ on are unknown
     std::size_t words_ = 0;
     std::vector<uint64_t> bits_; ///< [state][count]: whether it occurs
 };

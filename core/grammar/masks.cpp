@@ -7,23 +7,23 @@
 namespace etna::grammar {
 namespace {
 
-/// How deep counts are looked for in a head; what is deeper keeps them as they are.
+/// Maximum depth at which counts in a head are shortened; deeper ones remain unchanged.
 constexpr int shortened_depth_max = 100;
 
-/// Heads that are kept, each with a mask: then all are forgotten.
+/// Maximum cached heads, each with a mask; at the limit the cache is cleared.
 constexpr std::size_t heads_max = 1024;
 
-/// Masks that are kept, of those that took so many steps to find: then all are forgotten.
+/// Maximum cached masks, and the steps from which a mask is cached; at the limit the cache is cleared.
 constexpr std::size_t kept_masks_max = 64;
 constexpr uint64_t steps_of_kept_mask = 10'000;
 
-/// More ways than that are walked as one: each takes a walk from the root of the tree on.
+/// Beyond this number, alternatives are walked as one: each takes a walk from the root of the tree.
 constexpr std::size_t ways_apart_max = 8;
 
-/// What is done in one step, or takes several: see Language::allow_steps().
+/// Work per step, or steps per operation: see Language::allow_steps().
 constexpr std::size_t tokens_of_step = 8;
 constexpr std::size_t words_of_step = 32;
-constexpr std::size_t steps_of_way = 10; ///< to be looked up as an expression
+constexpr std::size_t steps_of_way = 10; ///< look-up of its expression
 
 } // namespace
 
@@ -90,7 +90,7 @@ TokenMask Masks::mask_of(Expression state) {
     return mask;
 }
 
-/// Of a way that begins within a Kind::distinct.
+/// The mask of an alternative that begins within a Kind::distinct.
 TokenMask Masks::remembering_mask(Expression way) {
     const Node node = language_->node(way);
     const bool is_sequence = node.kind == Kind::sequence;
@@ -112,7 +112,7 @@ TokenMask Masks::remembering_mask(Expression way) {
     return mask;
 }
 
-/// Looks at tokens that a used item begins with behind what has come of it, or that begin with that.
+/// Checks the tokens that are a prefix of the rest of a used item, or that begin with it.
 void Masks::keep_to_memory(Expression way, Expression distinct, const TokenTree& tree, TokenMask& mask) {
     for (const std::string& used : language_->used_behind(distinct)) {
         uint32_t node = 0;
@@ -134,7 +134,7 @@ void Masks::keep_to_memory(Expression way, Expression distinct, const TokenTree&
     }
 }
 
-/// Forbids those that do not fit.
+/// Forbids the tokens that do not fit.
 void Masks::check(Expression way, std::span<const TokenId> tokens, TokenMask& mask) {
     language_->take_steps(tokens.size() / tokens_of_step);
     for (const TokenId token : tokens) {
@@ -151,7 +151,7 @@ void Masks::keep(Expression state, const TokenMask& mask) {
     kept_.emplace(state, mask);
 }
 
-/// What is left of the ways that have no head to be walked by.
+/// Walks the alternatives that have no head to be walked separately.
 void Masks::walk_ways(TokenMask& mask) {
     const TokenTree& tree = vocabulary_->short_tokens();
     if (ways_.size() > ways_apart_max) {
@@ -162,7 +162,7 @@ void Masks::walk_ways(TokenMask& mask) {
         walk(way, tree, mask);
 }
 
-/// Short tokens, way by way: each is walked by its head, or left to walk_ways().
+/// Adds short tokens, one alternative at a time: each is walked by its head, or left to walk_ways().
 void Masks::add(Expression state, TokenMask& mask) {
     open_ = {state};
     while (!open_.empty() && !language_->is_spent()) {
@@ -234,8 +234,9 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
     }
 }
 
-/// Allows the tokens of [first, end) that the states lead to, and calls `reach` with each of their nodes but
-/// those behind which all is free. `path_` has the states by depth, those of the nodes above `first` already.
+/// Allows the tokens of [first, end) that fit, and calls `reach` for each of their nodes, except those below
+/// which all plain text is allowed. `path_` holds the states by depth, including those of the nodes above
+/// `first`.
 template <class Reach>
 void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach) {
     for (uint32_t node = first; node < end && !language_->is_spent();) {
@@ -271,7 +272,7 @@ void Masks::allow_all(std::span<const TokenId> tokens, TokenMask& mask) {
         mask.allow(token);
 }
 
-/// Whether all plain text leads back to the state, and nothing ends on the way.
+/// Whether all plain text leads back to the state, and no text ends on the way.
 bool Masks::is_free(Expression state) {
     const auto known = free_.find(state);
     if (known != free_.end())
@@ -286,7 +287,7 @@ bool Masks::is_free(Expression state) {
     return result;
 }
 
-/// Whether whatever completes a character leads to a state that is free.
+/// Whether every completion of the character leads to a free state.
 bool Masks::is_free_behind(Expression state, const PlainText& read) {
     if (read.missing == 0)
         return is_free(state);
@@ -300,11 +301,11 @@ bool Masks::is_free_behind(Expression state, const PlainText& read) {
     return result;
 }
 
-/// Whether all plain characters lead from a state, in the middle of one or not, to states that are as they
-/// shall be.
+/// Whether all plain characters, or all completions of a partial one, lead from a state to states for which
+/// `is_right` holds.
 template <class IsRight>
 bool Masks::all_lead(Expression from, const PlainText& read, const IsRight& is_right) {
-    std::unordered_set<Expression> seen; // after first bytes that ask for the same of the next
+    std::unordered_set<Expression> seen; // targets of bytes that require the same of the next byte
     PlainText last_of_seen;
     for (uint32_t byte = 0x20; byte < 0x100; ++byte) {
         if (language_->is_spent())
@@ -332,7 +333,7 @@ const Masks::Head& Masks::head(Expression unit) {
     const Expression key = shortened(unit);
     if (const auto known = heads_.find(key); known != heads_.end())
         return known->second;
-    Head made = walk_head(key); // may make another first
+    Head made = walk_head(key); // may add another head first
     if (language_->is_spent()) {
         unfinished_ = std::move(made);
         return unfinished_;
@@ -345,14 +346,14 @@ const Masks::Head& Masks::head(Expression unit) {
     return heads_.emplace(key, std::move(made)).first->second;
 }
 
-/// A state that the head leads to with plain text, and that leads back to itself: most of what the head
-/// allows is what that one allows. None where there is none at hand.
+/// A free state that plain text leads to from the head: the two allow mostly the same tokens. Empty if there
+/// is none close by.
 std::optional<Expression> Masks::free_behind_head(Expression unit) {
     language_->take_steps(0x7F - ' ');
     for (uint8_t byte = ' '; byte < 0x7F; ++byte) {
         const Expression target = language_->next(unit, byte);
         if (target == unit)
-            return std::nullopt; // it is as good itself
+            return std::nullopt; // the head itself will do
         if (target != nothing && PlainText{}.next(byte) && is_free(target))
             return shortened(target) == target ? std::optional(target) : std::nullopt;
     }
@@ -363,7 +364,7 @@ Masks::Head Masks::walk_head(Expression unit) {
     const TokenTree& tree = vocabulary_->short_tokens();
     const auto similar = free_behind_head(unit);
     Head head = similar ? this->head(*similar) : Head{.inside = TokenMask(vocabulary_->size())};
-    std::vector<std::pair<uint32_t, uint32_t>> changed; // where it leads elsewhere than the similar head
+    std::vector<std::pair<uint32_t, uint32_t>> changed; // nodes for which it differs from the similar head
     path_[0] = unit;
     std::vector<uint32_t> ends; // nodes at which the head may end
     for (uint32_t node = 0; node < tree.size(); node = tree.end(node)) {
@@ -391,7 +392,7 @@ Masks::Head Masks::walk_head(Expression unit) {
     return head;
 }
 
-/// Adds the nodes behind the ends that lead outside, and puts all in the order of their bytes.
+/// Adds the nodes after the ends that lead outside the head, and sorts all by byte.
 void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const {
     const TokenTree& tree = vocabulary_->short_tokens();
     const auto leads_outside = [&](uint32_t node) {
@@ -419,7 +420,7 @@ void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const 
         head.beyond[next[tree.byte(node)]++] = node;
 }
 
-/// The same for all short tokens: no count is larger than they can tell.
+/// An expression that is equivalent for all short tokens, with counts no larger than they can distinguish.
 Expression Masks::shortened(Expression expression, int depth) {
     if (depth == shortened_depth_max || language_->is_spent())
         return expression;

@@ -16,7 +16,7 @@
 
 namespace etna::grammar {
 
-/// One bit for each token of a vocabulary, set where it is allowed: token t at bit t % 32 of word t / 32.
+/// One bit per token of a vocabulary, set if the token is allowed: token t is bit t % 32 of word t / 32.
 class TokenMask {
 public:
     explicit TokenMask(uint32_t tokens = 0) : words_((tokens + 31) / 32) {}
@@ -33,21 +33,21 @@ private:
     std::vector<uint32_t> words_;
 };
 
-/// The bytes of a vocabulary's tokens, ready to be asked for masks. Immutable; thread-safe.
+/// The bytes of a vocabulary's tokens, indexed for mask computation. Immutable; thread-safe.
 class Vocabulary {
 public:
-    /// `bytes[t]` is what token t stands for; empty for one that never fits. `control_tokens` are those that
-    /// texts are marked with, by name; see control_text().
+    /// `bytes[t]` are the bytes of token t; empty for one that never fits. `control_tokens` are those that
+    /// mark up texts, by name; see control_text().
     explicit Vocabulary(std::vector<std::string> bytes,
                         std::map<std::string, TokenId, std::less<>> control_tokens = {});
 
     [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
     [[nodiscard]] std::string_view bytes(TokenId token) const { return bytes_[token]; }
     [[nodiscard]] std::optional<TokenId> control_token(std::string_view name) const;
-    /// Tokens of up to short_bytes bytes, and those of more.
+    /// Tokens of up to short_bytes bytes, and longer ones.
     [[nodiscard]] const TokenTree& short_tokens() const { return short_; }
     [[nodiscard]] const TokenTree& long_tokens() const { return long_; }
-    /// Tokens with more behind a comma than white space.
+    /// Tokens with more than white space after a comma.
     [[nodiscard]] const std::vector<TokenId>& tokens_behind_comma() const { return behind_comma_; }
 
     static constexpr uint32_t short_bytes = 32;
@@ -60,24 +60,24 @@ private:
     std::vector<TokenId> behind_comma_;
 };
 
-/// Which tokens fit what is left of a language. A token fits where all its bytes do and some text may follow.
+/// Computes which tokens fit the rest of a language. A token fits if all its bytes do and some text may
+/// follow.
 ///
-/// A walk over the whole vocabulary takes a while, so that its result is kept wherever it can be used again.
-/// The head of a sequence that is a `unit`, an automaton or within one, such as the rest of a string, is
-/// walked by itself: tokens that stay within it are known once and for all, and only those that reach beyond
-/// its end are looked at each time with what follows it. Where any plain text leads back to the same state,
-/// whole subtrees of tokens are allowed without a look. Counts beyond the length of any short token are the
-/// same to all of them, so that the rest of a string of at most 1000 characters is no new head with each
-/// character. Masks that took long all the same are kept by their states, a few of them.
+/// A walk over the whole vocabulary is slow, so its result is cached wherever it can be reused. The head of a
+/// sequence that is a `unit`, an automaton or within one, such as the rest of a string, is walked separately:
+/// tokens that stay within it are computed once, and only those that reach beyond its end are checked each
+/// time against what follows it. If all plain text leads back to the same state, whole subtrees of tokens are
+/// allowed without a check. Counts beyond the length of any short token are equivalent for all of them, so
+/// that the rest of a string of at most 1000 characters is not a new head after each character. Masks that
+/// were slow nevertheless are cached by state, a few of them.
 ///
-/// Lists of different items are walked as if items might come twice, and then the few tokens that may have
-/// made one come twice are looked at one by one: a walk over all would keep a state for each text that may be
-/// next.
+/// Lists of distinct items are walked as if items could repeat, and then the few tokens that may have
+/// repeated one are checked one by one: an exact walk would create a state for each text that may come next.
 ///
-/// Whatever it looks at takes steps of the language, which may tire: then a mask is not right, and nothing
-/// that is not right is kept.
+/// All work is charged to the language's step budget. A mask that ran out of budget is incomplete and is not
+/// cached.
 ///
-/// Not thread-safe; changes the language. Borrows both.
+/// Not thread-safe; modifies the language. Borrows both.
 class Masks {
 public:
     Masks(Language& language, const Vocabulary& vocabulary);
@@ -85,16 +85,16 @@ public:
     /// Precondition: `state` comes from Language::seal() or next().
     TokenMask mask(Expression state);
 
-    /// About how much memory it takes.
+    /// Approximate memory use in bytes.
     [[nodiscard]] std::size_t bytes() const {
         return heads_bytes_ + kept_.size() * (vocabulary_->size() / 8);
     }
 
 private:
     struct Head {
-        TokenMask inside; ///< tokens that do not leave it
-        /// Nodes behind one of its ends, with other tokens from there on; [first_beyond[b], first_beyond[b +
-        /// 1]) are those with byte b.
+        TokenMask inside; ///< tokens that do not leave the head
+        /// Nodes after one of its ends, with tokens that leave the head at or below them; [first_beyond[b],
+        /// first_beyond[b + 1]) are those with byte b.
         std::vector<uint32_t> beyond = {};
         std::array<uint32_t, 257> first_beyond = {};
 
@@ -113,7 +113,7 @@ private:
     void walk_ways(TokenMask& mask);
     void add_beyond(const Head& head, Expression rest, TokenMask& mask);
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
-    /// From a node on that has led to `state`, to all below it.
+    /// Walks the subtree below a node that has led to `state`.
     void walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask);
     template <class Reach>
     void follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach);
@@ -130,19 +130,19 @@ private:
 
     Language* language_;
     const Vocabulary* vocabulary_;
-    std::vector<Expression> path_;        ///< of a walk: states by depth
-    std::unordered_set<Expression> seen_; ///< by add(), for one mask
-    std::vector<Expression> open_;        ///< that add() has to look at
-    std::vector<Expression> ways_;        ///< that add() has left to walk_ways()
-    std::vector<Expression> plain_ways_;  ///< that add() has found; `ways_` among them
-    std::vector<Expression> remembering_; ///< others, which begin within a Kind::distinct
+    std::vector<Expression> path_;        ///< states of a walk, by depth
+    std::unordered_set<Expression> seen_; ///< states seen by add(), for one mask
+    std::vector<Expression> open_;        ///< states that add() has yet to process
+    std::vector<Expression> ways_;        ///< that add() leaves to walk_ways()
+    std::vector<Expression> plain_ways_;  ///< all that add() has found, including `ways_`
+    std::vector<Expression> remembering_; ///< the others, which begin within a Kind::distinct
     std::unordered_map<Expression, TokenMask> kept_;
     std::unordered_map<Expression, Head> heads_;
     std::size_t heads_bytes_ = 0;
-    Head unfinished_; ///< one that Language::is_tired() has kept from being right
+    Head unfinished_; ///< incomplete, because the language was spent; not cached
     std::unordered_map<Expression, Expression> shortened_;
     std::unordered_map<Expression, bool> free_;
-    std::map<std::array<uint32_t, 2>, bool> free_behind_; ///< by state, and how far a character has been read
+    std::map<std::array<uint32_t, 2>, bool> free_behind_; ///< by state and PlainText
 };
 
 } // namespace etna::grammar

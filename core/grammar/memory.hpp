@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// Texts and sets of texts, each kept once, by numbers. A text is another one and a byte more.
+/// Interned texts and sets of texts, identified by number. A text is stored as another text plus one byte.
 class Memory {
 public:
     static constexpr uint32_t no_text = 0;  ///< the empty text
@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] bool has(uint32_t set, uint32_t text) const;
     [[nodiscard]] uint32_t size(uint32_t set) const { return static_cast<uint32_t>(sets_[set].size()); }
-    /// What comes behind `text` in the texts of a set that begin with it.
+    /// Returns the remainders, after `text`, of the texts of a set that begin with it.
     [[nodiscard]] std::vector<std::string> behind(uint32_t set, uint32_t text) const;
 
     [[nodiscard]] std::size_t bytes() const { return bytes_; }

@@ -16,19 +16,19 @@
 namespace etna::grammar {
 namespace {
 
-/// What it takes to make a target of a state, and to look at it in minimised(); see Language::allow_steps().
+/// Cost of computing a target and of visiting it in minimised(); see Language::allow_steps().
 constexpr uint64_t steps_of_target = 5;
 
-/// States that the exact multiples may have, so that there is room for bounds beside them.
+/// Maximum states of exact multiples, which leaves room for bounds.
 constexpr uint32_t exact_states_max = 13'000;
 
-/// Of divisors in units of their last place: 10^exact_digits.
+/// Limit of divisors in units of their last digit: 10^exact_digits.
 constexpr uint64_t modulus_end = 1'000'000'000'000'000;
 
-/// A divisor in units of its last place.
+/// A divisor in units of its last digit.
 struct Units {
-    uint64_t modulus; ///< of at most exact_digits digits, so that ten times as much fits as well
-    uint32_t places;  ///< digits behind the point that are a part of the number: zeros may follow
+    uint64_t modulus; ///< at most exact_digits digits, so that ten times its value fits too
+    uint32_t places;  ///< digits after the point that belong to the number; zeros may follow
 };
 
 Error too_large(const Decimal& divisor) {
@@ -49,12 +49,12 @@ Result<Units> units_of(const Decimal& divisor) {
     return Units{std::stoull(all), static_cast<uint32_t>(divisor.fraction.size())};
 }
 
-/// A divisor's automaton, with few states more than the fewest: those from which the same digits lead to
-/// multiples are one. They agree in the shortest such digits, zeros in front of these counted: what comes
-/// behind them is a multiple again. Source: Alexeev, Minimal DFA for testing divisibility (2004).
+/// Builds the automaton of a divisor's multiples with few states beyond the minimum: states from which the
+/// same digits lead to multiples are merged. Such states agree in the shortest such digits, including leading
+/// zeros: what follows them is a multiple again. Source: Alexeev, Minimal DFA for testing divisibility
+/// (2004).
 ///
-/// The rest is what the digits so far, with zeros in all places that are missing, leave of the divisor when
-/// it is taken away as often as it goes.
+/// The rest is the digits so far, with zeros in all missing places, modulo the divisor.
 class Remainders {
 public:
     explicit Remainders(Units units) : units_(units) {
@@ -73,13 +73,13 @@ public:
         raw_.class_count = first_digit + 10;
     }
 
-    /// About what automaton() took.
+    /// Approximate steps that automaton() took.
     [[nodiscard]] uint64_t steps() const { return steps_ + steps_of_target * raw_.targets.size(); }
 
-    /// None where it takes more than divisor_states_max states.
+    /// Empty if it takes more than divisor_states_max states.
     std::optional<Automaton> automaton() {
         add_row(false);
-        target(0, minus) = 0; // the sets that this is joined with have one sign at most
+        target(0, minus) = 0; // the sets that this is intersected with have at most one sign
         for (uint8_t digit = 0; digit < 10; ++digit)
             target(0, first_digit + digit) = number(behind_whole({.missing = units_.places}, digit));
         for (std::size_t at = 0; at < states_.size(); ++at) {
@@ -100,19 +100,19 @@ private:
     enum Class : uint8_t { other, minus, point, first_digit };
 
     struct State {
-        uint32_t missing = 0; ///< places behind the point
+        uint32_t missing = 0; ///< missing digits after the point
         uint64_t rest = 0;
-        bool is_whole = true; ///< before the point
+        bool is_whole = true; ///< still before the point
     };
     struct Key {
         bool is_whole;
-        uint32_t digits; ///< the fewest that lead to a multiple
-        uint64_t end;    ///< those, as a number
+        uint32_t digits; ///< fewest digits that lead to a multiple
+        uint64_t end;    ///< those digits, as a number
         bool operator==(const Key&) const = default;
     };
     struct KeyHash {
         std::size_t operator()(const Key& key) const {
-            constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 by the golden ratio
+            constexpr uint64_t spread = 0x9E3779B97F4A7C15; // 2^64 divided by the golden ratio
             return ((key.end * 2 + (key.is_whole ? 1 : 0)) * spread) ^ key.digits;
         }
     };
@@ -140,7 +140,7 @@ private:
     void add_place(State state) {
         const std::size_t row = raw_.accepts.size() - 1;
         if (state.missing == 0) {
-            target(row, first_digit) = static_cast<uint32_t>(row); // zeros behind the last place
+            target(row, first_digit) = static_cast<uint32_t>(row); // trailing zeros
             return;
         }
         --state.missing;
@@ -151,7 +151,7 @@ private:
         }
     }
 
-    /// None where no digits lead to a multiple.
+    /// Empty if no digits lead to a multiple.
     std::optional<Key> key_of(const State& state) {
         uint64_t end = (units_.modulus - state.rest) % units_.modulus;
         uint32_t digits = state.missing;
@@ -167,7 +167,7 @@ private:
         const auto key = key_of(state);
         if (!key)
             return Automaton::dead;
-        const auto next = static_cast<uint32_t>(1 + states_.size()); // behind the first
+        const auto next = static_cast<uint32_t>(1 + states_.size()); // after the first
         const auto [place, is_new] = number_of_.try_emplace(*key, next);
         if (is_new)
             states_.push_back(state);
@@ -175,15 +175,15 @@ private:
     }
 
     Units units_;
-    std::vector<uint64_t> powers_; ///< of ten, by exponent; less than the modulus
-    std::vector<uint64_t> ends_;   ///< how many ends of so many digits there are
+    std::vector<uint64_t> powers_; ///< powers of ten modulo the divisor, by exponent
+    std::vector<uint64_t> ends_;   ///< number of endings, by their number of digits
     std::vector<State> states_;    ///< all but the first
     std::unordered_map<Key, uint32_t, KeyHash> number_of_;
     Automaton raw_;
     uint64_t steps_ = 0;
 };
 
-/// Of the divisor itself, such as 0.25.
+/// Whether the divisor itself is a power of two, such as 0.25.
 bool is_power_of_two(const Units& units) {
     uint64_t fives = 1;
     for (uint32_t place = 0; place < units.places; ++place)
@@ -191,14 +191,14 @@ bool is_power_of_two(const Units& units) {
     return (units.modulus >> std::countr_zero(units.modulus)) == fives;
 }
 
-/// Multiples with a number of digits: those before the point, and all places where there is a point. Zeros
-/// may follow multiples of powers of two, if wanted: doubles round numbers of so many digits, which leaves
-/// such as they are.
+/// Multiples with a limited number of digits: those before the point, and all places after it if there is a
+/// point. Zeros may follow multiples of powers of two, if requested: doubles round numbers with that many
+/// digits, but these remain multiples.
 ///
-/// A state is one of the automaton of all multiples, and how many digits there were, which no longer counts
-/// behind the point. Those from which too few digits are left for a multiple are no states: of a divisor that
-/// two and five do not divide, about as many are left for each count of digits as it is large, but for the
-/// counts near the first digit and near the last.
+/// A state is a state of the automaton of all multiples, and the number of digits so far, which is irrelevant
+/// after the point. States with too few digits left for a multiple are omitted: for a divisor that is
+/// divisible by neither 2 nor 5, about as many states as the divisor remain for each number of digits, except
+/// near the first and the last digit.
 class Counted {
 public:
     Counted(const Automaton& all, const Units& units) : all_(&all), units_(units) {
@@ -207,7 +207,7 @@ public:
             can_end_.push_back(ends_within(left));
     }
 
-    /// With at most so many digits; none where that takes more than exact_states_max states.
+    /// Multiples with at most `digits` digits; empty if they take more than exact_states_max states.
     std::optional<Automaton> with(uint32_t digits, bool may_have_zeros_behind) {
         digits_ = digits;
         may_have_zeros_behind_ = may_have_zeros_behind;
@@ -225,7 +225,7 @@ public:
         return minimised(raw_);
     }
 
-    /// Of the last try.
+    /// Targets of the last attempt.
     [[nodiscard]] std::size_t target_count() const { return raw_.targets.size(); }
 
 private:
@@ -235,15 +235,15 @@ private:
     };
 
     /// Row i has i digits before the point.
-    [[nodiscard]] uint32_t zeros_row() const { return digits_ + 1; } ///< zeros that are not counted
-    [[nodiscard]] uint32_t point_row() const { return digits_ + 2; } ///< behind the point
+    [[nodiscard]] uint32_t zeros_row() const { return digits_ + 1; } ///< uncounted zeros
+    [[nodiscard]] uint32_t point_row() const { return digits_ + 2; } ///< after the point
     [[nodiscard]] uint32_t rows() const { return digits_ + 3; }
 
     [[nodiscard]] uint32_t after(uint32_t state, char byte) const {
         return all_->next(state, static_cast<uint8_t>(byte));
     }
 
-    /// Which states of the automaton lead to a multiple within so many digits.
+    /// Whether each state of the automaton leads to a multiple within `left` digits.
     [[nodiscard]] std::vector<bool> ends_within(uint32_t left) const {
         std::vector<bool> ends = can_end_.back();
         for (uint32_t state = 0; state < all_->state_count(); ++state) {
@@ -257,7 +257,7 @@ private:
         return ends;
     }
 
-    /// The row of what comes behind a state; none where it may not come.
+    /// The row after `byte`; empty if the byte is not allowed.
     [[nodiscard]] std::optional<uint32_t> row_behind(uint32_t row, uint8_t byte) const {
         if (byte == '.' && row + units_.places <= digits_)
             return point_row();
@@ -298,7 +298,7 @@ private:
 
     const Automaton* all_;
     Units units_;
-    std::vector<std::vector<bool>> can_end_; ///< [digits that are left][state]
+    std::vector<std::vector<bool>> can_end_; ///< [digits left][state]
     uint32_t digits_ = 0;
     bool may_have_zeros_behind_ = false;
     Automaton raw_;

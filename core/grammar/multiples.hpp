@@ -8,34 +8,35 @@
 
 namespace etna::grammar {
 
-/// Digits that a reader with doubles keeps of any number: numbers of so many that differ, differ to it too.
+/// Significant digits that a double preserves: different numbers of at most this many digits remain different
+/// as doubles.
 constexpr uint32_t exact_digits = 15;
 
-/// States that the multiples of a divisor may take while they are told from other numbers: about as many as
-/// it is large when two and five are divided out of it. What this costs is taken from the steps of the
-/// language.
+/// Maximum states for testing divisibility: about the divisor without its factors 2 and 5. The work is
+/// charged to the steps of the language.
 constexpr uint32_t divisor_states_max = 25'000;
 
-/// The least number that is a multiple of both. Precondition: they are more than zero. Errors: unsupported
-/// (one of the three has more than exact_digits digits).
+/// The least common multiple. Precondition: both are greater than zero. Errors: unsupported (one of the three
+/// has more than exact_digits digits).
 Result<Decimal> common_multiple(const Decimal& a, const Decimal& b);
 
-/// Precondition: the divisor is more than zero. Errors: unsupported (it has more than exact_digits digits).
+/// Whether `value` is a multiple of `divisor`. Precondition: the divisor is greater than zero. Errors:
+/// unsupported (it has more than exact_digits digits).
 Result<bool> is_multiple(const Decimal& value, const Decimal& divisor);
 
-/// The texts of digits, perhaps with a sign and a point, that are multiples of the divisor. Precondition: it
-/// is more than zero. Errors: unsupported (it has more than exact_digits digits or takes too many states; as
-/// Language::check(): `language` is there for its steps).
+/// The texts of digits, optionally with a sign and a point, that are multiples of the divisor. Precondition:
+/// it is greater than zero. Errors: unsupported (it has more than exact_digits digits or takes too many
+/// states; as Language::check(): `language` only provides the step budget).
 Result<Automaton> multiples(Language& language, const Decimal& divisor);
 
 struct ExactMultiples {
     Automaton automaton;
-    uint32_t digits; ///< that they have at most
+    uint32_t digits; ///< their maximum number of digits
 };
 
-/// Multiples of the divisor with at most digits_max digits (zeros may follow where a double rounds to a
-/// multiple as well, unless that leaves fewer digits). They have fewer where that takes too many states: 8
-/// where the divisor is 9973. Precondition: digits_max <= exact_digits. Errors: as multiples().
+/// Multiples of the divisor with at most digits_max digits (zeros may follow if a double rounds to a multiple
+/// as well, unless that leaves fewer digits). The limit is lower if digits_max takes too many states: 8 for
+/// the divisor 9973. Precondition: digits_max <= exact_digits. Errors: as multiples().
 Result<ExactMultiples> exact_multiples(Language& language, const Decimal& divisor, uint32_t digits_max);
 
 } // namespace etna::grammar

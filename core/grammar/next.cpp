@@ -6,23 +6,23 @@
 namespace etna::grammar {
 namespace {
 
-/// How often derive() calls itself, as rules and optional parts stand in each other at the beginning of what
-/// is left. What is deeper is found first, and by itself.
+/// Maximum recursion depth of derive(), through nested rules and optional parts at the start of an
+/// expression. Anything deeper is derived first, separately.
 constexpr uint32_t derivation_depth_max = 500;
 
-/// Ways whose next() is known are looked up in one step; those whose is not count themselves.
+/// Alternatives with a cached next() that one step covers; uncached ones are charged separately.
 constexpr std::size_t known_ways_of_step = 4;
 
-/// What it takes to find what next() does not know yet, besides the expressions that it makes, and to keep it
-/// in a table of all bytes for the first time: measured with ten thousands of ways beside each other.
+/// Costs of an uncached next(), besides the expressions that it makes, and of the first table of all bytes:
+/// measured with tens of thousands of parallel alternatives.
 constexpr uint64_t steps_of_derivation = 10;
 constexpr uint64_t steps_of_table = 50;
 
-/// Of so many ways only those are derived that may begin with the byte.
+/// From this many alternatives on, only those that may begin with the byte are derived.
 constexpr std::size_t many_ways = 32;
-/// How many expressions are looked at to see what a way begins with, a step each.
+/// Maximum expressions visited to find the first bytes of an alternative, a step each.
 constexpr int looks_of_way = 32;
-/// What it takes to keep what many ways begin with.
+/// Memory use of the cached first bytes of many alternatives.
 constexpr std::size_t bytes_of_first_set = sizeof(std::pair<Expression, ByteSet>) + 32;
 
 constexpr ByteSet any_byte = ByteSet{}.complement();
@@ -65,9 +65,8 @@ std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
     return add(byte, target) + sizeof(*all);
 }
 
-/// Whatever the depth, it takes little of the stack: where derive() would go too deep it comes back without a
-/// result, and is called again when what it has not come to is known. Nothing begins with itself, so that
-/// this comes to an end.
+/// Uses little stack at any depth: if derive() would recurse too deeply it returns without a result, and is
+/// called again once the skipped result is known. This terminates because there is no left recursion.
 Expression Language::next(Expression from, uint8_t byte) {
     Expression result = find_next(from, byte);
     if (too_deep_ == nothing || depth_ > 0)
@@ -87,7 +86,7 @@ Expression Language::next(Expression from, uint8_t byte) {
 Expression Language::find_next(Expression from, uint8_t byte) {
     if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
         return known;
-    if (is_spent() || too_deep_ != nothing) // nothing that is found from now on can be kept
+    if (is_spent() || too_deep_ != nothing) // results are incomplete and cannot be cached
         return nothing;
     if (depth_ == derivation_depth_max) {
         too_deep_ = from;
@@ -97,7 +96,7 @@ Expression Language::find_next(Expression from, uint8_t byte) {
     take_steps(steps_of_derivation);
     const Expression result = derive(from, byte);
     --depth_;
-    if (!is_spent() && too_deep_ == nothing) { // else it may be refused for want of room, time or depth alone
+    if (!is_spent() && too_deep_ == nothing) { // otherwise it may only lack memory, steps or depth
         const std::size_t bytes = transitions_[from].add(byte, result);
         take_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
         bytes_ += bytes;
@@ -105,7 +104,7 @@ Expression Language::find_next(Expression from, uint8_t byte) {
     return result;
 }
 
-/// Nothing of a node is held while others are made, as nodes_ grows.
+/// No reference into a node is held while others are made, because nodes_ grows.
 Expression Language::derive(Expression from, uint8_t byte) {
     switch (nodes_[from].kind) {
     case Kind::no_string:
@@ -166,7 +165,7 @@ Expression Language::derive_either(Expression from, uint8_t byte) {
     const ByteSet first = count < many_ways ? any_byte : first_of_ways(from);
     if (!first.contains(byte))
         return nothing;
-    const bool is_sifted = first != any_byte; // else it is not known of each way
+    const bool is_sifted = first != any_byte; // otherwise an alternative's first bytes are unknown
     take_steps(count / known_ways_of_step);
     std::vector<Expression> all;
     for (std::size_t i = 0; i < count; ++i) {

@@ -11,11 +11,11 @@
 namespace etna::grammar {
 namespace {
 
-/// The largest double, of which the digits behind these are cut off: 2^1024 - 2^971.
+/// The leading digits of the largest double, 2^1024 - 2^971; the others are cut off.
 constexpr std::string_view largest_digits = "17976931348623157";
 
 /// Digits before the point of a quotient that JavaScript writes without an exponent: below 1e21. Validators
-/// such as Ajv look for a point in it.
+/// such as Ajv search it for a point.
 constexpr int32_t quotient_digits_max = 20;
 
 Decimal largest_finite() {
@@ -28,7 +28,7 @@ Decimal one() {
     return {.integer = "1"};
 }
 
-/// Of how many digits before the point all quotients are below 1e21.
+/// The digits before the point up to which all quotients are below 1e21.
 uint32_t whole_digits_of(const Decimal& divisor) {
     const bool is_below_one = divisor.integer == "0";
     const auto zeros = static_cast<int32_t>(divisor.fraction.find_first_not_of('0'));
@@ -36,14 +36,14 @@ uint32_t whole_digits_of(const Decimal& divisor) {
     return static_cast<uint32_t>(std::max(quotient_digits_max + exponent, 1));
 }
 
-/// Whether all numbers of the set have more digits before the point.
+/// Whether all numbers of the set have more than `digits` digits before the point.
 bool asks_for_more(const NumberSet& set, uint32_t digits) {
     return (set.least && !set.least->value.is_negative && set.least->value.integer.size() > digits) ||
            (set.most && set.most->value.is_negative && set.most->value.integer.size() > digits);
 }
 
-/// The bound on the far side, if none is said and the near one leaves only numbers that sets without bounds
-/// do not have, and readers of JSON do; `is_negative` is the side of both.
+/// The bound on the far side, if none is given and the near one leaves only numbers that unbounded sets do
+/// not contain, although readers of JSON accept them; `is_negative` is the side of both.
 std::optional<Bound> far_bound(std::optional<Bound> said, const std::optional<Bound>& near,
                                bool is_negative) {
     if (said || !is_finite(near) || near->value.is_negative != is_negative ||
@@ -54,7 +54,7 @@ std::optional<Bound> far_bound(std::optional<Bound> said, const std::optional<Bo
     return Bound{.value = std::move(end)};
 }
 
-/// The set with one divisor in place of all.
+/// Replaces all divisors by one.
 Result<NumberSet> with_common_multiple(NumberSet set) {
     Decimal least = set.multiples_of.front();
     Decimal common = least;
@@ -68,7 +68,7 @@ Result<NumberSet> with_common_multiple(NumberSet set) {
         set.kind = NumberKind::integer;
     }
     const bool says_nothing = set.kind == NumberKind::integer && common == one();
-    // The JSON-Schema-Test-Suite wants all integers that are doubles to be multiples of 0.5.
+    // The JSON-Schema-Test-Suite requires all integers that are doubles to be multiples of 0.5.
     const bool is_of_all_sizes = says_nothing && compare(least, one()) < 0;
     const uint32_t digits = whole_digits_of(least);
     if (!is_of_all_sizes && !asks_for_more(set, digits))

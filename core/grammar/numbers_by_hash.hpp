@@ -7,16 +7,16 @@
 
 namespace etna::grammar {
 
-/// Numbers under hashes, several of which may be the same. A look touches one line of memory, mostly, where
-/// std::unordered_multimap follows pointers; it was a third of what making a large grammar took. Source:
-/// linear probing, Knuth, TAOCP volume 3, 6.4, algorithm L.
+/// Numbers indexed by hash; hashes may collide. A look-up mostly touches one cache line, whereas
+/// std::unordered_multimap follows pointers, which took a third of the time to compile a large grammar.
+/// Source: linear probing, Knuth, TAOCP volume 3, 6.4, algorithm L.
 class NumbersByHash {
 public:
-    static constexpr std::size_t looks_of_miss = 16; ///< is_wanted() goes to other places of memory
+    static constexpr std::size_t looks_of_miss = 16; ///< is_wanted() touches other memory
 
-    /// The first number under this hash that `is_wanted`. Sets `looks` to how many places were looked at; one
-    /// that had the hash and was not wanted counts as looks_of_miss more. There are many only where somebody
-    /// has chosen what is hashed.
+    /// Returns the first number under this hash for which `is_wanted` returns true. `looks` receives the
+    /// number of probed slots; each one with the hash that was not wanted counts as looks_of_miss more. It is
+    /// large only if the hashed data was chosen to collide.
     template <class IsWanted>
     [[nodiscard]] std::optional<uint32_t> find(std::size_t hash, IsWanted is_wanted,
                                                std::size_t& looks) const {
@@ -45,7 +45,7 @@ private:
     static constexpr uint32_t none = UINT32_MAX;
     static constexpr std::size_t places_at_first = 16;
     struct Place {
-        uint32_t hash = 0; ///< its lower half
+        uint32_t hash = 0; ///< lower half of the hash
         uint32_t number = none;
     };
 
@@ -70,7 +70,7 @@ private:
         }
     }
 
-    std::vector<Place> places_; ///< a power of two, half of them free at least
+    std::vector<Place> places_; ///< size is a power of two; at least half are free
     std::size_t count_ = 0;
 };
 

@@ -61,7 +61,7 @@ Paths Paths::power(uint32_t exponent) const {
 Paths Paths::repeated(uint32_t least, uint32_t most) const {
     Paths at_most_once = staying(to_.size());
     at_most_once.add(*this);
-    // Whatever can be reached at all is reached in fewer steps than there are states.
+    // Every reachable state is reached in fewer steps than there are states.
     const uint32_t more = most == unbounded ? most : most - least;
     return power(least).then(at_most_once.power(std::min(more, static_cast<uint32_t>(to_.size()))));
 }

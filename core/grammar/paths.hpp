@@ -8,27 +8,28 @@
 #include <cstdint>
 #include <vector>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// Where the texts of a set lead in an automaton: to which states from each state. That says whether the
-/// automaton accepts any of them, and can be told of a sequence by its parts alone.
+/// The transition relation of a set of texts in an automaton: the states that they lead to from each state.
+/// It tells whether the automaton accepts any of them, and that of a sequence follows from those of its
+/// parts.
 class Paths {
 public:
-    static constexpr std::size_t states_max = 128; ///< that an automaton may have
+    static constexpr std::size_t states_max = 128; ///< maximum states of the automaton
     using States = std::bitset<states_max>;
 
-    /// Of no text; of the empty text.
+    /// The paths of no text; of the empty text.
     static Paths none(std::size_t states) { return Paths(states); }
     static Paths staying(std::size_t states);
-    /// Of one byte out of a set.
+    /// The paths of one byte out of a set.
     static Paths of_bytes(const Automaton& automaton, const ByteSet& set);
 
     [[nodiscard]] const States& from(uint32_t state) const { return to_[state]; }
 
-    /// These, and others.
+    /// Adds those of `others`.
     void add(const Paths& others);
-    /// First these, then others.
+    /// The paths of a concatenation: these, then others.
     [[nodiscard]] Paths then(const Paths& others) const;
     /// These, from `least` to `most` times; `unbounded` for no limit.
     [[nodiscard]] Paths repeated(uint32_t least, uint32_t most) const;

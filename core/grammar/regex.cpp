@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t group_depth_max = 200;
 constexpr uint32_t count_max = 1'000'000'000;
 
-/// What a letter takes to be read, whether or not it makes an expression; see Language::allow_steps().
+/// Cost of reading a letter, even if it makes no expression; see Language::allow_steps().
 constexpr uint64_t steps_of_letter = 10;
 
-/// The texts of one alternative, and whether it is bound to the ends of the text.
+/// The texts of one alternative, and whether it is anchored to the ends of the text.
 struct Alternative {
     Expression texts = empty;
     bool is_bound_to_start = false;
@@ -137,7 +137,7 @@ private:
         return merged(all);
     }
 
-    /// Joined from the end on, as a sequence is kept.
+    /// Joins items from the last to the first, as sequences are stored.
     Result<Alternatives> sequence() {
         struct Item {
             Alternatives texts;
@@ -160,7 +160,7 @@ private:
         return all;
     }
 
-    /// What is bound to the start must stand at the start, and nothing may follow what is bound to the end.
+    /// Text anchored to the start must come first, and nothing may follow text anchored to the end.
     Result<Alternatives> before(const Alternatives& item, const Alternatives& behind) {
         Alternatives longer;
         for (const Alternative& one : item) {
@@ -176,10 +176,10 @@ private:
         return merged(longer);
     }
 
-    /// Those with the same bounds as one, so that their number does not multiply.
+    /// Merges alternatives with the same anchors, so that their number does not multiply.
     Alternatives merged(const Alternatives& all) {
         Alternatives result;
-        std::vector<std::vector<Expression>> texts; // of each of them
+        std::vector<std::vector<Expression>> texts; // parallel to `result`
         for (const Alternative& one : all) {
             const auto same = std::find_if(result.begin(), result.end(), [&](const Alternative& other) {
                 return other.is_bound_to_start == one.is_bound_to_start &&
@@ -202,7 +202,7 @@ private:
         const bool is_start = sees('^') || sees_escape('A');
         if (is_start && !is_first)
             return unsupported(sees('^') ? "^ in the middle" : "\\A in the middle");
-        if (is_start || sees('$') || sees_escape('Z') || sees_escape('z')) { // \A, \Z, \z: as Python has them
+        if (is_start || sees('$') || sees_escape('Z') || sees_escape('z')) { // \A, \Z, \z: as in Python
             take('\\');
             ++at_;
             return Alternatives{{.is_bound_to_start = is_start, .is_bound_to_end = !is_start}};
@@ -242,7 +242,7 @@ private:
         return one_of(set);
     }
 
-    /// A set that comes several times is written once.
+    /// Encodes a repeated set once.
     Alternatives one_of(const CodePoints& set) {
         const auto [place, is_new] = sets_.try_emplace(set, nothing);
         if (is_new)
@@ -271,7 +271,7 @@ private:
         return all;
     }
 
-    /// Counts of a quantifier, if there is one.
+    /// The counts of a quantifier; empty if there is none.
     Result<std::optional<std::pair<uint32_t, uint32_t>>> quantifier() {
         std::optional<std::pair<uint32_t, uint32_t>> counts;
         if (take('*')) {
@@ -359,8 +359,8 @@ private:
         return letter < 0x80 && lower >= 'a' && lower <= 'z';
     }
 
-    /// Letters that ECMAScript gives no meaning to behind a backslash: elsewhere they have one, and are not
-    /// themselves. Other characters are.
+    /// Letters that have no meaning after a backslash in ECMAScript. Other dialects give them one, so they
+    /// are not literals; characters other than letters are.
     static bool is_unknown_escape(char32_t letter) {
         constexpr std::u32string_view known = U"bBcdDfknpPrsStuvwWx";
         return is_ascii_letter(letter) && known.find(letter) == std::u32string_view::npos;
@@ -376,7 +376,7 @@ private:
                 : fmt::format("write {} for the letter, or what it stands for as ECMAScript does", name));
     }
 
-    /// After the backslash.
+    /// Reads an escape, after the backslash.
     Result<CodePoints> escape() {
         if (is_at_end())
             return wrong("a backslash");
@@ -464,7 +464,7 @@ private:
     std::string_view pattern_;
     const Alphabet* alphabet_;
     std::vector<char32_t> letters_;
-    std::map<CodePoints, Expression> sets_; ///< as they are written
+    std::map<CodePoints, Expression> sets_; ///< encoded sets
     std::size_t at_ = 0;
     std::size_t depth_ = 0;
 };

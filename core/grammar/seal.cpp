@@ -9,7 +9,7 @@
 
 namespace etna::grammar {
 
-/// Who each new expression is a part of: what is found of a part is told to them.
+/// The parents of each new expression: results for a part are propagated to them.
 class Language::Users {
 public:
     explicit Users(const Language& language)
@@ -43,13 +43,13 @@ private:
     }
 
     Expression first_;
-    std::vector<uint32_t> begin_; ///< into users_, for each expression and behind the last
+    std::vector<uint32_t> begin_; ///< into users_, one more than expressions
     std::vector<Expression> users_;
 };
 
-/// The least solution: what is unknown until nothing changes any more is not nullable. Whoever has a part
-/// that was found nullable is looked at again: that is enough for one alternative, and otherwise a part is
-/// one of two at most.
+/// Computes the least fixed point: expressions that are still unknown when nothing changes are not nullable.
+/// Parents of a part found nullable are visited again: one alternative is enough, and other kinds have at
+/// most two parts.
 void Language::find_nullable(const Users& users) {
     std::vector<Expression> found;
     const auto look_at = [&](Expression e, bool is_alternative) {
@@ -70,7 +70,7 @@ void Language::find_nullable(const Users& users) {
     std::replace(nullable_.begin() + sealed_nodes_, nullable_.end(), Nullable::unknown, Nullable::no);
 }
 
-/// Which of the new expressions some finite text fits, from sealed_nodes_ on.
+/// Whether each new expression, from sealed_nodes_ on, matches some finite text.
 std::vector<bool> Language::productive(const Users& users) const {
     std::vector<bool> found(nodes_.size() - sealed_nodes_);
     std::vector<Expression> open;
@@ -119,7 +119,7 @@ std::vector<bool> Language::productive(const Users& users) const {
     return found;
 }
 
-/// What a text of `expression` may begin with.
+/// The expressions that a text of `expression` may begin with.
 std::vector<Expression> Language::beginnings(Expression expression) const {
     const Node& node = nodes_[expression];
     if (node.kind == Kind::rule)
@@ -129,7 +129,7 @@ std::vector<Expression> Language::beginnings(Expression expression) const {
     return node.children;
 }
 
-/// A rule that may stand at its own beginning, or null: walking it would never end.
+/// Returns a left-recursive rule, or null: walking one would never end.
 const Language::Rule* Language::left_recursive() const {
     enum class Visit : uint8_t { none, open, done };
     struct Step {
@@ -160,7 +160,7 @@ const Language::Rule* Language::left_recursive() const {
             const Expression child = step.children[step.at++];
             if (visit(child) == Visit::none) {
                 enter(child);
-            } else if (visit(child) == Visit::open) { // every way round leads through a rule
+            } else if (visit(child) == Visit::open) { // every cycle contains a rule
                 while (nodes_[path.back().expression].kind != Kind::rule)
                     path.pop_back();
                 return &rules_[nodes_[path.back().expression].index];
@@ -170,8 +170,8 @@ const Language::Rule* Language::left_recursive() const {
     return nullptr;
 }
 
-/// Children stand before their parents, but for rules: so one pass in order rewrites everything, and a second
-/// one the definitions.
+/// Children precede their parents, except through rules: one pass in order rewrites all expressions, and a
+/// second one the definitions.
 Expression Language::without_unproductive(Expression root, const std::vector<bool>& is_productive) {
     std::vector<Expression> images(is_productive.size(), nothing);
     const Expression first = sealed_nodes_;
@@ -205,7 +205,7 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
     return image(root);
 }
 
-/// Rewrites what was built since the last call; after it, rules are as good as any other expression.
+/// Rewrites everything built since the last call; afterwards rules behave like any other expression.
 Result<Expression> Language::seal(Expression root) {
     for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
         rules_[rule].definition = rules_[rule].definition.value_or(nothing);

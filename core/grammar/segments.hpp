@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// A row that grows without moving what is in it: moving ten thousands of expressions would hold up who makes
-/// one more.
+/// An array that grows without moving its elements: moving tens of thousands of expressions would stall the
+/// call that adds one.
 template <class T>
 class Segments {
 public:

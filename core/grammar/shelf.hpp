@@ -14,13 +14,13 @@
 
 namespace etna::grammar {
 
-/// A language that grammars share, and its masks.
+/// A language and its masks: an arena that grammars share.
 struct Shelf : std::enable_shared_from_this<Shelf> {
     explicit Shelf(std::shared_ptr<const Vocabulary> its_vocabulary)
         : vocabulary(std::move(its_vocabulary)), masks(language, *vocabulary) {}
 
-    /// Within `steps_left`, which is then what is left of it, and until `stop`. `dropped`: as for texts_of().
-    /// Precondition: as long as others may walk it, `mutex` is held.
+    /// Compiles `description` within `steps_left`, which receives the remaining budget, and until `stop`.
+    /// `dropped`: as for texts_of(). Precondition: `mutex` is held if others may walk the language.
     Result<Expression> make(const Description& description, uint64_t& steps_left,
                             const Language::Stop* stop = nullptr,
                             std::vector<DroppedKeyword>* dropped = nullptr) {
@@ -34,15 +34,15 @@ struct Shelf : std::enable_shared_from_this<Shelf> {
     }
 
     std::shared_ptr<const Vocabulary> vocabulary;
-    std::atomic<std::size_t> bytes = 0;  ///< about what it takes; to be read without the mutex
-    std::atomic<bool> is_full = false;   ///< for the language; as `bytes`
-    std::atomic<bool> is_shared = false; ///< grammars of several descriptions may stand on it
-    std::mutex mutex;                    ///< of all below
+    std::atomic<std::size_t> bytes = 0;  ///< approximate size; can be read without the mutex
+    std::atomic<bool> is_full = false;   ///< mirrors Language::is_full(); as `bytes`
+    std::atomic<bool> is_shared = false; ///< may hold grammars of several descriptions
+    std::mutex mutex;                    ///< guards all below
     Language language;
     Masks masks;
 };
 
-/// What is described, on a shelf. Thread-safe.
+/// A compiled description, on a shelf. Thread-safe.
 class Grammar {
 public:
     Grammar(std::shared_ptr<Shelf> shelf, Expression root, std::shared_ptr<const Description> description,
@@ -54,7 +54,7 @@ public:
     [[nodiscard]] Expression root() const { return root_; }
     [[nodiscard]] const Description& description() const { return *description_; }
     [[nodiscard]] const std::vector<DroppedKeyword>& dropped() const { return dropped_; }
-    /// The same on a shelf of its own, which is made once as long as somebody holds it. Blocking, as
+    /// Returns the same grammar on a shelf of its own, compiled once while a caller holds it. Blocking, as
     /// Grammars::make(). Errors: as that.
     Result<std::shared_ptr<const Grammar>> elsewhere(const Language::Stop* stop = nullptr) const;
 
@@ -63,8 +63,8 @@ private:
     Expression root_;
     std::shared_ptr<const Description> description_;
     std::vector<DroppedKeyword> dropped_;            ///< of the description's schemas
-    mutable std::timed_mutex mutex_;                 ///< of elsewhere_
-    mutable std::weak_ptr<const Grammar> elsewhere_; ///< it belongs to who walks there
+    mutable std::timed_mutex mutex_;                 ///< guards elsewhere_
+    mutable std::weak_ptr<const Grammar> elsewhere_; ///< owned by the matchers that use it
 };
 
 } // namespace etna::grammar

@@ -57,7 +57,7 @@ std::optional<PlainText> PlainText::next(uint8_t byte) const {
     return std::nullopt;
 }
 
-/// Children follow their parents, so that they are known first when going backwards.
+/// Children follow their parents, so that a backward pass computes them first.
 void TokenTree::find_plain() {
     is_plain_.resize(size());
     for (uint32_t node = size(); node-- > 0;)

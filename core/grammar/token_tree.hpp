@@ -12,40 +12,39 @@
 
 namespace etna::grammar {
 
-/// How far a character of plain text has been read: see TokenTree::is_plain().
+/// The state of reading one character of plain text: see TokenTree::is_plain().
 struct PlainText {
     uint8_t missing = 0;  ///< bytes that the character still needs
-    uint8_t least = 0x80; ///< what the next of them may be
+    uint8_t least = 0x80; ///< range of the next byte
     uint8_t most = 0xBF;
 
-    /// After one more byte; none where that is no plain text. Source: RFC 3629, section 4.
+    /// The state after one more byte; empty if that is not plain text. Source: RFC 3629, section 4.
     [[nodiscard]] std::optional<PlainText> next(uint8_t byte) const;
     bool operator==(const PlainText&) const = default;
 };
 
-/// The bytes of tokens as a tree: what two tokens begin with is there once. Nodes are numbered so that all
-/// below one follow it, up to its end(); a walk is a loop over numbers that leaves out a subtree by going on
-/// at its end. Immutable; thread-safe.
+/// The bytes of tokens as a prefix tree (trie). Nodes are numbered in preorder: the descendants of a node
+/// follow it, up to its end(); a walk is a loop over numbers that skips a subtree by continuing at its end.
+/// Immutable; thread-safe.
 class TokenTree {
 public:
     TokenTree() = default;
-    /// Tokens without bytes are left out; several may have the same.
+    /// Tokens without bytes are left out; several tokens may have the same bytes.
     explicit TokenTree(std::vector<std::pair<std::string_view, TokenId>> tokens);
 
     [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
     [[nodiscard]] uint8_t byte(uint32_t node) const { return bytes_[node]; }
-    /// Bytes up to and with this node's: at least 1.
+    /// Number of bytes up to and including this node's: at least 1.
     [[nodiscard]] uint32_t depth(uint32_t node) const { return depths_[node]; }
     [[nodiscard]] uint32_t end(uint32_t node) const { return ends_[node]; }
-    /// Tokens that are whole at the node, or at any node from the first up to the second.
+    /// Tokens that end at the node, or at any node from the first up to the second.
     [[nodiscard]] std::span<const TokenId> tokens(uint32_t node) const { return tokens(node, node + 1); }
     [[nodiscard]] std::span<const TokenId> tokens(uint32_t first, uint32_t end) const {
         return std::span(tokens_).subspan(first_tokens_[first], first_tokens_[end] - first_tokens_[first]);
     }
     [[nodiscard]] uint32_t depth_max() const { return depth_max_; }
-    /// Whether all that can be read from the node on, with its byte, down to any token below it, is plain
-    /// text: characters in UTF-8 without quotes, backslashes and control characters; the last one may be cut
-    /// off.
+    /// Whether every path from the node, including its byte, down to any token below it is plain text: UTF-8
+    /// characters other than quotes, backslashes and control characters; the last one may be cut off.
     [[nodiscard]] bool is_plain(uint32_t node) const { return is_plain_[node]; }
 
 private:

@@ -8,19 +8,19 @@
 #include <map>
 #include <mutex>
 
-// Private to the room.
+// Private to core/grammar.
 namespace etna::grammar {
 
-/// Lets so many at a time do something; others wait. The next is of the client that had a turn the longest
-/// ago, or none; of one client who came first. Thread-safe.
+/// A semaphore that is fair among clients. The next turn goes to the client whose last turn is the longest
+/// ago, or that had none; within a client, first come, first served. Thread-safe.
 class Turns {
 public:
     explicit Turns(std::size_t at_a_time) : left_(at_a_time) {}
 
-    /// A turn, from when it is given until the end of its life. Borrows the turns.
+    /// A turn, held until it is destroyed. Borrows the turns.
     class Turn {
     public:
-        /// Waits for it, unless `stop` says not to: it is asked now and then, and may be empty.
+        /// Blocks until the turn is given, or until `stop` returns true: it is polled, and may be empty.
         explicit Turn(Turns& turns, uint64_t client = 0, const std::function<bool()>& stop = {})
             : turns_(&turns) {
             std::unique_lock lock(turns_->mutex_);
@@ -36,7 +36,7 @@ public:
                 turns_->note_turn(client);
             }
             turns_->choose_next();
-            turns_->changed_.notify_all(); // another is the next one now
+            turns_->changed_.notify_all(); // the next waiter has changed
         }
         Turn(const Turn&) = delete;
         Turn& operator=(const Turn&) = delete;
@@ -60,7 +60,7 @@ public:
     };
 
 private:
-    static constexpr std::size_t clients_max = 4096; ///< that are remembered
+    static constexpr std::size_t clients_max = 4096; ///< remembered clients
 
     void choose_next() {
         uint64_t earliest = UINT64_MAX;
@@ -83,14 +83,14 @@ private:
         last_turns_[client] = ++turns_given_;
     }
 
-    std::mutex mutex_; ///< of all below
+    std::mutex mutex_; ///< guards all below
     std::condition_variable changed_;
     std::size_t left_;
-    uint64_t next_ = 0; ///< the number of who is the next, where somebody waits
+    uint64_t next_ = 0; ///< number of the next waiter, if there is one
     uint64_t next_number_ = 0;
     uint64_t turns_given_ = 0;
-    std::map<uint64_t, uint64_t> waiting_;    ///< clients, by the number in which they came
-    std::map<uint64_t, uint64_t> last_turns_; ///< when each client had one, as long as somebody waits
+    std::map<uint64_t, uint64_t> waiting_;    ///< clients, by order of arrival
+    std::map<uint64_t, uint64_t> last_turns_; ///< each client's last turn; cleared if none waits
 };
 
 } // namespace etna::grammar

@@ -5,7 +5,8 @@
 namespace etna::grammar {
 namespace {
 
-/// How much of the mark has come, as a state; `found` is what happens to its last byte.
+/// The Knuth-Morris-Pratt automaton of a mark: a state is the length of the prefix matched so far. No state
+/// accepts yet, and the last one has no targets.
 Automaton searching(std::string_view mark) {
     const auto size = static_cast<uint32_t>(mark.size());
     Automaton raw;
@@ -14,7 +15,7 @@ Automaton searching(std::string_view mark) {
     raw.class_count = 256;
     raw.targets.assign(std::size_t{size + 1} * raw.class_count, Automaton::dead);
     raw.accepts.assign(size + 1, false);
-    uint32_t fallback = 0; // the longest beginning of the mark that what came ends with, but for all of it
+    uint32_t fallback = 0; // state of the longest proper prefix of the mark that the input ends with
     for (uint32_t state = 0; state < size; ++state) {
         uint32_t* const row = &raw.targets[state * raw.class_count];
         for (uint32_t byte = 0; byte < control_byte; ++byte)

@@ -11,19 +11,21 @@
 namespace etna::grammar {
 namespace {
 
-/// What a text and its copies may take: a third of a second of a processor at once, and again what each token
-/// gives back. That is more than a walk over a vocabulary of 150'000 tokens takes; JSON Schemas of practice
-/// need a hundredth of it.
+/// Step budget of a text and its copies: a third of a second of processor time, replenished by each token.
+/// That is more than a walk over a vocabulary of 150'000 tokens takes; JSON Schemas in practice need a
+/// hundredth of it.
 constexpr int64_t steps_of_walk = 33'000'000;
 constexpr int64_t steps_of_token = 150'000;
-/// What one text may add to languages; whose texts need less goes on elsewhere when others have filled one.
+/// Memory that one text may add to languages. A text below this limit moves to another shelf when its
+/// language is full.
 constexpr std::size_t bytes_of_walk = std::size_t{64} << 20;
-/// What one place may take on a shelf that others share, and hold them up; then the text goes on elsewhere.
+/// Steps per position on a shared shelf, where they block other matchers; beyond them the text moves to a
+/// shelf of its own.
 constexpr uint64_t shared_steps_of_place = 1'000'000;
-/// How long one waits for others on a shelf before it looks again whether to stop.
+/// Interval between polls of `stop` while waiting for a shelf.
 constexpr std::chrono::microseconds wait_for_others{500};
 
-/// The one byte that may come; empty where there are several, or none.
+/// The only byte that may come; empty if there are several, or none.
 std::optional<uint8_t> only_byte(Language& language, Expression at) {
     std::optional<uint8_t> only;
     for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -65,12 +67,12 @@ bool Walk::prepare(const Wanted& wanted, const Piece& piece) {
 }
 
 bool Walk::is_known(const Wanted& wanted) const {
-    const bool needs_mask = wanted.mask || may_end_.value_or(false); // an end may be the only way on
+    const bool needs_mask = wanted.mask || may_end_.value_or(false); // the text may have to end here
     return is_lost_ || (may_end_ && (!needs_mask || mask_) &&
                         (wanted.forced_bytes == 0 || (forced_ && forced_max_ == wanted.forced_bytes)));
 }
 
-/// Does what it can with the shelf, within the steps that are left.
+/// Computes what it can on the shelf, within the remaining steps.
 Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     Shelf& shelf = grammar_->shelf();
     std::unique_lock lock(shelf.mutex, std::defer_lock);
@@ -87,7 +89,7 @@ Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     shelf.language.allow_steps(steps_before, false, piece.stop);
     try {
         find(shelf, wanted);
-    } catch (...) { // of memory: others go on elsewhere
+    } catch (...) { // out of memory: other matchers move to other shelves
         shelf.language.give_up();
         shelf.note_bytes();
         throw;
@@ -109,7 +111,7 @@ Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     return steps_before < steps_left ? Outcome::is_full : Outcome::lost;
 }
 
-/// Keeps what it finds as long as that is right, so that the next call goes on from there.
+/// Stores each complete result, so that the next call resumes there.
 void Walk::find(Shelf& shelf, const Wanted& wanted) {
     Language& language = shelf.language;
     while (followed_ < text_.size()) {
@@ -146,7 +148,7 @@ void Walk::find_forced(Language& language, std::size_t bytes_max) {
     forced_max_ = bytes_max;
 }
 
-/// Whether it has a shelf of its own now, or is lost.
+/// Returns whether it now has a shelf of its own, or is lost.
 bool Walk::go_elsewhere(const Piece& piece) {
     if (!piece.may_move)
         return false;

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-/// Texts of an expression that an automaton accepts as well. Sources: Bar-Hillel, Perles, Shamir, On formal
-/// properties of simple phrase structure grammars (1961), for what is left being empty or not.
+/// The texts of an expression that an automaton accepts as well. Source: Bar-Hillel, Perles, Shamir, On
+/// formal properties of simple phrase structure grammars (1961), for testing whether the rest is empty.
 namespace etna::grammar {
 
 Result<Expression> Language::within(Expression content, const Automaton& automaton) {
@@ -42,7 +42,7 @@ bool Language::leads_to_end(const Paths& paths, uint32_t automaton, uint32_t sta
     return (paths.from(state) & paths_.at(automaton).accepting).any();
 }
 
-/// By the paths of its parts, which are known.
+/// Computes the paths from those of its parts, which are known.
 Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const {
     const Node& node = nodes_[expression];
     const auto& known = paths_.at(automaton).known;
@@ -78,7 +78,7 @@ Paths Language::paths_by_parts(Expression expression, uint32_t automaton) const 
     return Paths::none(states);
 }
 
-/// Whatever next() makes is made of parts whose paths are known.
+/// Everything that next() makes consists of parts whose paths are known.
 const Paths& Language::paths(Expression expression, uint32_t automaton) {
     auto& known = paths_.at(automaton).known;
     std::vector<Expression> open = {expression};
@@ -100,8 +100,8 @@ const Paths& Language::paths(Expression expression, uint32_t automaton) {
     return known.at(expression);
 }
 
-/// What an expression is made of, through rules, as far as its paths are not known; parts before wholes, but
-/// for rules.
+/// The parts of an expression, through rules, whose paths are unknown; parts precede wholes, except through
+/// rules.
 std::vector<Expression> Language::without_paths(Expression expression, uint32_t automaton) const {
     const auto& known = paths_.at(automaton).known;
     std::vector<Expression> all;
@@ -121,8 +121,8 @@ std::vector<Expression> Language::without_paths(Expression expression, uint32_t 
     return all;
 }
 
-/// The least solution, as a rule's paths may be a part of themselves. What is made of parts that have not
-/// changed is not looked at again.
+/// Computes the least fixed point, because a rule's paths may depend on themselves. Skips expressions whose
+/// parts have not changed.
 void Language::find_paths(Expression expression, uint32_t automaton) {
     const std::vector<Expression> all = without_paths(expression, automaton);
     auto& known = paths_.at(automaton).known;

@@ -17,7 +17,7 @@ uint32_t run_tokens(const PlanTarget& target, RowPath path) {
     return path == RowPath::prompt ? one_run_tokens : attention_run_tokens(target);
 }
 
-/// Runs that the longest row can touch. A window of w keys touches at most one run more than it fills.
+/// Maximum runs of the longest row. A window of w keys overlaps at most one run more than it fills.
 uint32_t run_count(const PlanTarget& target, const Attention& operation) {
     const uint32_t tokens = run_tokens(target, operation.path);
     const uint32_t all = divide_up(operation.longest, tokens);

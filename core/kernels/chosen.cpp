@@ -7,7 +7,7 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t usual_rows = 4096; ///< of a weight; which kernel it gets does not depend on them
+constexpr uint32_t usual_rows = 4096; ///< of a weight; kernel selection does not depend on it
 
 std::string_view name_of(Operation operation) {
     switch (operation) {
@@ -43,7 +43,7 @@ std::string_view name_of(Operation operation) {
     return "unknown";
 }
 
-/// The variant that a shader's plan picks of its two ways to reduce.
+/// The variant that a shader's plan selects of its two reductions.
 template <class Shader>
 shaders::Variant reduced(const PlanTarget& target, Shader shader) {
     return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
@@ -88,7 +88,7 @@ void add_format(const PlanTarget& target, const KernelScope& scope, Format forma
     }
 }
 
-/// Kernels that know no weights.
+/// Kernels without weights.
 void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<KernelUse>& uses) {
     const auto add = [&](Operation operation, shaders::Variant variant) {
         uses.push_back({.operation = operation, .variant = variant});

@@ -11,7 +11,7 @@
 
 namespace etna::kernels {
 
-/// What kernels do in the forward pass; `linear` and `expert_linear` have several kernels.
+/// Operations of the forward pass; `linear` and `expert_linear` have several kernels.
 enum class Operation : uint8_t {
     embed,
     rms_norm,
@@ -29,7 +29,7 @@ enum class Operation : uint8_t {
     sample_finish,
 };
 
-/// A kernel that the plans for a device choose, and what for.
+/// A kernel that the plans for a device select, and its use.
 struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
@@ -38,27 +38,27 @@ struct KernelUse {
     Factors factors = Factors::may_round; ///< linear
 };
 
-/// "linear q4_k, prompt", for people.
+/// Display name: "linear q4_k, prompt".
 std::string describe(const KernelUse& use);
 
-/// Part of the kernels, such as those that a model needs. Bits are numbered by Format.
+/// A subset of the kernels, such as those that a model needs. Bits are numbered by Format.
 struct KernelScope {
     std::bitset<format_count> tables = {};   ///< of embeddings
     std::bitset<format_count> matrices = {}; ///< of layers and head
-    std::bitset<format_count> stacks = {};   ///< of experts' matrices; none: no mixture of experts
+    std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
 
     static KernelScope everything();
 };
 
-/// Every kernel that the plans for a target choose within a scope; a variant that serves twice is there
-/// twice. Pure.
+/// Every kernel that the plans for a target select within a scope; a variant with two uses is listed twice.
+/// Pure.
 std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope);
 
-/// Whether every kernel that the plans choose is trusted: the plans name a wrong one only where there is no
-/// other. Error: unsupported, naming the kernel, device and driver.
+/// Fails if a plan had to fall back on an untrusted kernel because no other kernel can run. Error:
+/// unsupported, naming the kernel, device and driver.
 Status require_trusted(const PlanTarget& target, const KernelScope& scope);
 
-/// What one operation runs on a device, for people.
+/// The kernel that one operation runs on a device, for display.
 struct ChosenKernel {
     std::string operation;    ///< describe()
     std::string_view variant; ///< name of the shader variant; static

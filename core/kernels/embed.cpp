@@ -34,7 +34,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
             .scale = operation.scale,
         };
-        // Parts are one step: each writes rows of its own. The first declares the output for all.
+        // All parts are one step, because each writes different rows. The first declares the output for all.
         launch(library, recorder,
                {.variant = variant,
                 .specialization = {},

@@ -19,7 +19,7 @@ constexpr uint32_t tile_pairs_max = 8;
 constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
 constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
 
-/// Words of groups (shaders/experts/groups.glsl). There is room for as many tiles as pairs: none is empty.
+/// Words of groups (shaders/experts/groups.glsl). Sized for as many tiles as pairs, because no tile is empty.
 uint64_t group_words(uint32_t pairs) {
     return 1 + 3 * uint64_t{pairs} + pairs;
 }
@@ -148,7 +148,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
         .unused = 0,
     };
     const uint32_t columns = expert_tile_pairs(pairs, choice.count);
-    // At most this many are in use: full ones, and one that is not full for each expert.
+    // Upper bound of tiles in use: the full ones, and one partial tile per expert.
     const uint32_t tiles = std::min(pairs, pairs / columns + choice.count);
     const auto format = static_cast<shaders::Format>(one.layout.format);
     const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,

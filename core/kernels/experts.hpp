@@ -6,23 +6,23 @@
 
 #include <cstdint>
 
-// Mixtures of experts: each row goes through a few of many matrices, chosen on the device; only those are
-// read. A pair is a row and one of its choices: row x used + choice. Same rules as in operations.hpp. The
-// caller records, with barriers between: expert_route, expert_group, expert_linear (as often as there are
-// matrices), expert_sum. All take one numeric path: no sum depends on how many rows there are.
+// Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
+// is a row and one of its choices: row x used + choice. The rules of operations.hpp apply. The caller
+// records, with barriers between: expert_route, expert_group, expert_linear (as often as there are matrices),
+// expert_sum. All take one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {
 
 constexpr uint32_t experts_max = 1024;
 constexpr uint32_t experts_used_max = 32; ///< by one row
 constexpr uint32_t expert_pairs_max = 65535;
 
-/// Matrices of one shape and layout behind one another on the device, among which an index chooses.
+/// Matrices of one shape and layout, contiguous on the device and selected by index.
 struct MatrixStack {
     Matrix matrices; ///< shape of each; ranges of all: [count] x packed_bytes() of weights, and of scales
     uint32_t count = 0;
 };
 
-/// Which experts a row goes through, and its share of each: at most experts_max and experts_used_max.
+/// The experts of each row and their weights; at most experts_max and experts_used_max.
 struct ExpertChoice {
     vk::Range experts = {}; ///< u32 [rows][used]
     vk::Range shares = {};  ///< f32 [rows][used], of sum 1 for each row
@@ -41,17 +41,17 @@ struct ExpertRoute {
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
 
-/// Pairs sorted by expert, each expert's cut into tiles that one workgroup computes together.
+/// Pairs sorted by expert and split into tiles, one workgroup's work each.
 struct ExpertGroups {
     vk::Range range = {}; ///< scratch of expert_group_bytes()
 };
 uint64_t expert_group_bytes(uint32_t rows, uint32_t used);
-/// Pairs in a tile: what an expert gets on average. Pure; changes no sum.
+/// Pairs in a tile: the average per expert. Pure; does not affect any sum.
 uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
 void expert_group(Library& library, vk::Recorder& recorder, const ExpertChoice& choice,
                   const ExpertGroups& groups);
 
-/// Which row of the input a pair reads.
+/// The input row that a pair reads.
 enum class ExpertInput : uint8_t {
     row,  ///< its row's
     pair, ///< its own

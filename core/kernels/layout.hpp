@@ -14,9 +14,9 @@ namespace etna::kernels {
 /// shaders load whole 16-byte words without a check.
 constexpr uint32_t column_padding = 32;
 
-/// How weights are stored on the device, named as in files; numbers as in shaders/include/formats.glsl. The
-/// quantised ones keep the file's numbers, but cut into planes of codes and a region of scales
-/// (plane_codes.glsl and scales.glsl there), so that shaders load whole words.
+/// Device storage format of weights, named as in files; numbers as in shaders/include/formats.glsl. Quantised
+/// formats hold the file's values, split into planes of codes and a region of scales (plane_codes.glsl and
+/// scales.glsl there), so that shaders load whole words.
 enum class Format : uint8_t {
     f32,
     f16,
@@ -37,7 +37,7 @@ enum class Format : uint8_t {
 };
 constexpr uint32_t format_count = 16;
 
-/// In what order the words of rows stand, weights and scales alike.
+/// Word order of rows, for weights and scales.
 enum class Arrangement : uint8_t {
     rows,  ///< row after row; a subgroup walks along one row
     lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row
@@ -58,7 +58,7 @@ uint32_t block_columns(Format format);
 std::string_view to_string(Arrangement arrangement);
 
 /// Bytes that a [rows, columns] matrix takes on the device; scale bytes are 0 for formats without scales.
-/// Both are multiples of 16. The same in either arrangement.
+/// Both are multiples of 16. Equal for both arrangements.
 struct PackedBytes {
     uint64_t weights = 0;
     uint64_t scales = 0;
@@ -68,11 +68,11 @@ PackedBytes packed_bytes(Layout layout, uint32_t rows, uint32_t columns);
 /// Repacking works on whole groups of this many rows.
 constexpr uint32_t repack_rows = 8;
 
-/// Rows [first_row, first_row + row_count) of a file's matrix into their places of the device layout.
-/// `source` holds exactly these rows as a GGUF file has them; first_row is a multiple of repack_rows, and
-/// row_count too unless it reaches the last row. `weights` and `scales` are the packed bytes of the same rows
-/// only: packed_bytes(layout, row_count, columns). Padding is written as zeros. Error: invalid_argument when
-/// sizes contradict each other, or columns are not whole blocks.
+/// Repacks rows [first_row, first_row + row_count) of a file's matrix into the device layout. `source` holds
+/// exactly these rows as a GGUF file has them; first_row is a multiple of repack_rows, and row_count too
+/// unless it reaches the last row. `weights` and `scales` are the packed bytes of the same rows only:
+/// packed_bytes(layout, row_count, columns). Padding is written as zeros. Error: invalid_argument if sizes
+/// are inconsistent, or columns are not whole blocks.
 struct Repack {
     Layout layout;
     uint32_t row_count = 0;
@@ -86,22 +86,22 @@ Status repack(const Repack& task);
 /// Offsets of a row inside the packed weights and scales. Precondition: row is a multiple of repack_rows.
 PackedBytes packed_offset(Layout layout, uint32_t row, uint32_t columns);
 
-/// Neighbouring rows of a matrix, packed for themselves.
+/// Consecutive rows of a matrix, packed separately.
 struct MatrixPart {
     uint32_t rows = 0;
     vk::Range weights = {};
     vk::Range scales = {}; ///< empty for formats without scales
 };
 
-/// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements. What is larger than one
-/// allocation lies in several parts, of which the first is in `weights` and `scales`.
+/// A weight matrix on the device, [rows, columns]: y = W x has `rows` elements. A matrix larger than one
+/// allocation consists of several parts; the first is in `weights` and `scales`.
 struct Matrix {
     Layout layout;
     uint32_t rows = 0;
     uint32_t columns = 0;
     vk::Range weights = {};
     vk::Range scales = {};
-    std::span<const MatrixPart> further = {}; ///< the rows behind the first part's; borrowed
+    std::span<const MatrixPart> further = {}; ///< parts with the rows after the first part's; borrowed
 
     /// Calls visit(part, first row) for each part.
     template <class Visit>
@@ -117,8 +117,8 @@ struct Matrix {
     }
 };
 
-/// Activations on the device: f32, [row][stride], of which `columns` are used and the rest are zeros that
-/// nothing writes. `stride` is a multiple of column_padding.
+/// Activations on the device: f32, [row][stride], of which `columns` are used; the rest are zeros and never
+/// written. `stride` is a multiple of column_padding.
 struct Activations {
     vk::Range range;
     uint32_t columns = 0;

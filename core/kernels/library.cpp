@@ -24,7 +24,7 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
     return false;
 }
 
-/// Why a variant with this code cannot run there; success when it can.
+/// Error that explains why a variant with this code cannot run there; success if it can.
 Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
     using shaders::Feature;
     if (code.words.empty()) {
@@ -56,7 +56,7 @@ struct Library::Content {
     PlanTarget target;
     CodeSource code;
     std::mutex mutex;
-    std::map<Key, vk::Pipeline> pipelines; // that stay where they are
+    std::map<Key, vk::Pipeline> pipelines; // stable addresses
 
     Content(vk::Device& used, PlanTarget plan, CodeSource source)
         : device(used), target(std::move(plan)), code(std::move(source)) {}
@@ -96,7 +96,7 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                                      .code = code.words,
                                                      .specialization = specialization,
                                                      .push_constant_bytes = push_constant_bytes}));
-    const std::scoped_lock lock(content_->mutex); // whoever was first stays
+    const std::scoped_lock lock(content_->mutex); // the first pipeline inserted wins
     return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
 }
 

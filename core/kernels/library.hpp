@@ -17,37 +17,36 @@
 
 namespace etna::kernels {
 
-/// Differs between builds whose shaders differ: part of the key of everything kept about them.
+/// Differs between builds whose shaders differ: part of the key of all data cached about them.
 constexpr uint64_t build_hash = shaders::build_hash;
 
-/// For whom kernels are chosen. Any device can be told to plan as another (as far as its features allow), so
-/// that GPU-shaped kernels run on a CPU in tests.
+/// The device family that kernels are selected for. A device can plan as another family, as far as its
+/// features allow; tests use this to run GPU kernels on a CPU.
 enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };
 
 std::string_view to_string(PlanFamily family);
 std::optional<PlanFamily> plan_family_named(std::string_view name);
 
-/// What kernel choice may depend on, besides shape and layout.
+/// The inputs of kernel selection besides shape and layout.
 struct PlanTarget {
     PlanFamily family = PlanFamily::nvidia;
     vk::DeviceProfile profile;
-    VariantSet untrusted =
-        {}; ///< that compute wrongly here: they step aside wherever another can do the work
+    VariantSet untrusted = {}; ///< variants that compute wrong results here; used only if no other can run
 };
 
-/// The family that suits a device.
+/// The default family of a device.
 PlanFamily natural_family(const vk::DeviceProfile& profile);
 
 /// The arrangement in which weights of a format are loaded for a target.
 Arrangement preferred_arrangement(const PlanTarget& target, Format format);
 
-/// Where a library gets its shaders from; called from any thread. What it returns must outlive the library.
+/// Provides a library's shaders; called from any thread. The returned code must outlive the library.
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;
 
 struct LibraryOptions {
     std::optional<PlanFamily> family = {}; ///< empty: natural_family
     VariantSet untrusted = {};             ///< PlanTarget's
-    CodeSource code = shaders::code;       ///< tests put a driver's mistakes in its place
+    CodeSource code = shaders::code;       ///< tests substitute it to simulate driver bugs
 };
 
 /// Success when a variant can run on a device; else unsupported, with the feature that it needs. Pure.
@@ -60,8 +59,8 @@ struct CreatedPipeline {
     const vk::Pipeline* pipeline = nullptr;
 };
 
-/// The compiled kernels of one device. A pipeline is created when it is first asked for: a model asks for all
-/// it needs while it loads. Thread-safe.
+/// The compiled kernels of one device. A pipeline is created on first request: a model requests all of its
+/// pipelines while it loads. Thread-safe.
 class Library {
 public:
     /// `device` is borrowed and must outlive the library.
@@ -74,12 +73,12 @@ public:
     [[nodiscard]] vk::Device& device() const;
 
     /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
-    /// first time; others compile meanwhile. Errors: unsupported (variant left out of this build or refused
-    /// by the driver), out_of_memory, device_lost.
+    /// first time; other pipelines can compile concurrently. Errors: unsupported (variant not in this build
+    /// or rejected by the driver), out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 
-    /// All that have been asked for so far, by variant.
+    /// All pipelines requested so far, by variant.
     [[nodiscard]] std::vector<CreatedPipeline> created() const;
 
 private:

@@ -89,7 +89,8 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
             .add = operation.store == Store::add ? 1U : 0U,
             .use_bias = operation.bias ? 1U : 0U,
         };
-        // Parts are one step: each writes columns of its own. The first declares the output for all.
+        // All parts are one step, because each writes different columns. The first declares the output for
+        // all.
         const bool is_first = first_row == 0;
         launch_planned(
             library, recorder, *planned, weight.layout.format, arguments,

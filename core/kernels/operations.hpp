@@ -9,17 +9,18 @@
 
 // Every operation of the forward pass. Each call records one dispatch (linear, attention: up to a few) and
 // declares the ranges it touches; none records a barrier: the caller separates dependent steps with
-// Recorder::barrier(). Sizes are checked against ranges before recording; what does not fit goes to
-// Recorder::fail(). All activations are f32. Not thread-safe beyond what Recorder and Library promise.
+// Recorder::barrier(). Sizes are checked against ranges before recording; a mismatch goes to
+// Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library are.
 namespace etna::kernels {
 
 /// One row of a batch on the device, 16 bytes; mirrored by shaders/include/rows.h.
 struct RowInfo {
     uint32_t input = 0; ///< token id, or slot with input_is_slot set
-    uint32_t index = 0; ///< place in the sequence: where its key and value go; it attends to [0, index]
+    uint32_t index =
+        0; ///< position in the sequence: K and V are stored there, and the row attends to [0, index]
     uint32_t table = 0; ///< first word of its sequence's page table inside PageTables::range
     uint32_t first_page =
-        no_page; ///< when the sequence's pages are consecutive: the first one, so that no table is read
+        no_page; ///< first page if the sequence's pages are consecutive, so that no table is read
 
     static constexpr uint32_t input_is_slot = 0x80000000U;
     static constexpr uint32_t no_page = 0xFFFFFFFFU;
@@ -28,7 +29,7 @@ static_assert(sizeof(RowInfo) == 16);
 
 /// A run of rows of the batch: RowInfo [count].
 struct Rows {
-    vk::Range infos = {}; ///< infos of exactly these rows
+    vk::Range infos = {}; ///< RowInfo of exactly these rows
     uint32_t first = 0;   ///< their first row in the batch's activations
     uint32_t count = 0;
 };
@@ -43,14 +44,15 @@ struct Embed {
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 
-/// What happens to the result.
+/// How the result is stored.
 enum class Store : uint8_t { replace, add };
 
-/// A stage of the forward pass that watches its input; the first is 0. See RmsNorm::watch.
+/// No probed stage; stages of the forward pass are numbered from 0. See RmsNorm::watch.
 constexpr uint32_t no_stage = 0xFFFF;
 struct Watch {
-    vk::Range stages;   ///< u32 [rows of the input]: the first stage that saw a row not finite, or no_stage
-    uint32_t stage = 0; ///< below no_stage; 0 begins anew
+    vk::Range
+        stages; ///< u32 [rows of the input]: the first stage whose input row was not finite, or no_stage
+    uint32_t stage = 0; ///< below no_stage; stage 0 resets `stages`
 };
 
 /// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
@@ -69,14 +71,14 @@ struct RmsNorm {
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 
-/// Which of the two numeric paths a run of rows takes (engine::RowKind, as kernels know it).
+/// The numeric path of a run of rows (engine::RowKind, as kernels know it).
 enum class RowPath : uint8_t { prompt, generation };
 
-/// Whether a kernel may round weights and inputs to f16, as matrix units take them.
+/// Whether a kernel may round weights and inputs to f16, as matrix units require.
 enum class Factors : uint8_t { may_round, exact };
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum
-/// depends on shape and layout only, never on count; in the prompt path likewise, with another kernel.
+/// depends on shape and layout only, never on count; the same holds for the prompt path, with another kernel.
 struct Linear {
     Matrix weight;
     Activations input;
@@ -104,7 +106,7 @@ struct CacheFormats {
     bool operator==(const CacheFormats&) const = default;
 };
 
-/// Places in a page, fixed: also the attention kernel's tile.
+/// Positions per page, fixed: also the attention kernel's tile.
 constexpr uint32_t page_tokens = 32;
 
 /// One layer's cache. Keys and values each: [page][kv_head][page_tokens][head_dim] of their CacheFormat.
@@ -117,9 +119,9 @@ struct LayerCache {
     vk::Range values = {};
 };
 constexpr uint32_t head_dim_max = 512;
-/// Of one layer's keys, or values.
+/// Bytes of one layer's keys, or of its values.
 uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim);
-/// Whether a cache's ranges hold what its shape says.
+/// Whether a cache's ranges are large enough for its shape.
 bool cache_fits(const LayerCache& cache);
 
 /// Page tables of one cache group: u32 words that RowInfo::table points into.
@@ -134,7 +136,7 @@ enum class RotaryPairs : uint8_t {
 };
 
 /// Per head: optional RMS norm of q and k (Qwen3), rotation by the row's angles, then q back in place, k and
-/// v into the cache at the row's place. Angles come from the host as cos and sin, exact for any position.
+/// v into the cache at the row's position. Angles come from the host as cos and sin, exact for any position.
 struct RotaryStore {
     Rows rows;
     Activations q;         ///< [rows, q_heads * head_dim], rotated in place
@@ -165,7 +167,7 @@ struct Attention {
     uint32_t q_heads = 0;
     float scale = 0;
     uint32_t window = 0; ///< 0: all keys
-    float softcap = 0;   ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: they stay
+    float softcap = 0;   ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: no cap
     RowPath path = RowPath::generation;
     uint32_t longest = 0;    ///< largest index + 1 among the rows
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched when one run suffices
@@ -174,12 +176,12 @@ struct Attention {
 uint32_t attention_run_tokens(const PlanTarget& target);
 uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens,
                                  uint32_t q_heads, uint32_t head_dim);
-/// True when attention_merge must follow (after a barrier).
+/// Whether attention_merge must follow (after a barrier).
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation);
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation);
 
-/// What a gate's values go through.
+/// Activation function of a gate.
 enum class Gate : uint8_t {
     silu, ///< x / (1 + exp(-x))
     gelu, ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv 1606.08415
@@ -212,8 +214,8 @@ struct SampleInfo {
     float min_p = 0;
     uint32_t seed = 0;
     uint32_t position = 0;   ///< counter of the random number
-    uint32_t slot = no_slot; ///< where the drawn id goes, besides the result
-    uint32_t candidates = 0; ///< how many candidates come back
+    uint32_t slot = no_slot; ///< slot that also receives the drawn id
+    uint32_t candidates = 0; ///< number of candidates returned
 
     static constexpr uint32_t no_slot = 0xFFFFFFFFU;
 };
@@ -221,17 +223,18 @@ static_assert(sizeof(SampleInfo) == 32);
 
 constexpr uint32_t candidates_max = 64;
 
-/// What sampling leaves for each wanted row: 16 bytes, then candidates_max pairs (id, logit).
+/// Sampling output for each wanted row: 16 bytes, then candidates_max pairs (id, logit).
 struct SampleResult {
     uint32_t token = 0;
     float logit = 0;       ///< of the token, before any filter
     float log_sum_exp = 0; ///< over the vocabulary
-    uint32_t bad = 0; ///< 0: no logit is NaN; else 1 + the first stage that saw a row of this step not finite
+    uint32_t bad = 0; ///< 0: no logit is NaN; else 1 + the first stage whose input had a row of this step
+                      ///< that was not finite
     struct Pair {
         uint32_t token;
         float logit;
     };
-    Pair candidates[candidates_max] = {}; ///< falling logit, smaller id first among equals
+    Pair candidates[candidates_max] = {}; ///< descending logit, smaller id first among equals
 };
 static_assert(sizeof(SampleResult) == 16 + 8 * candidates_max);
 
@@ -245,7 +248,7 @@ struct Sample {
     vk::Range slots = {};    ///< u32 [slots]
     vk::Range partials = {}; ///< scratch of sample_partial_bytes()
     vk::Range results = {};  ///< SampleResult [count]
-    vk::Range stages = {};   ///< of Watch, of the rows of this step; may be empty
+    vk::Range stages = {};   ///< Watch::stages of the rows of this step; may be empty
 };
 uint64_t sample_partial_bytes(uint32_t rows, uint32_t vocabulary);
 void sample_partial(Library& library, vk::Recorder& recorder, const Sample& operation);

@@ -9,7 +9,7 @@
 namespace etna::kernels {
 namespace {
 
-/// What a format's codes stand for, and how its scales are stored.
+/// A format's code values and scale storage.
 enum class Coding : uint8_t { plain, unsigned_bits, signed_byte, iq4_levels, e2m1_levels };
 enum class Scales : uint8_t {
     none,
@@ -19,11 +19,11 @@ enum class Scales : uint8_t {
     k_pairs,    ///< for 256: d and m; for 32: bytes s and t; scale d s, offset -m t
     k_nibbles,  ///< for 256: d and m; for 16: nibbles s and t of a byte
     k_signed16, ///< for 256: d; for 16: a signed byte s; scale d s
-    k_signed32, ///< likewise for 32
+    k_signed32, ///< same, for 32
 };
 struct Meaning {
     Coding codes;
-    int32_t zero; ///< the code that is worth nothing
+    int32_t zero; ///< the code of value 0
     Scales scales;
 };
 
@@ -103,7 +103,7 @@ uint32_t PackedMatrix::scale_word(uint32_t row, uint32_t word) const {
     return word_of(scales_, layout_.arrangement, row, row_scale_words_, word);
 }
 
-/// 32 neighbours take `bits` words, each of which has 8 / bits groups of four; a group has a place of `bits`
+/// 32 consecutive elements take `bits` words of 8 / bits groups of four; a group occupies the same `bits`
 /// bits in all four bytes.
 uint32_t PackedMatrix::plane_bits(uint32_t row, uint32_t first_word, uint32_t bits, uint32_t column) const {
     const uint32_t group = column % 32 / 4;

@@ -7,7 +7,7 @@
 
 namespace etna::kernels {
 
-/// A weight in the parts that the device layout keeps; each is exact, and so is value().
+/// A weight as the parts stored in the device layout; each is exact, and so is value().
 struct PackedWeight {
     double scale = 1;
     double code = 0;
@@ -17,7 +17,7 @@ struct PackedWeight {
 };
 
 /// Reads packed weights on the host: what repack() wrote and shaders decode (shaders/include/formats.glsl),
-/// told from the layout alone and element by element, for comparison.
+/// decoded element by element from the layout alone, for comparison.
 class PackedMatrix {
 public:
     /// `weights` and `scales` are borrowed: packed_bytes() of a matrix with these columns.

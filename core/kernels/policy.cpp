@@ -9,13 +9,13 @@ namespace {
 
 constexpr uint32_t lanes_subgroup = 8;
 constexpr uint32_t columns_each_max = 8;
-/// Sums that an invocation of `rows` keeps at most: sixteen spill on RDNA 3 (scripts/shader-stats).
+/// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
-/// A shared-memory bound that every Vulkan device keeps is 16 KiB; queries take at most half of it.
+/// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
 /// Keys in one run of the generation path: long enough that merging is cheap, short enough to fill a GPU.
 constexpr uint32_t gpu_run_tokens = 512;
-/// A CPU gains nothing from more workgroups than cores.
+/// A CPU does not benefit from more workgroups than cores.
 constexpr uint32_t cpu_run_tokens = 2048;
 
 /// Of the prompt kernels, tile and matrix alike.
@@ -32,7 +32,7 @@ uint32_t columns_for(uint32_t count) {
     return columns_each_max;
 }
 
-/// Prompts are for the tile kernel, generation for the rows kernel, unless only the other one is trusted.
+/// The tile kernel serves prompts, the rows kernel generation, unless only the other one is trusted.
 bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
     const auto trusted = [&](shaders::Variant variant) { return !target.untrusted.contains(variant); };
     const bool rows = trusted(shaders::linear_rows(format, shaders::Reduce::shared)) ||
@@ -95,7 +95,7 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
 
 Arrangement preferred_arrangement(const PlanTarget& target, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
-    // One matrix may serve as table and as weights, so that all of a format step aside together.
+    // One matrix may serve as table and as weights, so that all kernels of a format are replaced together.
     const bool trusted = !target.untrusted.contains(shaders::linear_lanes(axis)) &&
                          !target.untrusted.contains(shaders::expert_lanes(axis)) &&
                          !target.untrusted.contains(shaders::embed(axis, shaders::Arrangement::lanes));
@@ -113,7 +113,7 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
     return {.reduce = shaders::Reduce::subgroup, .workgroup = 64, .one_subgroup = 0};
 }
 
-/// Whether the device multiplies matrices, of a shape that a tile is made of. F32 weights keep their bits.
+/// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.
 bool matrix_usable(const PlanTarget& target, Format format) {
     const vk::DeviceProfile& profile = target.profile;
     const vk::MatrixShape& shape = profile.matrix_shape;

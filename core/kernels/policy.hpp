@@ -4,13 +4,12 @@
 
 #include <cstdint>
 
-// Which kernel an operation gets: pure functions of shape, layout and target, tested without a device. This
-// is the part to retune. Nothing here may depend on how many rows share a step, except for how many columns
-// one workgroup takes, which changes no sum. A variant that is not trusted (PlanTarget::untrusted) is chosen
-// only where there is no other.
+// Kernel selection: pure functions of shape, layout and target, tested without a device. Tuning happens here.
+// Nothing may depend on the number of rows in a step, except the number of columns per workgroup, which
+// affects no sum. An untrusted variant (PlanTarget::untrusted) is selected only if there is no other.
 namespace etna::kernels {
 
-/// Invocations that reduce one row together, and whether they are one subgroup for certain.
+/// Invocations that reduce one row together, and whether they are guaranteed to be one subgroup.
 struct ReducePlan {
     shaders::Reduce reduce = shaders::Reduce::shared;
     uint32_t workgroup = 64;
@@ -18,13 +17,13 @@ struct ReducePlan {
 
     bool operator==(const ReducePlan&) const = default;
 };
-/// `subgroup`: the shader's variant with subgroup arithmetic; where it is not trusted, the plan is for the
-/// other one.
+/// `subgroup`: the shader's variant with subgroup arithmetic; if it is untrusted, the plan is for the other
+/// variant.
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 
 enum class LinearKernel : uint8_t { rows, tile, matrix, lanes };
 
-/// Subgroups that share a tile of the matrix kernel, at least.
+/// Minimum number of subgroups that share a tile of the matrix kernel.
 constexpr uint32_t matrix_subgroups = 4;
 
 struct LinearPlan {
@@ -38,14 +37,14 @@ struct LinearPlan {
     bool operator==(const LinearPlan&) const = default;
 };
 
-/// Errors: unsupported when the target cannot run any kernel for this layout.
+/// Errors: unsupported if the target cannot run any kernel for this layout.
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
                                uint32_t count, Factors factors = Factors::may_round);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Format format);
 
-/// True when the lanes kernels may run: they need one subgroup of at least 8 invocations.
+/// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);
 
 struct AttentionPlan {

@@ -19,7 +19,7 @@ struct Launch {
     std::initializer_list<vk::Range> writes;
 };
 
-/// Gets the pipeline and records the dispatch; a pipeline that cannot be had fails the recorder.
+/// Gets the pipeline and records the dispatch; if the pipeline is unavailable, fails the recorder.
 void launch_bytes(Library& library, vk::Recorder& recorder, const Launch& launch, ByteView arguments);
 
 template <class Arguments>

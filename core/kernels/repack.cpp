@@ -25,7 +25,7 @@ Status check(const Repack& task) {
     return {};
 }
 
-/// Where a row's words go: one after the other, or eight words apart.
+/// Destination of a row's words: contiguous, or eight words apart.
 void place(Arrangement arrangement, uint32_t row, const std::vector<uint32_t>& words,
            MutableByteView region) {
     if (words.empty())

@@ -28,7 +28,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .y = operation.output.range.address,
         .weight = operation.weight.address,
         .indices = indices.address,
-        .stages = watched ? stages.address : operation.output.range.address, // never nowhere: see sample.cpp
+        .stages = watched ? stages.address : operation.output.range.address, // never null: see sample.cpp
         .columns = input.columns,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,

@@ -39,7 +39,7 @@ shaders::SampleArguments arguments_of(const Sample& operation) {
         .slots = operation.slots.address,
         .partials = operation.partials.address,
         .results = operation.results.address,
-        // Never nowhere: CPU drivers load what is the same for all invocations before they test a condition.
+        // Never null: CPU drivers load uniform values before they test the condition.
         .stages = operation.stages.bytes > 0 ? operation.stages.address : operation.partials.address,
         .vocabulary = operation.logits.columns,
         .logits_stride = operation.logits.stride,

@@ -51,7 +51,7 @@ Pose& pose_of(Operation operation) {
     return pose_sample_finish;
 }
 
-/// Uses of variants that nothing is known of, one each.
+/// One use of each variant without a verdict.
 std::vector<KernelUse> unknown_uses(const PlanTarget& target, const KernelScope& scope,
                                     const SelfCheckVerdict& verdict) {
     VariantSet seen = verdict.right;
@@ -65,10 +65,10 @@ std::vector<KernelUse> unknown_uses(const PlanTarget& target, const KernelScope&
     return uses;
 }
 
-/// Drivers compile on the threads that ask them to; more than a few do not pay for problems this small.
+/// Drivers compile on the calling thread; more than a few threads do not pay off for problems this small.
 constexpr uint32_t threads_max = 8;
 
-/// Poses problems on several threads, since that is when kernels compile; hands them out in order meanwhile.
+/// Poses problems on several threads, because kernels compile then, and hands them out in order.
 class Posing {
 public:
     /// Borrows both. After `deadline` only the first is posed.
@@ -80,7 +80,7 @@ public:
             threads_.emplace_back([this] { pose_all(); });
     }
 
-    /// Waits for the trial of a use, which is empty when it came too late; once each.
+    /// Waits for the trial of a use; empty if the deadline had passed. Call once per use.
     Result<std::optional<Trial>> take(std::size_t index) { return posed_[index].get_future().get(); }
 
 private:
@@ -88,7 +88,7 @@ private:
         for (std::size_t i = next_++; i < uses_.size(); i = next_++) {
             try {
                 posed_[i].set_value(pose(i));
-            } catch (...) { // lack of memory: for whoever takes it
+            } catch (...) { // out of memory: rethrown to the consumer
                 posed_[i].set_exception(std::current_exception());
             }
         }
@@ -107,16 +107,15 @@ private:
     Clock::time_point deadline_;
     std::vector<std::promise<Result<std::optional<Trial>>>> posed_;
     std::atomic<std::size_t> next_ = 0;
-    std::vector<std::jthread> threads_; // first to go: they use the rest
+    std::vector<std::jthread> threads_; // destroyed first: they use the other members
 };
 
-/// Adds to the verdict whether each kernel computes rightly. A driver that refuses one is as good as one that
-/// computes wrongly.
+/// Adds each kernel's result to the verdict. A kernel that the driver rejects counts as wrong.
 Status check(Library& library, const std::vector<KernelUse>& uses, Clock::time_point deadline,
              SelfCheckVerdict& verdict) {
     Posing posing(library, uses, deadline);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-        // One at a time, as some drivers compile a kernel when it first runs.
+        // One at a time, because some drivers compile a kernel when it first runs.
         ETNA_TRY(std::optional<Trial> trial, posing.take(i));
         if (!trial || (i > 0 && Clock::now() >= deadline))
             continue;
@@ -144,7 +143,7 @@ Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& 
     const auto now = Clock::now();
     const auto deadline =
         options.patience < Clock::time_point::max() - now ? now + options.patience : Clock::time_point::max();
-    while (true) { // each round adds variants to the verdict, of which there are so many
+    while (true) { // terminates: each round adds variants to the verdict, and their number is finite
         Library library(device, {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
         const bool has_begun = verdict != options.known;

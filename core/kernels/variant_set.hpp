@@ -10,7 +10,7 @@
 
 namespace etna::kernels {
 
-/// Some of the shader variants, as a value.
+/// A set of shader variants, as a value.
 class VariantSet {
 public:
     void add(shaders::Variant variant) { members_.set(static_cast<std::size_t>(variant)); }

@@ -12,7 +12,7 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
     constexpr double stretch_max = 1e6;
     // Files older than rope.scaling.* have only rope.scale_linear; a factor without a type means linear.
     double factor = reader.number("rope.scale_linear", {.least = 0, .most = stretch_max}, 1);
-    // Some writers leave a factor of 0 for "no scaling".
+    // Some converters write a factor of 0 for "no scaling".
     if (reader.has("rope.scaling.factor")) {
         factor = reader.number("rope.scaling.factor",
                                {.least = 0, .most = stretch_max, .lower = LowerBound::inclusive}, 1);
@@ -80,7 +80,7 @@ void read_heads(MetadataReader& reader, Config& config) {
 }
 
 uint32_t read_vocabulary(MetadataReader& reader) {
-    // The embedding is what bounds a token id; its other dimension is checked with the tensors.
+    // The embedding bounds token ids; its other dimension is checked with the tensors.
     const gguf::Tensor* embedding = reader.file().find_tensor("token_embd.weight");
     std::optional<uint32_t> rows;
     if (embedding != nullptr && embedding->shape[1] > 0 && embedding->shape[1] <= vocabulary_max)
@@ -102,7 +102,7 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     config.architecture = reader.architecture();
     config.layers = reader.integer("block_count", {.least = 1, .most = layers_max});
     config.width = reader.integer("embedding_length", {.least = 1, .most = width_max});
-    // With experts, files need not tell the width of a dense layer: there is none.
+    // With experts, the width of a dense layer is optional, because there is no dense layer.
     config.feed_forward =
         reader.integer("feed_forward_length", {.least = 1, .most = width_max},
                        reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);

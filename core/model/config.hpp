@@ -14,56 +14,58 @@
 
 namespace etna::model {
 
-/// Bounds on what a file may claim; products of any two fit 64 bits with room to spare.
+/// Upper bounds on a file's values; products of any two fit 64 bits with room to spare.
 constexpr uint32_t layers_max = 1024;
 constexpr uint32_t width_max = 1U << 18;
 constexpr uint32_t heads_max = 4096;
-constexpr uint32_t vocabulary_max = 1U << 19; ///< what sampling on the device takes
+constexpr uint32_t vocabulary_max = 1U << 19; ///< limit of sampling on the device
 constexpr uint32_t context_max = 1U << 26;
 
 enum class RotaryScaling : uint8_t {
     none,
     linear,   ///< every angle divided by `factor` (arXiv 2306.15595)
-    yarn,     ///< slow pairs interpolated, fast ones kept, magnitude corrected (arXiv 2309.00071)
+    yarn,     ///< slow pairs interpolated, fast ones unchanged, magnitude corrected (arXiv 2309.00071)
     longrope, ///< each pair's own divisor, one set up to the original context, one above (arXiv 2402.13753)
 };
 
-/// Tensors with ready frequency divisors: as Llama 3's scaling arrives, and LongRoPE's two sets.
+/// Tensors with precomputed frequency divisors: those of Llama 3's scaling, and LongRoPE's two sets.
 constexpr std::string_view rotary_divisors_name = "rope_freqs.weight";
 constexpr std::string_view rotary_short_name = "rope_factors_short.weight";
 constexpr std::string_view rotary_long_name = "rope_factors_long.weight";
 
-/// How positions become angles.
+/// RoPE parameters.
 struct RotaryConfig {
     uint32_t dims = 0; ///< leading elements of a head that rotate; even
     double base = 10000;
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     RotaryScaling scaling = RotaryScaling::none;
-    double factor = 1;                ///< by how much the context was stretched
-    uint32_t original_context = 0;    ///< tokens, before stretching
-    double attention_factor = 1;      ///< multiplies cos and sin
-    double extrapolation = 1;         ///< YaRN: share of the ramp that is applied
-    double beta_fast = 32;            ///< YaRN: rotations over the original context from which a pair is kept
-    double beta_slow = 1;             ///< YaRN: rotations below which a pair is fully interpolated
+    double factor = 1;             ///< context extension factor
+    uint32_t original_context = 0; ///< tokens, before extension
+    double attention_factor = 1;   ///< multiplies cos and sin
+    double extrapolation = 1;      ///< YaRN: share of the ramp that is applied
+    double beta_fast =
+        32;               ///< YaRN: rotations over the original context at and above which a pair is unscaled
+    double beta_slow = 1; ///< YaRN: rotations below which a pair is fully interpolated
     std::vector<float> divisors;      ///< of each pair's frequency, [dims / 2]; empty: all 1
-    std::vector<float> long_divisors; ///< LongRoPE: in their place where the context is above the original
+    std::vector<float> long_divisors; ///< LongRoPE: replace `divisors` if the context exceeds the original
 };
 
-/// Layers whose caches share one page table, and whose heads rotate alike.
+/// Layers that share one page table and one RoPE configuration.
 struct CacheGroup {
-    uint32_t window_tokens = 0; ///< 0: every earlier place; else the last so many, the own one included
+    uint32_t window_tokens =
+        0; ///< 0: full attention; else sliding window in tokens, the current one included
     uint32_t layers = 0;
     RotaryConfig rotary;
 };
 
-/// A mixture of experts in place of each feed-forward block.
+/// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
     uint32_t count = 0;        ///< 0: none
     uint32_t used = 0;         ///< by each row, at most count and kernels::experts_used_max
     uint32_t feed_forward = 0; ///< width of one expert
 };
 
-/// What a model is, read from metadata and validated: nonzero, bounded, consistent.
+/// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
 struct Config {
     std::string architecture;
     uint32_t layers = 0;
@@ -73,12 +75,12 @@ struct Config {
     uint32_t head_dim = 0; ///< even, at most kernels::head_dim_max
     uint32_t feed_forward = 0;
     uint32_t vocabulary = 0;
-    uint32_t context = 0; ///< tokens the model was made for
+    uint32_t context = 0; ///< tokens that the model was trained for
     float rms_epsilon = 0;
     float embedding_scale = 1;
     float attention_scale = 0;   ///< of the scores
     float attention_softcap = 0; ///< scores s become cap x tanh(s / cap); 0: they stay
-    float logit_softcap = 0;     ///< likewise the logits
+    float logit_softcap = 0;     ///< the same for the logits; 0: no cap
     kernels::Gate gate = kernels::Gate::silu;
     ExpertConfig experts;
     std::vector<CacheGroup> cache_groups;
@@ -89,27 +91,27 @@ struct Config {
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 };
 
-/// What decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
-/// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by
-/// 1 / sqrt(head_dim), rotation of whole heads with base 10000. One full cache group, dense layers. Errors
-/// stay in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another;
-/// names key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope
-/// scaling). What follows an error is meaningless.
+/// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
+/// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
+/// sqrt(head_dim), rotation of whole heads with base 10000. One full cache group, dense layers. Errors stay
+/// in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another; names
+/// key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope scaling). The
+/// result is meaningless after an error.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
 
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
-/// A soft cap; 0 where the key is absent.
+/// A soft cap; 0 if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key);
 
-/// Fails the reader where the file has experts.
+/// Fails the reader if the file has experts.
 void refuse_experts(MetadataReader& reader);
 
 /// expert_count, expert_used_count, expert_feed_forward_length.
 ExpertConfig read_experts(MetadataReader& reader, const Config& config);
 
-/// read_common() for an architecture without anything of its own; experts are refused.
+/// read_common() for an architecture without specifics; experts are rejected.
 Result<Config> read_config(const gguf::File& file, std::string_view architecture, kernels::RotaryPairs pairs);
 
 } // namespace etna::model

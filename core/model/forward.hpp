@@ -16,12 +16,12 @@ struct Layer {
     std::variant<FeedForwardBlock, ExpertsBlock> feed_forward;
 };
 
-/// A decoder over weights on the device (borrowed): what an architecture's assembly makes.
+/// A decoder over weights on the device (borrowed), assembled by an architecture.
 struct Decoder {
     kernels::Matrix embedding; ///< [vocabulary, width]
     std::vector<Layer> layers;
     vk::Range output_norm;
-    kernels::Matrix head; ///< [vocabulary, width]; the embedding where the two are tied
+    kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied
     float epsilon = 0;
     float embedding_scale = 1;
     float logit_softcap = 0; ///< 0: none
@@ -29,8 +29,8 @@ struct Decoder {
 
 /// Records one step: embed, layers, and for the wanted rows norm, head and sampling. The head always takes
 /// the generation path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
-/// and "feed forward", and "head". A barrier stands between dependent stages; none before the first, none
-/// after the last: the caller orders its own transfers.
+/// and "feed forward", and "head". Dependent stages are separated by barriers; there is none before the first
+/// and none after the last: the caller orders its own transfers.
 void record_forward(const Recording& recording, const Decoder& decoder);
 
 } // namespace etna::model

@@ -14,7 +14,7 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
         if (tensor.dimensions >= 3) {
             scope.stacks.set(format);
         } else if (tensor.dimensions == 2 && !(is_table && file.find_tensor("output.weight") != nullptr)) {
-            scope.matrices.set(format); // where there is no head, the table is
+            scope.matrices.set(format); // without a head tensor, the table serves as head
         }
     }
     return scope;

@@ -5,7 +5,7 @@
 
 namespace etna::model {
 
-/// The kernels that a model of this file may run, or some more, told from the shapes and types of its
+/// A superset of the kernels that a model of this file may run, derived from the shapes and types of its
 /// tensors. Pure.
 kernels::KernelScope kernel_scope(const gguf::File& file);
 

@@ -31,7 +31,7 @@ constexpr const char* not_converted_right =
     "the file is damaged, incomplete or was not converted right; fetch or convert the model again";
 constexpr const char* another_kind = "etna cannot run this kind of model yet; try another one";
 
-/// What a list with one entry a layer says of all of them; empty where they differ or are no whole numbers.
+/// The common value of a per-layer list; empty if entries differ or are not integers.
 std::optional<uint64_t> same_in_all_layers(const gguf::Array& list) {
     return std::visit(
         [](const auto& items) -> std::optional<uint64_t> {

@@ -22,13 +22,13 @@ struct NumberBounds {
 };
 
 /// Reads values of keys "<architecture>.<key>" within bounds. The first error sticks, so that a config reads
-/// as a list; what follows an error is a fallback value. Borrows the file.
+/// as a list; after an error, reads return fallback values. Borrows the file.
 class MetadataReader {
 public:
     MetadataReader(const gguf::File& file, std::string_view architecture)
         : file_(file), architecture_(architecture) {}
 
-    /// With a fallback the key may be absent; without, its absence is an error.
+    /// With a fallback, the key may be absent; without one, its absence is an error.
     uint32_t integer(std::string_view key, IntegerBounds bounds,
                      std::optional<uint32_t> fallback = std::nullopt);
     double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);
@@ -38,7 +38,7 @@ public:
     [[nodiscard]] const gguf::File& file() const { return file_; }
     [[nodiscard]] const std::string& architecture() const { return architecture_; }
 
-    /// Keeps the first error: about `key` with its value, and why.
+    /// Records an error about `key` with its value and the reason; only the first one counts.
     void fail(ErrorKind kind, std::string_view key, std::string_view why);
     [[nodiscard]] Status status() const;
 

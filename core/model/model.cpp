@@ -8,7 +8,7 @@ namespace etna::model {
 
 namespace {
 
-/// Puts frequency divisors into every cache group's rotation.
+/// Sets the frequency divisors of every cache group's rotation.
 Status read_rotary_tensors(const gguf::File& file, const std::vector<ClaimedTensor>& claimed,
                            Config& config) {
     for (const ClaimedTensor& tensor : claimed) {

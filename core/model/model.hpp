@@ -16,7 +16,7 @@
 
 namespace etna::model {
 
-/// What a file asks for, known before anything is on the device.
+/// A file's model and its layout plan, made before anything is on the device.
 struct Blueprint {
     const Architecture* architecture = nullptr;
     Config config;
@@ -30,15 +30,15 @@ struct Blueprint {
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
                              uint64_t matrix_part_bytes = 0);
 
-/// Whether the file is that of a model that etna can run, as far as that can be told without a device.
-/// Errors: those of plan_model() but for plan_weights()'s.
+/// Checks that etna can run the file's model, as far as that is decidable without a device. Errors: those of
+/// plan_model(), except plan_weights()'s.
 Status check_model(const gguf::File& file);
 
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {
 public:
-    /// `context_tokens`: of the longest sequence. Blocks until all weights are on the device. Errors: those
-    /// of Weights::load().
+    /// `context_tokens`: length of the longest sequence. Blocks until all weights are on the device. Errors:
+    /// those of Weights::load().
     static Result<Model> load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
                               uint32_t context_tokens, const Progress& progress);
 

@@ -17,19 +17,18 @@ namespace etna::model {
 ///   linear              frequency(i) / factor
 ///   LongRoPE            frequency(i) / divisors[i], one set of divisors for a context of up to the original
 ///                       one, another above; magnitude attention_factor (arXiv 2402.13753)
-///   YaRN                frequency(i) x ((1 - keep(i)) / factor + keep(i)), where keep falls from 1 to 0
-///   between the pairs
-///                       that turn beta_fast and beta_slow times over the original context; the magnitude of
-///                       cos and sin is (1 + 0.1 ln factor) x attention_factor (arXiv 2309.00071,
-///                       sections 3.2 to 3.4)
+///   YaRN                frequency(i) x ((1 - keep(i)) / factor + keep(i)); keep decreases from 1 to 0
+///                       between the pairs that turn beta_fast and beta_slow times over the original
+///                       context; the magnitude of cos and sin is (1 + 0.1 ln factor) x attention_factor
+///                       (arXiv 2309.00071, sections 3.2 to 3.4)
 /// Immutable and thread-safe.
 class Rotary {
 public:
-    /// `context_tokens`: of the longest sequence that this serves. It decides LongRoPE's divisors once and
-    /// for all: keys that were turned by different divisors cannot stand in one cache.
+    /// `context_tokens`: length of the longest sequence served. It fixes LongRoPE's divisors: keys rotated
+    /// with different divisors cannot share a cache.
     Rotary(const RotaryConfig& config, uint32_t context_tokens);
 
-    /// Radians per place, [dims / 2].
+    /// Radians per position, [dims / 2].
     [[nodiscard]] std::span<const double> frequencies() const { return frequencies_; }
     [[nodiscard]] double magnitude() const { return magnitude_; }
 

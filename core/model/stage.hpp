@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-// The norms that watch for numbers that are none (kernels::Watch), in the order of the forward pass. What a
-// stage sees was made by the part before it.
+// NaN probes (kernels::Watch), numbered in forward order. Each checks the input of a norm for values that are
+// not finite, so a hit blames the block before it.
 namespace etna::model {
 
 constexpr uint32_t attention_stage(uint32_t layer) {
@@ -17,8 +17,8 @@ constexpr uint32_t head_stage(uint32_t layers) {
     return 2 * layers;
 }
 
-/// The part whose output the stage was the first to see not finite: "the attention of layer 3".
-/// kernels::no_stage, or any beyond the last: "the head".
+/// Names the block whose output was the first that is not finite, given the stage that saw it: "the attention
+/// of layer 3". kernels::no_stage, or any beyond the last: "the head".
 std::string part_before(uint32_t stage, uint32_t layers);
 
 } // namespace etna::model

@@ -18,14 +18,14 @@ struct Run {
     uint32_t longest = 0; ///< largest index + 1 among its rows
 };
 
-/// What the rows of a step are to the layers of one cache group.
+/// Inputs of a step for the layers of one cache group.
 struct GroupInputs {
     vk::Range infos; ///< kernels::RowInfo [rows]; `input` is the same in every group
     kernels::PageTables tables;
     vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
 };
 
-/// One forward pass: its rows and where the device finds what the host tells about them. All borrowed.
+/// One forward pass: its rows and the device ranges of their inputs from the host. All borrowed.
 struct Step {
     std::span<const Run> runs; ///< together [0, rows)
     uint32_t rows = 0;
@@ -38,7 +38,7 @@ struct Step {
     uint32_t candidates = 1;  ///< largest number that a wanted row needs
 };
 
-/// Device memory that every step works in; f32 activations, rows padded with zeros.
+/// Device scratch memory of a step; f32 activations, rows padded with zeros.
 struct Activations {
     kernels::Activations residual; ///< [rows, width]: the stream that blocks add to
     kernels::Activations hidden;   ///< [rows, width]: normalised input of a block
@@ -47,10 +47,10 @@ struct Activations {
     kernels::Activations v;        ///< [rows, kv_width]
     kernels::Activations attended; ///< [rows, q_width]
     kernels::Activations gate;     ///< [rows, feed_forward]; with experts [pairs, their feed_forward]
-    kernels::Activations up;       ///< likewise
+    kernels::Activations up;       ///< same shape as `gate`
     kernels::Activations gathered; ///< [wanted, width]: wanted rows after the last norm
     kernels::Activations logits;   ///< [wanted, vocabulary]
-    vk::Range attention_partials;  ///< bounds how many generation rows attend at once
+    vk::Range attention_partials;  ///< limits the generation rows per attention pass
     vk::Range sample_partials;
     vk::Range slots;  ///< u32 [slots]: sampled ids
     vk::Range stages; ///< u32 [rows_max]: kernels::Watch
@@ -72,7 +72,7 @@ struct Recording {
     const Step& step;
 };
 
-/// A norm at the given stage (stage.hpp) watches all rows of the step.
+/// The probe of a norm at the given stage (stage.hpp), over all rows of the step.
 inline kernels::Watch watch(const Recording& recording, uint32_t stage) {
     return {.stages = recording.activations.stages, .stage = stage};
 }

@@ -11,26 +11,26 @@ namespace etna::model {
 
 enum class TensorRole : uint8_t {
     matrix, ///< [rows, columns] weight, repacked into a device layout
-    stack,  ///< [count, rows, columns]: matrices that are chosen among on the device
+    stack,  ///< [count, rows, columns]: matrices selected by index on the device
     vector, ///< norm weight or bias, f32 on the device; one row
     host,   ///< read on the host only; one row
 };
 
 enum class Presence : uint8_t { required, optional };
 
-/// How a block's projections of one input stand in the file.
+/// How a file stores a block's projections of one input.
 enum class Storage : uint8_t {
     separate,
     fused, ///< in one tensor, one below the other
 };
 
-/// Rows of a fused matrix that become a matrix of their own.
+/// Rows of a fused matrix that become a separate matrix.
 struct TensorPart {
     std::string name; ///< on the device
     uint32_t rows = 0;
 };
 
-/// A tensor that an architecture knows: GGUF shape is {columns, rows} for matrices, {columns, rows, count}
+/// A tensor that an architecture declares: GGUF shape is {columns, rows} for matrices, {columns, rows, count}
 /// for stacks, {columns} for the others.
 struct TensorSpec {
     std::string name;
@@ -39,21 +39,21 @@ struct TensorSpec {
     uint32_t count = 1; ///< of a stack
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
-    std::vector<TensorPart> parts = {}; ///< of a matrix, one below the other; empty: it stays whole
+    std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
 };
 
-/// A declared tensor and where the file has it (borrowed from the gguf::File).
+/// A declared tensor and its entry in the file (borrowed from the gguf::File).
 struct ClaimedTensor {
     TensorSpec spec;
     const gguf::Tensor* tensor = nullptr;
 };
 
-/// Everything that may stand in a model's file. A tensor that is missing, of another shape, or in the file
-/// without being declared means that file and architecture do not fit together.
+/// Every tensor that an architecture accepts. A missing, misshapen or undeclared tensor is a load error: the
+/// file does not match the architecture.
 class TensorTable {
 public:
     void matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence = Presence::required);
-    /// Matrices that stand in the file each for itself, or fused under another name. All are required.
+    /// Declares matrices stored separately, or fused under another name. All are required.
     void projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
                      uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);

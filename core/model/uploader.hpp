@@ -10,21 +10,21 @@
 
 namespace etna::model {
 
-/// Brings bytes into device buffers through two halves of staging memory: one is filled while the other is
-/// copied. Where the device buffer is mapped the bytes go straight there. Belongs to one thread.
+/// Uploads bytes to device buffers through two halves of staging memory: one is filled while the other is
+/// copied. If the device buffer is mapped, bytes are written directly to it. Belongs to one thread.
 ///
 ///     ETNA_TRY(auto place, uploader.begin(buffer, offset, bytes));   // may block until a half is free
 ///     fill(place);
 ///     ETNA_CHECK(uploader.end());
 class Uploader {
 public:
-    /// Most bytes of one begin().
+    /// Maximum bytes of one begin().
     static constexpr uint64_t slice_bytes_max = 32 * mebibyte;
 
     explicit Uploader(vk::Device& device) : device_(device) {}
 
-    /// Where to write what [offset, offset + bytes) of `to` (borrowed until end()) shall hold; valid until
-    /// end(). Errors: out_of_memory, device_lost.
+    /// Returns the memory to fill with the content of [offset, offset + bytes) of `to` (borrowed until
+    /// end()); valid until end(). Errors: out_of_memory, device_lost.
     Result<MutableByteView> begin(const vk::Buffer& to, uint64_t offset, uint64_t bytes);
     Status end();
 
@@ -40,7 +40,7 @@ private:
     vk::Device& device_;
     std::array<Half, 2> halves_;
     uint32_t current_ = 0;
-    const vk::Buffer* target_ = nullptr; ///< null while writing straight
+    const vk::Buffer* target_ = nullptr; ///< null while writing directly
     uint64_t offset_ = 0;
     uint64_t bytes_ = 0;
 };

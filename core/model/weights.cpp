@@ -14,7 +14,7 @@
 namespace etna::model {
 namespace {
 
-/// What one tensor is loaded as, without its layout: itself, or its parts.
+/// The tensors that one claimed tensor is loaded as, without layouts: itself, or its parts.
 std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
     const TensorSpec& spec = claimed.spec;
     PlannedTensor whole{.name = spec.name,
@@ -47,8 +47,7 @@ Error too_large(const gguf::File& file, std::string_view what, std::string_view 
             .hint = "get the model in a smaller type"};
 }
 
-/// Adds a matrix or a stack to `planned`; a matrix in as many parts as it needs to stay below `largest` bytes
-/// each.
+/// Adds a matrix or a stack to `planned`; a matrix is split into parts below `largest` bytes each.
 Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
                    PlannedTensor whole, std::vector<PlannedTensor>& planned) {
     const kernels::Format format = format_of(whole.tensor->type);
@@ -77,7 +76,7 @@ Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, ui
 }
 
 Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
-    // Quantised vectors stay out: a block need not divide a vector, and no file has them.
+    // Quantised vectors are rejected: a block need not divide a vector, and no file has them.
     if (kernels::block_columns(format_of(planned.tensor->type)) != 1) {
         const auto info = gguf::describe(planned.tensor->type);
         return Error{.kind = ErrorKind::unsupported,
@@ -107,17 +106,17 @@ void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteVi
     }
 }
 
-/// Rows that one slice may hold: whole repacking groups within what the uploader takes.
+/// Rows per slice: whole repacking groups within the uploader's limit.
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
         kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.columns);
-    // A quarter of the uploader's most, so that reading, repacking and copying overlap.
+    // A quarter of the uploader's maximum, so that reading, repacking and copying overlap.
     const uint64_t groups = Uploader::slice_bytes_max / 4 / (group.weights + group.scales);
     return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.rows)) *
                                  kernels::repack_rows);
 }
 
-/// Rows of one matrix: as the file has them, and their places in the buffer.
+/// Rows of one matrix: their source in the file and their destination in the buffer.
 struct RowSlice {
     ByteView source;
     uint32_t count = 0;
@@ -144,7 +143,7 @@ Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::B
     return uploader.end();
 }
 
-/// Loading in progress: what every tensor needs besides itself.
+/// State of a load, shared by all tensors.
 struct Loading {
     vk::Device& device;
     const gguf::File& file;
@@ -169,7 +168,7 @@ struct Loading {
     }
 };
 
-/// Matrix `index` of a stack, or the only one. All weights of a stack stand before all scales.
+/// Matrix `index` of a stack, or the only one. All weights of a stack precede all scales.
 Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t index) {
     const uint64_t matrix_start = planned.offset + uint64_t{index} * planned.rows * planned.row_bytes;
     const uint32_t step = slice_rows(planned);

@@ -21,11 +21,11 @@ namespace etna::model {
 /// A buffer of weights stays below this: shaders index it with signed 32-bit words.
 constexpr uint64_t buffer_bytes_max = 8 * gibibyte;
 
-/// The device format of a file's element type: every type that the reader lets through has one.
+/// The device format of a file's element type: every type that the reader accepts has one.
 kernels::Format format_of(gguf::TensorType type);
 
-/// What one buffer holds: a claimed tensor or a part of it. Neighbours of one name are parts of one matrix,
-/// which is larger than a buffer may be.
+/// The content of one buffer: a claimed tensor or a part of it. Adjacent entries with the same name are parts
+/// of one matrix that exceeds the buffer limit.
 struct PlannedTensor {
     std::string name; ///< of the tensor, or of the part
     TensorRole role = TensorRole::matrix;
@@ -43,13 +43,12 @@ struct PlannedTensor {
     [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }
 };
 
-/// Called with source bytes done and in all, from the loading thread, after each slice.
+/// Called with source bytes done and in total, on the loading thread, after each slice.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are cut into parts below
-/// `part_bytes`, or below what shaders and device can hold where that is less or `part_bytes` is 0.
-/// Errors: unsupported (element type of a vector; eight rows of a matrix, or a stack, too large; names the
-/// tensor).
+/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are split into parts
+/// below `part_bytes`, or below the limit of shaders and device if that is less or `part_bytes` is 0. Errors:
+/// unsupported (element type of a vector; eight rows of a matrix, or a stack, too large; names the tensor).
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
                                                 const kernels::PlanTarget& target, uint64_t part_bytes);
@@ -58,9 +57,9 @@ uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
 /// A model's tensors on the device, by name. Owns the buffers; must not outlive the device.
 class Weights {
 public:
-    /// Reads each tensor once, repacks it slice by slice, straight into device memory where that is mapped
-    /// and through a bounded staging buffer elsewhere. Blocks until all is there. Errors: out_of_memory,
-    /// device_lost, corrupt, io (the file cannot be read, or was written to meanwhile).
+    /// Reads each tensor once and repacks it slice by slice, directly into device memory if that is mapped,
+    /// else through a bounded staging buffer. Blocks until the upload is complete. Errors: out_of_memory,
+    /// device_lost, corrupt, io (the file cannot be read, or was modified during the load).
     static Result<Weights> load(vk::Device& device, const gguf::File& file,
                                 const std::vector<PlannedTensor>& planned, const Progress& progress);
 
@@ -74,7 +73,7 @@ public:
     [[nodiscard]] bool has_matrix(std::string_view name) const;
 
 private:
-    /// Adds a matrix, or behind one of the same name its next rows.
+    /// Adds a matrix, or appends the next rows of one with the same name.
     void add_part(const std::string& name, const kernels::Matrix& part);
 
     std::vector<vk::Buffer> buffers_;

@@ -9,7 +9,7 @@
 namespace etna::model {
 namespace {
 
-/// Attention partials of more rows than fit here are made in several passes; one row always fits.
+/// If more rows attend than fit here, their partials are computed in several passes; one row always fits.
 constexpr uint64_t attention_partial_bytes_wanted = 64 * mebibyte;
 
 /// A member of Activations and the size it needs.

@@ -23,8 +23,8 @@ struct WorkspaceOptions {
 uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
                          const WorkspaceOptions& options);
 
-/// Owns the memory of a model's steps, all of it zero at first (padding must stay zero). Steps on one device
-/// run one after another, so one is enough. Must not outlive the device.
+/// Owns the scratch memory of a model's steps, initially all zero (padding must stay zero). Steps on one
+/// device run one after another, so one is enough. Must not outlive the device.
 class Workspace {
 public:
     /// Blocks until the memory is zero. Errors: out_of_memory, device_lost.

@@ -31,7 +31,7 @@ bool Breakers::contains(TokenId token) const {
     return std::binary_search(single_.begin(), single_.end(), token);
 }
 
-/// Whether a breaker stands at the end of `tokens`, which is not empty.
+/// Whether `tokens`, which is not empty, ends with a breaker.
 bool Breakers::ends(std::span<const TokenId> tokens) const {
     if (contains(tokens.back()))
         return true;

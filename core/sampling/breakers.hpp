@@ -10,10 +10,10 @@
 
 namespace etna::sampling {
 
-/// Longest sequence breaker.
+/// Maximum length of a sequence breaker, in tokens.
 constexpr uint32_t breaker_tokens_max = 64;
 
-/// Sequences of tokens over which DRY sees no repetition: ends of lines, quotes and the like. Immutable.
+/// Token sequences across which DRY detects no repetition: line ends, quotes and the like. Immutable.
 class Breakers {
 public:
     Breakers() = default;
@@ -21,10 +21,10 @@ public:
     /// Errors: invalid_argument (an empty sequence, one longer than breaker_tokens_max).
     static Result<Breakers> create(std::vector<std::vector<TokenId>> sequences);
 
-    /// Whether `token` by itself is one.
+    /// Whether `token` alone is a breaker.
     [[nodiscard]] bool contains(TokenId token) const;
 
-    /// How many tokens stand behind the last one in `tokens`; `most` when that many or more do.
+    /// Returns the number of tokens after the last breaker in `tokens`, at most `most`.
     [[nodiscard]] std::size_t tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const;
 
 private:

@@ -10,7 +10,7 @@ struct Candidate {
     float logit = 0;
 };
 
-/// The order of every list of candidates: falling logit, smaller id first among equals.
+/// The order of every list of candidates: descending logit, smaller id first among equals.
 inline bool comes_before(const Candidate& a, const Candidate& b) {
     return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
 }

@@ -13,7 +13,7 @@ std::size_t draw(std::span<const Candidate> candidates, double temperature, doub
     for (const Candidate& candidate : candidates)
         total += weight(candidate);
     double sum = 0;
-    std::size_t last_possible = 0; // where rounding ends the loop without a hit
+    std::size_t last_possible = 0; // returned if rounding ends the loop without a hit
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         const double one = weight(candidates[i]);
         sum += one;

@@ -8,15 +8,15 @@
 namespace etna::sampling {
 namespace {
 
-/// lengths[i] = how many tokens before place n - i equal those at the end of `tokens`, for i in [1, n): the
-/// Z function (Gusfield, "Algorithms on Strings, Trees, and Sequences", 1997) of the reversed tokens.
+/// lengths[i] = how many tokens before position n - i equal those at the end of `tokens`, for i in [1, n):
+/// the Z function (Gusfield, "Algorithms on Strings, Trees, and Sequences", 1997) of the reversed tokens.
 /// Returns the largest.
 uint32_t repetition_lengths(std::span<const TokenId> tokens, std::vector<uint32_t>& lengths) {
     const auto count = static_cast<uint32_t>(tokens.size());
     const auto reversed = [&](uint32_t i) { return tokens[count - 1 - i]; };
     lengths.assign(count, 0);
     uint32_t most = 0;
-    uint32_t left = 0; // [left, right) equals the beginning, and reaches furthest right
+    uint32_t left = 0; // [left, right) equals the start, and reaches furthest right
     uint32_t right = 0;
     for (uint32_t i = 1; i < count; ++i) {
         uint32_t length = i < right ? std::min(right - i, lengths[i - left]) : 0;
@@ -44,7 +44,7 @@ void apply_dry(std::span<float> logits, const Parameters& parameters, const Brea
     if (most < allowed)
         return;
     const auto bound = static_cast<uint32_t>(breakers.tokens_behind_last(tokens, most));
-    // What follows the repetition that ends before place n - i is the token at place n - i.
+    // The repetition that ends before position n - i is followed by the token at position n - i.
     const auto follower = [&](std::size_t i) { return tokens[tokens.size() - i]; };
     for (std::size_t i = 1; i < tokens.size(); ++i) {
         if (const TokenId token = follower(i); token < logits.size())

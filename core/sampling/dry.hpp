@@ -11,9 +11,9 @@
 namespace etna::sampling {
 
 /// "Don't repeat yourself": lowers the logits of tokens that would continue a repetition. Let h be the last
-/// dry_window_tokens of prompt and output, and b the number of its tokens behind the last sequence breaker
-/// (all of them when there is none). The repetition that token t would continue has the length m(t): the
-/// largest L from 1 to b for which the last L tokens of h also stand earlier in h, followed by t; they may
+/// dry_window_tokens of prompt and output, and b the number of its tokens after the last sequence breaker
+/// (all of them if there is none). The repetition that token t would continue has the length m(t): the
+/// largest L from 1 to b for which the last L tokens of h also occur earlier in h, followed by t; they may
 /// overlap. If m(t) >= dry_allowed_length and t is not itself a breaker,
 ///
 ///     logit[t] -= dry_multiplier * dry_base ^ (m(t) - dry_allowed_length)

@@ -9,10 +9,10 @@
 
 namespace etna::sampling {
 
-/// A window that never ends: the whole history.
+/// An unlimited window: the entire history.
 constexpr uint32_t whole_history = 0xFFFFFFFF;
 
-/// The tokens before the one that is chosen: the prompt, then the output. Borrowed.
+/// The tokens before the one being chosen: the prompt, then the output. Borrowed.
 struct History {
     std::span<const TokenId> tokens = {};
     std::size_t prompt_tokens = 0; ///< at most tokens.size()
@@ -21,7 +21,7 @@ struct History {
     [[nodiscard]] std::span<const TokenId> last(uint32_t window_tokens) const {
         return tokens.last(std::min<std::size_t>(tokens.size(), window_tokens));
     }
-    /// Those of the last `window_tokens` that are output.
+    /// The output tokens among the last `window_tokens`.
     [[nodiscard]] std::span<const TokenId> last_output(uint32_t window_tokens) const {
         return tokens.last(std::min<std::size_t>(tokens.size() - prompt_tokens, window_tokens));
     }

@@ -7,7 +7,7 @@
 
 namespace etna::sampling {
 
-/// What is added to a token's logit; -infinity bans the token. Biases of one token add up.
+/// An addend for a token's logit; -infinity bans the token. Biases of one token add up.
 struct LogitBias {
     TokenId token = 0;
     float bias = 0; ///< -infinity, or within [-max, max] of float

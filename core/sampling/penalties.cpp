@@ -5,7 +5,7 @@
 namespace etna::sampling {
 namespace {
 
-/// Calls change(logit, count) once for each token of the window, and stores what it returns.
+/// Calls change(logit, count) once for each token of the window, and stores the result.
 template <class Change>
 void change_counted(std::span<float> logits, std::span<const TokenId> window, std::span<uint32_t> counts,
                     const Change& change) {

@@ -9,12 +9,12 @@
 namespace etna::sampling {
 
 // Penalties change logits [vocabulary] in place, in double, rounded to float once each. `counts` is scratch
-// [vocabulary] that is zero before and after. Tokens outside the vocabulary are passed over. Time is linear
-// in the window. Pure otherwise.
+// [vocabulary] that is zero before and after. Tokens outside the vocabulary are ignored. Time is linear in
+// the window. Pure otherwise.
 
 /// For each token in the last repetition_window_tokens of prompt and output: a logit above 0 is divided by
-/// the penalty, any other multiplied with it. Source: Keskar et al., "CTRL", arXiv 1909.05858, section 4.1,
-/// with the sign's case as its reference code has it.
+/// the penalty, any other is multiplied by it. Source: Keskar et al., "CTRL", arXiv 1909.05858, section 4.1,
+/// with the distinction by sign of its reference code.
 void apply_repetition_penalty(std::span<float> logits, const Parameters& parameters, const History& history,
                               std::span<uint32_t> counts);
 

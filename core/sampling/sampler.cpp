@@ -28,7 +28,7 @@ Error nothing_to_choose() {
     return {ErrorKind::internal, "no token has a finite logit"};
 }
 
-/// Every logit must be a number below +infinity, and one at least must be finite.
+/// Checks that every logit is a number below +infinity, and that at least one is finite.
 Status check(std::span<const float> logits) {
     const auto bad = std::find_if(logits.begin(), logits.end(), is_bad);
     if (bad != logits.end())
@@ -38,7 +38,7 @@ Status check(std::span<const float> logits) {
     return {};
 }
 
-/// How many candidates are left at most by top-n-sigma and top-k; both keep a head.
+/// The maximum number of candidates left by top-n-sigma and top-k; both retain a head.
 std::size_t count_head(const Parameters& parameters, std::span<const float> logits) {
     if (parameters.temperature == 0)
         return 1;
@@ -137,7 +137,7 @@ void Sampler::change(const Parameters& parameters, const Context& context) {
               context.history, per_token_, lengths_);
 }
 
-/// A word of 32 tokens at a time: most of a vocabulary does not fit a grammar.
+/// Works on words of 32 tokens: most of a vocabulary does not match a grammar.
 void Sampler::forbid_others(const Context& context) {
     constexpr float impossible = -std::numeric_limits<float>::infinity();
     kept_.clear();
@@ -153,7 +153,7 @@ void Sampler::forbid_others(const Context& context) {
         changed_[token] = logit;
 }
 
-/// Steps 2 and 3, on `candidates_`, behind top-n-sigma and top-k.
+/// Steps 2 and 3, on `candidates_`, after top-n-sigma and top-k.
 Candidate Sampler::choose_from_candidates(const Parameters& parameters, uint32_t position) {
     if (parameters.temperature == 0)
         return candidates_.front();

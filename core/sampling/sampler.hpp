@@ -16,41 +16,42 @@ namespace etna::sampling {
 
 struct Choice {
     TokenId token = 0;
-    float logit = 0; ///< of `token`, as the model gave it
+    float logit = 0; ///< logit of `token`, from the model, unmodified
 };
 
-/// What a choice depends on besides parameters and logits. Borrowed.
+/// Inputs of a choice in addition to parameters and logits. Borrowed.
 struct Context {
     History history = {};
     std::span<const LogitBias> logit_bias = {};
-    const Breakers* dry_breakers = nullptr; ///< null: there are none
-    /// Tokens that may be chosen, a bit each: token t at bit t % 32 of word t / 32. Empty: all may.
+    const Breakers* dry_breakers = nullptr; ///< null: none
+    /// Tokens that may be chosen, one bit each: token t at bit t % 32 of word t / 32. Empty: all.
     std::span<const uint32_t> allowed = {};
-    std::span<const TokenId> allowed_too = {}; ///< beside them; without effect where all may
+    std::span<const TokenId> allowed_too = {}; ///< allowed in addition; no effect if all tokens are
 };
 
-/// Chooses tokens as parameters.hpp defines. Each choice depends on its arguments alone; what the object
-/// keeps is memory, so that choosing allocates nothing once it has seen the largest vocabulary and history.
+/// Chooses tokens as defined in parameters.hpp. Each choice depends only on its arguments; the object holds
+/// scratch memory, so that choosing allocates nothing once it has seen the largest vocabulary and history.
 /// Belongs to one thread.
 class Sampler {
 public:
-    /// From all logits of a row, [vocabulary]; the draw is uniform(parameters.seed, position). Sums run in
-    /// double, in the order of candidates. Preconditions: check(parameters), check(context.logit_bias,
+    /// Chooses from all logits of a row, [vocabulary]; the draw is uniform(parameters.seed, position). Sums
+    /// run in double, in the order of candidates. Preconditions: check(parameters), check(context.logit_bias,
     /// logits.size()). Errors: internal (no logits, NaN, +infinity, or all -infinity), invalid_argument (the
     /// logit bias bans every token that was possible, or allowed).
     Result<Choice> choose(const Parameters& parameters, std::span<const float> logits, uint32_t position,
                           const Context& context = {});
 
-    /// From candidates in order (comes_before), as if all other tokens had the logit -infinity, with an empty
-    /// history. Equal to choosing from all logits when they hold the first max(top_k, min_keep), top_k >= 1,
-    /// and top_n_sigma and all that changes logits is neutral. Errors: internal (as above, or not in order).
+    /// Chooses from candidates in order (comes_before), as if all other tokens had the logit -infinity, with
+    /// an empty history. Equal to choosing from all logits if the candidates are the first max(top_k,
+    /// min_keep), top_k >= 1, and top_n_sigma and all that changes logits is neutral. Errors: internal (as
+    /// above, or not in order).
     Result<Choice> choose(const Parameters& parameters, std::span<const Candidate> candidates,
                           uint32_t position);
 
-    /// The `count` tokens that come first by all logits of a row after step 1 of parameters.hpp, whatever the
-    /// filters say, and where `apart` is among them, so many others as well; those that are impossible left
-    /// out. In order. Valid until the next call. Preconditions and errors: as choose(), but nothing is left
-    /// where every token is impossible; `apart` is ascending and of the vocabulary.
+    /// Returns the top `count` tokens of a row after step 1 of parameters.hpp, unfiltered; if some are in
+    /// `apart`, `count` others as well. Tokens at -infinity are left out. In order. Valid until the next
+    /// call. Preconditions and errors: as choose(), but the result is empty if every token is impossible;
+    /// `apart` is ascending and within the vocabulary.
     Result<std::span<const Candidate>> rank(const Parameters& parameters, std::span<const float> logits,
                                             uint32_t count, const Context& context,
                                             std::span<const TokenId> apart = {});

@@ -8,8 +8,8 @@
 
 namespace etna::sampling {
 
-/// Puts the `count` candidates of logits [vocabulary] that come first, or all where there are fewer, into
-/// `out`, in order, those of -infinity left out. `out` keeps its memory. Top-k, and the top tokens of
+/// Puts the first `count` candidates of logits [vocabulary], or all if there are fewer, into `out`, in order,
+/// without those of -infinity. Reuses the memory of `out`. For top-k, and the top tokens of
 /// log-probabilities. Precondition: no NaN.
 void find_top(std::span<const float> logits, std::size_t count, std::vector<Candidate>& out);
 

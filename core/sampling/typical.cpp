@@ -32,7 +32,7 @@ void keep_typical(std::vector<Candidate>& candidates, double typical_p, std::siz
     std::sort(scratch.begin(), scratch.end(),
               [](const auto& a, const auto& b) { return a.second < b.second; });
     for (std::size_t i = 0; i < kept; ++i)
-        candidates[i] = candidates[scratch[i].second]; // ranks rise: never behind what is still to be read
+        candidates[i] = candidates[scratch[i].second]; // ranks ascend: i never exceeds the rank that is read
     candidates.resize(kept);
 }
 

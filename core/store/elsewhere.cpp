@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view hub = "https://huggingface.co/";
 constexpr std::size_t searched_bytes_max = 64;
 
-/// For the query of an address: letters, digits and a few marks stay, all else is a plus.
+/// Encodes text for a URL query: letters, digits and a few marks are unchanged, anything else becomes a plus.
 std::string query_text(std::string_view text) {
     std::string query;
     for (const char c : text.substr(0, searched_bytes_max)) {
@@ -32,7 +32,8 @@ std::string where_to_put(const std::filesystem::path& models_folder) {
                                                models_folder.string());
 }
 
-/// What stands behind the host of a reference to the hub: "USER/REPO:Q8_0". Empty where it is none.
+/// Returns the part after the host of a reference to the hub: "USER/REPO:Q8_0". Empty if it is not such a
+/// reference.
 std::optional<std::string_view> hub_reference(std::string_view model) {
     for (const std::string_view scheme : {"https://", "http://"}) {
         if (model.starts_with(scheme))
@@ -52,8 +53,8 @@ bool is_remote(std::string_view model) {
                        [&](std::string_view beginning) { return model.starts_with(beginning); });
 }
 
-/// "USER/REPO" or "USER/REPO:Q8_0", as llama.cpp takes them: what is no file here, and does not look like
-/// one.
+/// Returns whether this is "USER/REPO" or "USER/REPO:Q8_0", as llama.cpp accepts them, and does not look like
+/// a file.
 bool is_repository(std::string_view model) {
     return std::count(model.begin(), model.end(), '/') == 1 && !model.ends_with('/') &&
            std::string_view("/.~").find(model.front()) == std::string_view::npos && !model.ends_with(".gguf");
@@ -65,7 +66,7 @@ std::string converting(const std::filesystem::path& folder) {
                        folder.string());
 }
 
-/// The names of a folder's files with that extension, sorted.
+/// Returns the names of the folder's files with that extension, sorted.
 std::vector<std::string> files_with(const std::filesystem::path& folder, std::string_view extension) {
     std::vector<std::string> names;
     std::error_code failure;

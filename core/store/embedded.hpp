@@ -7,24 +7,24 @@
 
 namespace etna::store {
 
-/// The embedded model that is taken where a user names none.
+/// The embedded model used if the user names no model.
 constexpr std::string_view demo_name = "demo";
 
-/// What every one of them is, for those who meet it: a sentence without its subject.
+/// User-facing description of the embedded models: a sentence without its subject.
 constexpr std::string_view embedded_models_are =
     "a tiny model inside etna: it shows that everything works, and is no assistant";
 
-/// A model inside the executable.
+/// A model embedded in the executable.
 struct EmbeddedModel {
     std::string_view name; ///< on the command line
-    ByteView bytes;        ///< a GGUF file, aligned to 64 bytes, that lives as long as the process
+    ByteView bytes;        ///< a GGUF file, aligned to 64 bytes, with the lifetime of the process
 };
 
-/// `demo` (3 MB), and `demo-draft`, a sixth of its size with the same vocabulary, to draft for it. Both are
-/// made by scripts/demo-model.
+/// `demo` (3 MB), and `demo-draft`, its draft model, a sixth of its size with the same vocabulary. Both are
+/// built by scripts/demo-model.
 std::span<const EmbeddedModel> embedded_models();
 
-/// The one of that name; null where there is none.
+/// Returns the embedded model of that name; null if there is none.
 const EmbeddedModel* embedded_model(std::string_view name);
 
 } // namespace etna::store

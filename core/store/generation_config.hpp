@@ -8,8 +8,8 @@
 
 namespace etna::store {
 
-/// What the publisher of a model recommends to sample with; numbers as they stand in the file. Source:
-/// Hugging Face Transformers, GenerationConfig.
+/// The sampling settings that a model's publisher recommends; numbers as written in the file. Source: Hugging
+/// Face Transformers, GenerationConfig.
 struct GenerationConfig {
     std::optional<double> temperature = {};
     std::optional<double> top_k = {};
@@ -22,11 +22,11 @@ struct GenerationConfig {
 
 constexpr std::string_view generation_config_name = "generation_config.json";
 
-/// The text of such a file. Errors: corrupt (no JSON object, or a member that is no number).
+/// Parses the text of such a file. Errors: corrupt (not a JSON object, or a member that is not a number).
 Result<GenerationConfig> parse_generation_config(std::string_view text);
 
-/// The file `generation_config.json` beside a model's; nothing is recommended where there is none. Errors: io
-/// (it cannot be read, or is larger than a mebibyte), corrupt.
+/// Reads `generation_config.json` in the model file's folder; if there is none, all members are empty.
+/// Errors: io (unreadable, or larger than a mebibyte), corrupt.
 Result<GenerationConfig> generation_config_beside(const std::filesystem::path& model);
 
 } // namespace etna::store

@@ -20,14 +20,14 @@ namespace {
 constexpr std::string_view extension = ".gguf";
 constexpr std::size_t listed_names_max = 12;
 
-/// False only where nothing is: what else is wrong with a path, opening it tells.
+/// Returns false only if nothing exists at the path; opening it reports any other error.
 bool is_there(const std::filesystem::path& path) {
     std::error_code ignored;
     return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
 }
 
-/// "NAME" of "NAME-00001-of-00003"; the whole stem of any other file; empty for the later parts of a split
-/// model.
+/// Returns "NAME" for "NAME-00001-of-00003"; the full stem for any other file; empty for the later parts of a
+/// split model.
 std::optional<std::string> name_of(const std::string& stem) {
     constexpr std::string_view pattern = "-ddddd-of-ddddd";
     if (stem.size() <= pattern.size())
@@ -60,7 +60,7 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     const std::vector<std::string> installed = model_names(folder);
     std::vector<std::string> known = installed;
     for (const EmbeddedModel& embedded : embedded_models()) {
-        std::erase(known, embedded.name); // a file of that name is not what the name means
+        std::erase(known, embedded.name); // the name refers to the embedded model, not to such a file
         known.emplace_back(embedded.name);
     }
 
@@ -85,7 +85,7 @@ std::vector<ModelFile> model_files(const std::filesystem::path& models_folder) {
     std::map<std::string, std::filesystem::path> paths;
     for_each_model(models_folder, [&](const std::string& name, const std::filesystem::path& path) {
         std::filesystem::path& known = paths[name];
-        if (known.empty() || path.stem() == name) // NAME.gguf before NAME-00001-of-0000N.gguf
+        if (known.empty() || path.stem() == name) // NAME.gguf takes precedence over NAME-00001-of-0000N.gguf
             known = path;
     });
     std::vector<ModelFile> files;

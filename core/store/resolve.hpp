@@ -10,31 +10,32 @@
 
 namespace etna::store {
 
-/// Where a model's bytes are: in a file, or embedded in the executable.
+/// The source of a model's bytes: a file, or the executable for an embedded model.
 struct ModelSource {
-    std::string name;           ///< for people and for JSON: as the user wrote it
+    std::string name;           ///< as the user wrote it, for messages and JSON
     std::filesystem::path path; ///< empty for an embedded model
-    ByteView bytes;             ///< an embedded model's; empty for a file
+    ByteView bytes;             ///< content of an embedded model; empty for a file
 };
 
-/// Turns what a user calls a model into its place. The embedded models have their names. Anything with a
-/// slash, ending in .gguf, or naming an existing file is a path. Everything else is a name:
+/// Resolves a MODEL argument to a file or an embedded model. Embedded models go by their names. Anything with
+/// a slash, ending in .gguf, or naming an existing file is a path. Everything else is a name:
 /// `models_folder`/NAME.gguf, or the first part of a split model, `models_folder`/NAME-00001-of-0000N.gguf.
-/// An empty `models_folder` is none. The file is not opened. Errors: not_found (says what was tried; the hint
-/// has near misses, where to get a model and the names that exist), invalid_argument (empty; a folder, or
+/// An empty `models_folder` means none. The file is not opened. Errors: not_found (names the paths tried; the
+/// hint has near misses, a download source and the existing names), invalid_argument (empty; a folder, or
 /// weights in another format).
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
 
 /// A model in a folder.
 struct ModelFile {
-    std::string name;           ///< as resolve() finds it by
-    std::filesystem::path path; ///< of its first part
+    std::string name;           ///< accepted by resolve()
+    std::filesystem::path path; ///< of its first part, if split
 };
 
-/// The models in the folder, by name, each name once; empty where the folder is missing or unreadable.
+/// Returns the models in the folder, sorted by name, each name once; empty if the folder is missing or
+/// unreadable.
 std::vector<ModelFile> model_files(const std::filesystem::path& models_folder);
 
-/// Their names, sorted.
+/// Returns the names of the models in the folder, sorted.
 std::vector<std::string> model_names(const std::filesystem::path& models_folder);
 
 } // namespace etna::store

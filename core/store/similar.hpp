@@ -8,12 +8,12 @@
 
 namespace etna::store {
 
-/// Fewest insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string
-/// alignment distance), in bytes; ASCII case is ignored. Time is the product of the lengths.
+/// Optimal string alignment distance: the fewest insertions, deletions, substitutions and transpositions of
+/// adjacent bytes that turn `a` into `b`; ignores ASCII case. Time is the product of the lengths.
 uint32_t edit_distance(std::string_view a, std::string_view b);
 
-/// Those of `names` that a mistyped `wanted` may have meant, nearest first, at most three: within a third of
-/// the wanted length (at least one) edits, or beginning with it.
+/// Returns up to three of `names` that a mistyped `wanted` may mean, nearest first: within a third of its
+/// length in edits (at least one), or starting with it.
 std::vector<std::string> similar(std::string_view wanted, std::span<const std::string> names);
 
 } // namespace etna::store

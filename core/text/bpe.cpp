@@ -48,7 +48,7 @@ Status Bpe::read_merges(const gguf::File& file) {
     std::string joined;
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const std::size_t space =
-            lines[i].find(' ', 1); // the left part is never empty, so it may begin with one
+            lines[i].find(' ', 1); // the left piece is never empty, so it may begin with a space
         if (space == std::string_view::npos) {
             return Error{ErrorKind::corrupt, fmt::format("{}: merge {} is not two pieces", file.name(), i),
                          "the file is damaged; fetch it again"};

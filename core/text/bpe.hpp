@@ -12,30 +12,31 @@
 
 namespace etna::text {
 
-/// Byte-level byte-pair encoding (Sennrich et al. 2016; GPT-2's alphabet and merge order): words from a
-/// pre-tokenizer, each begun as single bytes, the earliest merge of the list first. Immutable; thread-safe.
+/// Byte-level byte-pair encoding (Sennrich et al. 2016; GPT-2's alphabet and merge order): a pre-tokenizer
+/// splits the text into words, and each word is merged from single bytes, the earliest merge in the list
+/// first. Immutable; thread-safe.
 class Bpe {
 public:
-    /// Borrows `vocabulary`, which must stay where it is. Errors: corrupt (merges missing or malformed),
-    /// unsupported (pre-tokenizer).
+    /// Borrows `vocabulary`, which must not move. Errors: corrupt (merges missing or malformed), unsupported
+    /// (pre-tokenizer).
     static Result<Bpe> create(const gguf::File& file, const Vocabulary& vocabulary);
 
-    /// Appends the tokens of `text`, which holds no special tokens. A byte that has no token is left out
-    /// before its neighbours are merged, as Hugging Face's tokenizers do (models/bpe, merge_word). Error:
-    /// invalid_argument (what the pre-tokenizer cannot split), cancelled (`patience` is over),
-    /// out_of_memory (it grants none for a long word).
+    /// Appends the tokens of `text`, which holds no special tokens. A byte without a token is dropped before
+    /// its neighbours are merged, as in Hugging Face's tokenizers (models/bpe, merge_word). Errors:
+    /// invalid_argument (the pre-tokenizer cannot split the text), cancelled (`patience` is over),
+    /// out_of_memory (`patience` refuses memory for a long word).
     Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
 
 private:
-    /// Tokens have their own number; pieces that merges name but the vocabulary lacks have numbers from its
-    /// size on.
+    /// A token's piece is its id; pieces named by merges but missing from the vocabulary are numbered from
+    /// its size.
     using Piece = uint32_t;
     struct Scratch {
         std::vector<Symbol> symbols;
         std::vector<MergeCandidate> heap;
-        std::string word; ///< without bytes that have no token
+        std::string word; ///< without the bytes that have no token
     };
 
     Bpe(const Vocabulary& vocabulary, PreTokenizer pre_tokenizer)

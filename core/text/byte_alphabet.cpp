@@ -7,7 +7,7 @@
 namespace etna::text {
 namespace {
 
-constexpr char32_t alphabet_end = 0x100 + 68; // one past the last character that stands for a byte
+constexpr char32_t alphabet_end = 0x100 + 68; // one past the last character of the alphabet
 
 bool stands_for_itself(unsigned byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;

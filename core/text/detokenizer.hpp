@@ -10,37 +10,35 @@
 namespace etna::text {
 
 enum class ControlTokens {
-    hidden, ///< "<|im_end|>" and the like give no text
-    shown,  ///< they give their name
+    hidden, ///< "<|im_end|>" and the like produce no text
+    shown,  ///< they produce their name
 };
 
-/// Where the decoded tokens stand in the whole text.
+/// Position of the decoded tokens in the full text.
 enum class TextPosition {
-    beginning,    ///< the space that SentencePiece puts before a text is taken away
-    continuation, ///< they go on with a text that is already there: every space counts
+    beginning,    ///< the space that SentencePiece prepends to a text is removed
+    continuation, ///< they continue an existing text: every space counts
 };
 
 struct DetokenizeOptions {
     ControlTokens control = ControlTokens::hidden;
     TextPosition position = TextPosition::beginning;
-    std::span<const TokenId> shown = {}; ///< control tokens that give their name all the same; ascending,
-                                         ///< borrowed
+    std::span<const TokenId> shown = {}; ///< control tokens shown even so; ascending, borrowed
 };
 
-/// Token ids one by one to text that is always whole UTF-8 characters: bytes of an unfinished character wait
-/// for the next token; bytes that can no longer become one are replaced by U+FFFD, one for each maximal
-/// subpart (see utf8.hpp). One text per object; not thread-safe. Nothing is allocated per token once the
-/// buffers have grown.
+/// Incremental detokenizer whose output is always whole UTF-8 characters: bytes of an incomplete character
+/// wait for the next token; invalid bytes become U+FFFD, one per maximal subpart (see utf8.hpp). One text per
+/// object; not thread-safe. Does not allocate per token once the buffers have grown.
 class Detokenizer {
 public:
     /// Borrows `tokenizer`.
     explicit Detokenizer(const Tokenizer& tokenizer, DetokenizeOptions options = {});
 
-    /// Text that `token` completes, maybe none. The view holds until the next call. Precondition: token <
-    /// size().
+    /// Returns the text that `token` completes, possibly none. The view is valid until the next call.
+    /// Precondition: token < size().
     std::string_view push(TokenId token);
 
-    /// The end of the text: an unfinished character becomes U+FFFD. The view holds until the next call.
+    /// Ends the text: an incomplete character becomes U+FFFD. The view is valid until the next call.
     std::string_view flush();
 
 private:
@@ -51,7 +49,7 @@ private:
     std::string text_;
 };
 
-/// All of `tokens` at once. Precondition: each < tokenizer.size().
+/// Decodes all of `tokens` at once. Precondition: each < tokenizer.size().
 std::string decode(const Tokenizer& tokenizer, std::span<const TokenId> tokens,
                    DetokenizeOptions options = {});
 

@@ -11,32 +11,32 @@
 
 namespace etna::text {
 
-/// A stretch of text on its way to becoming a token. Symbols form a linked list by index.
+/// A piece of text that merging turns into a token. Symbols form a linked list by index.
 struct Symbol {
     static constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
 
-    uint32_t id = none;  ///< what the algorithm calls this stretch
+    uint32_t id = none;  ///< the algorithm's id for this piece
     uint32_t begin = 0;  ///< offset in the text, bytes
     uint32_t length = 0; ///< bytes; 0 once merged into its left neighbour
     uint32_t previous = none;
     uint32_t next = none;
 };
 
-/// What two neighbours may become. The lowest `order` is merged first, the leftmost among equals.
+/// The result of merging two neighbours. The lowest `order` is merged first, ties leftmost first.
 struct Merge {
     float order = 0;
     uint32_t id = 0;
 };
 
-/// A possible merge, as it was when found; stale when one of the two has changed since.
+/// A possible merge, as found; stale if either symbol has changed since.
 struct MergeCandidate {
     Merge merge;
-    uint32_t left = 0; ///< index of the symbol
+    uint32_t left = 0; ///< index of the left symbol
     uint32_t length = 0;
 };
 
-/// What merge_symbols() takes at most for so many symbols, with theirs. The heap may grow to twice as many,
-/// and stands beside what it was before while it does.
+/// Upper bound on the memory of merge_symbols() for this many symbols, their own included. The heap may grow
+/// to twice as many entries, and the old buffer coexists with the new one while it grows.
 constexpr std::size_t merging_bytes(std::size_t symbols) {
     return symbols * (sizeof(Symbol) + 3 * sizeof(MergeCandidate));
 }
@@ -50,8 +50,8 @@ inline void link_symbols(std::vector<Symbol>& symbols) {
 }
 
 /// Merges linked symbols until no two neighbours can be: O(n log n) with a heap over the possible merges.
-/// `find(left, right)` gives optional<Merge> for two neighbouring symbols. `heap` is scratch space.
-/// Afterwards the list from symbols[0] along `next` is the result. False when `patience` was over before.
+/// `find(left, right)` returns optional<Merge> for two neighbouring symbols. `heap` is scratch space. The
+/// result is the list from symbols[0] along `next`. Returns false if `patience` was over first.
 template <class Find>
 bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, Patience& patience,
                    Find find) {
@@ -90,7 +90,7 @@ bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& he
         const MergeCandidate best = heap.back();
         heap.pop_back();
         Symbol& left = symbols[best.left];
-        // Symbols only grow, so the same total length means the same two symbols.
+        // Symbols only grow, so an equal total length means that both are unchanged.
         if (left.length == 0 || left.next == Symbol::none ||
             left.length + symbols[left.next].length != best.length)
             continue;

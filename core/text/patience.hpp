@@ -8,27 +8,27 @@
 
 namespace etna::text {
 
-/// What may be spent on a text's tokens. Asks whether they are still wanted, but not at every step: the
-/// question may cost as much as thousands of them. And asks for memory, but for a little. Not thread-safe.
+/// Budget for tokenizing one text. Polls for cancellation only every few thousand steps, because a poll may
+/// cost as much, and claims memory only beyond a small allowance. Not thread-safe.
 class Patience {
 public:
     using StopRequested = std::function<bool()>;
     using ClaimMemory = std::function<bool(std::size_t bytes)>;
 
-    /// Borrows the questions; null and empty ones end nothing.
+    /// Borrows the callbacks; null and empty ones impose no limit.
     explicit Patience(const StopRequested* stop_requested, const ClaimMemory* claim_memory = nullptr)
         : stop_requested_(stop_requested != nullptr && *stop_requested ? stop_requested : nullptr),
           claim_memory_(claim_memory != nullptr && *claim_memory ? claim_memory : nullptr) {}
 
-    /// To be called at every step. Once true it stays so.
+    /// Call at every step. Stays true once it is true.
     bool is_over() {
         if (stop_requested_ != nullptr && !is_over_ && ++steps_ % steps_between == 0)
             is_over_ = (*stop_requested_)();
         return is_over_;
     }
 
-    /// Whether so many bytes may be taken for as long as the work on one word takes; what was granted for a
-    /// word stays for the next ones.
+    /// Returns whether `bytes` of memory may be used for the work on one word; a grant for one word also
+    /// covers later ones.
     bool may_work_in(std::size_t bytes) {
         if (claim_memory_ == nullptr || bytes <= granted_)
             return true;
@@ -38,12 +38,12 @@ public:
         return true;
     }
 
-    /// Where a claim is not granted.
+    /// The error for a refused claim.
     static Error no_memory() {
         return {ErrorKind::out_of_memory, "there is no memory to cut the text into tokens"};
     }
 
-    /// What a caller gets whose patience is over.
+    /// The error after is_over() returned true.
     static Error error() { return {ErrorKind::cancelled, "the text's tokens are not wanted any more"}; }
 
 private:

@@ -27,14 +27,14 @@ std::string known_names() {
     return list;
 }
 
-/// One text on its way through all expressions.
+/// The state of splitting one text by all expressions.
 struct Splitting {
     std::vector<Regex::Search> searches; ///< by expression
     Patience& patience;
     const PreTokenizer::TakeWord& take;
 
-    /// Cuts `piece` at both ends of every match of an expression, and what comes of that by the next; what no
-    /// expression is left for is a word. Empty pieces are left out.
+    /// Splits `piece` at both ends of every match of an expression, and the results by the next one; after
+    /// the last expression a piece is a word. Empty pieces are dropped.
     Status cut(std::string_view piece, std::size_t expression);
 };
 
@@ -50,7 +50,7 @@ Status Splitting::cut(std::string_view piece, std::size_t expression) {
             return Patience::error();
         ETNA_TRY(const std::optional<RegexMatch> match, searches[expression].next(piece, done));
         if (!match || match->begin == match->end)
-            break; // an expression that matches nothing would not get on
+            break; // an empty match would make no progress
         ETNA_CHECK(cut(piece.substr(done, match->begin - done), expression + 1));
         ETNA_CHECK(cut(piece.substr(match->begin, match->end - match->begin), expression + 1));
         done = match->end;
@@ -58,7 +58,7 @@ Status Splitting::cut(std::string_view piece, std::size_t expression) {
     return cut(piece.substr(done), expression + 1);
 }
 
-/// Runs of valid UTF-8, which the expressions are for, and what lies between.
+/// A run of valid UTF-8, which the expressions apply to, or of other bytes.
 struct Run {
     std::string_view text;
     Utf8Kind kind = Utf8Kind::valid;

@@ -14,18 +14,19 @@ namespace etna::text {
 
 enum class IgnoreMerges {
     no,
-    yes, ///< a word that is in the vocabulary becomes that token, whatever the merges would make of it
+    yes, ///< a word in the vocabulary becomes that token, regardless of the merges
 };
 enum class AddsBos { no, yes };
 
-/// One way to cut text into words before byte-pair merging: a row of the table in pre_tokenizer_rows.cpp.
+/// A rule set for splitting text into words before byte-pair merging: a row of the table in
+/// pre_tokenizer_rows.cpp.
 struct PreTokenizerRow {
     std::span<const std::string_view> names; ///< values of `tokenizer.ggml.pre`
-    /// Applied in order, each to the pieces that the one before left: what matches becomes a word of its own,
-    /// and so does what lies between matches.
+    /// Applied in order, each to the pieces that the previous one produced: every match and every stretch
+    /// between matches becomes a separate word.
     std::span<const std::string_view> expressions;
     IgnoreMerges ignore_merges = IgnoreMerges::no;
-    AddsBos adds_bos = AddsBos::no; ///< what holds when the file does not say `add_bos_token`
+    AddsBos adds_bos = AddsBos::no; ///< default if the file has no `add_bos_token`
 };
 
 /// A compiled row. Immutable; thread-safe.
@@ -38,9 +39,9 @@ public:
 
     using TakeWord = std::function<Status(std::string_view word)>;
 
-    /// Gives the words of `text` in order; joined they are `text`. Views into `text`. Bytes that are not
-    /// UTF-8 come as words of their own. Nothing is kept of the words: the text may be long. Errors:
-    /// invalid_argument (see Regex::Search), cancelled (`patience` is over), those of `take`.
+    /// Passes the words of `text` to `take` in order; concatenated they equal `text`. Words are views into
+    /// `text`. Bytes that are not UTF-8 form separate words. Words are not buffered, because the text may be
+    /// long. Errors: invalid_argument (see Regex::Search), cancelled (`patience` is over), those of `take`.
     [[nodiscard]] Status split(std::string_view text, Patience& patience, const TakeWord& take) const;
 
 private:

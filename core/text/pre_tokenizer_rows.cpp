@@ -5,9 +5,9 @@
 namespace etna::text {
 namespace {
 
-// The expressions are those of the models' own tokenizer.json files (Hugging Face tokenizers, Split with
-// behaviour "isolated"); names and flags are those that GGUF files carry. Where an engine would take square
-// time over a long run of spaces, lookbehinds and possessive quantifiers say the same in linear time.
+// The expressions are from the models' own tokenizer.json files (Hugging Face tokenizers, Split with
+// behaviour "isolated"); names and flags are those in GGUF files. Where an engine would need quadratic time
+// for a long run of spaces, lookbehinds and possessive quantifiers match the same in linear time.
 
 constexpr std::string_view gpt2_words = // OpenAI GPT-2, encoder.py
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
@@ -30,7 +30,7 @@ constexpr std::string_view cased_words_without_contractions = // Mistral Nemo
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
     R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view
-    deepseek_cased_words = // DeepSeek LLM: the cased letters of its expression, one by one
+    deepseek_cased_words = // DeepSeek LLM: the cased letters of its expression, listed individually
     R"(\s?[)"
     R"(A-Za-z\x{00B5}\x{00C0}-\x{00D6}\x{00D8}-\x{00F6}\x{00F8}-\x{01BA}\x{01BC}-\x{01BF})"
     R"(\x{01C4}-\x{0293}\x{0295}-\x{02AF}\x{0370}-\x{0373}\x{0376}\x{0377}\x{037B}-\x{037D}\x{037F})"

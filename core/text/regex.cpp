@@ -12,7 +12,7 @@
 namespace etna::text {
 namespace {
 
-// One call of pcre2_match may try this much before it gives up: hostile text ends in an error, not in a hang.
+// Limits for one call of pcre2_match: hostile text ends in an error, not in a hang.
 constexpr uint64_t match_steps_minimum = 100'000;
 constexpr uint64_t match_steps_per_byte = 100;
 constexpr uint32_t match_heap_kib = 256 * 1024;
@@ -71,7 +71,7 @@ Result<Regex> Regex::compile(std::string_view expression) {
         return Error{ErrorKind::internal,
                      fmt::format("regular expression `{}` at {}: {}", pattern, offset, describe(error))};
     }
-    // Without machine code (platform, hardened kernel) the interpreter gives the same answers.
+    // Without JIT (platform, hardened kernel) the interpreter gives the same results.
     (void)pcre2_jit_compile(compiled.get(), PCRE2_JIT_COMPLETE);
     return Regex(std::make_unique<Code>(Code{std::move(compiled)}));
 }

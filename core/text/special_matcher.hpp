@@ -10,15 +10,14 @@
 
 namespace etna::text {
 
-/// Finds whole tokens ("<|im_end|>") inside text: the leftmost one, and the longest of those that begin
-/// there. A trie over bytes: time is linear in the text, whatever the number of tokens.
+/// Finds special tokens ("<|im_end|>") inside text: the leftmost one, and the longest of those that begin
+/// there. A trie over bytes: time is linear in the text, independent of the number of tokens.
 class SpecialMatcher {
 public:
     /// Longer names are not found; this bounds the work at each position of the text.
     static constexpr std::size_t longest_name_bytes = 512;
 
-    /// `name` (copied into the trie, not empty) shall be found as `token`; of two equal names the first
-    /// stays.
+    /// Makes `name` (copied into the trie, not empty) match as `token`; of two equal names the first wins.
     void add(std::string_view name, TokenId token);
 
     struct Match {
@@ -26,7 +25,7 @@ public:
         std::size_t end = 0;
         TokenId token = 0;
     };
-    /// The first match that begins at `from` or later.
+    /// Returns the first match that begins at `from` or later.
     [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from) const;
 
 private:
@@ -40,7 +39,7 @@ private:
 
     std::vector<Node> nodes_{Node{}};
     std::unordered_map<uint64_t, uint32_t> edges_;
-    bool begins_[256] = {}; ///< which bytes any name begins with: most positions of a text are ruled out here
+    bool begins_[256] = {}; ///< first bytes of the names: rules out most positions of a text
 };
 
 } // namespace etna::text

@@ -10,7 +10,7 @@
 namespace etna::text {
 namespace {
 
-constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, what SentencePiece writes for a space
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, SentencePiece's spelling of a space
 
 } // namespace
 
@@ -56,7 +56,8 @@ Status Spm::encode(std::string_view text, bool begins_with_space, Patience& pati
     return {};
 }
 
-/// Where the text may be cut next behind `from`: before a space that no token has behind what stands there.
+/// Returns the next split position after `from`: before a space that no token contains after the preceding
+/// character.
 std::size_t Spm::word_end(std::string_view text, std::size_t from) const {
     for (std::size_t space = text.find(' ', from + 1); space < text.size();
          space = text.find(' ', space + 1)) {
@@ -91,7 +92,7 @@ Status Spm::encode_word(Patience& patience, Scratch& scratch, std::vector<TokenI
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);
         if (symbols[i].id != Symbol::none) {
             tokens.push_back(symbols[i].id);
-        } else if (const auto token = vocabulary_->find_text(piece)) { // a character that merged with nothing
+        } else if (const auto token = vocabulary_->find_text(piece)) { // a character that did not merge
             tokens.push_back(*token);
         } else {
             ETNA_CHECK(append_bytes(piece, tokens));

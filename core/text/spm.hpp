@@ -13,19 +13,19 @@
 namespace etna::text {
 
 /// SentencePiece's BPE (Kudo and Richardson 2018): characters are merged as long as the result is a token,
-/// the highest score first; what is no token is spelled by byte tokens. Immutable; thread-safe.
+/// the highest score first; text without a token is encoded as byte tokens. Immutable; thread-safe.
 ///
-/// It knows no words. But where no token has a space behind the character that stands before one, nothing
-/// merges across that place: the text may be cut there, and the tokens are the same. So memory is for a word,
-/// and not for the text.
+/// SentencePiece does not split words. But if no token contains a space after the preceding character, no
+/// merge crosses that boundary, and the text can be split there without changing the tokens. Memory is then
+/// per word, not per text.
 class Spm {
 public:
-    /// Borrows `vocabulary`, which must stay where it is. Error: corrupt (scores missing).
+    /// Borrows `vocabulary`, which must not move. Errors: corrupt (scores missing).
     static Result<Spm> create(const gguf::File& file, const Vocabulary& vocabulary);
 
-    /// Appends the tokens of `text`, which holds no special tokens; behind a space where `begins_with_space`.
-    /// Errors: invalid_argument (a byte that has no token, and no unknown token either), cancelled
-    /// (`patience` is over), out_of_memory (it grants none for a long word).
+    /// Appends the tokens of `text`, which holds no special tokens; prepends a space if `begins_with_space`.
+    /// Errors: invalid_argument (a byte without a token, and no unknown token either), cancelled (`patience`
+    /// is over), out_of_memory (`patience` refuses memory for a long word).
     Status encode(std::string_view text, bool begins_with_space, Patience& patience,
                   std::vector<TokenId>& tokens) const;
 
@@ -33,7 +33,7 @@ private:
     struct Scratch {
         std::vector<Symbol> symbols;
         std::vector<MergeCandidate> heap;
-        std::string marked; ///< the word, with marks for spaces
+        std::string marked; ///< the word, with U+2581 for spaces
     };
 
     explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}

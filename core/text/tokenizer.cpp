@@ -16,10 +16,10 @@
 namespace etna::text {
 namespace {
 
-// Offsets into a text are 32 bits wide, also after a space has become three bytes.
+// Offsets into a text are 32 bits wide, also after each space has become three bytes.
 constexpr std::size_t longest_text_bytes = std::size_t{1} << 28;
 
-constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, what SentencePiece writes for a space
+constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, SentencePiece's spelling of a space
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
     std::string result;
@@ -36,7 +36,7 @@ std::string replace_all(std::string_view text, std::string_view from, std::strin
 
 constexpr std::string_view white_space = " \t\n\v\f\r";
 
-// Phi 3's tokenizer.json gives every special token but these the attribute `rstrip`: white space behind the
+// Phi 3's tokenizer.json gives every special token but these the attribute `rstrip`: white space after the
 // token belongs to it and is not tokenized. GGUF files do not carry the attribute.
 constexpr std::array phi3_keeps_space = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
 
@@ -137,14 +137,14 @@ void Tokenizer::Content::index_tokens() {
             specials.add(name, token);
         if (type == TokenType::user_defined) {
             user_defined.add(name, token);
-            // SentencePiece looks for these after spaces have become marks: both spellings are the token.
+            // SentencePiece matches these after spaces have become U+2581, so both spellings are the token.
             specials.add(bytes[token], token);
             user_defined.add(bytes[token], token);
         }
     }
 }
 
-/// `text` holds no special tokens and follows one, or is the beginning.
+/// Encodes `text`, which holds no special tokens and follows one or starts the input.
 Status Tokenizer::Content::encode_stretch(std::string_view text, Patience& patience,
                                           std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))

@@ -15,7 +15,7 @@
 
 namespace etna::text {
 
-/// What a token is, as `tokenizer.ggml.token_type` numbers it.
+/// Token types, numbered as in `tokenizer.ggml.token_type`.
 enum class TokenType : uint8_t {
     normal = 1,
     unknown = 2,
@@ -26,26 +26,26 @@ enum class TokenType : uint8_t {
 };
 
 enum class SpecialTokens {
-    parse,   ///< the text of control tokens ("<|im_end|>") becomes that token: for rendered prompts
-    literal, ///< it stays text: for what users typed. User-defined tokens are found in both modes
+    parse,   ///< the text of a control token ("<|im_end|>") becomes that token: for rendered prompts
+    literal, ///< it stays text: for user input. User-defined tokens are matched in both modes
 };
 enum class AddBos { as_model_says, never };
 
 struct EncodeOptions {
     SpecialTokens special = SpecialTokens::parse;
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
-    /// Borrowed, for the call: asked now and then while the tokens are made; true ends it.
+    /// Borrowed for the call: polled during tokenization; true cancels it.
     const std::function<bool()>* stop_requested = nullptr;
-    /// Borrowed, for the call: asked before memory is taken, with how many bytes; false ends it. What was
-    /// granted is for the tokens, which may be four bytes for each of the text's, and for the longest word.
+    /// Borrowed for the call: called before an allocation with its size in bytes; false ends the call. Grants
+    /// cover the tokens, up to four bytes per byte of text, and the longest word.
     const std::function<bool(std::size_t bytes)>* claim_memory = nullptr;
 };
 
-/// Text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or SentencePiece
-/// (`llama`). Immutable after creation; thread-safe. Time is linear in the text.
+/// Converts text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or
+/// SentencePiece (`llama`). Immutable after creation; thread-safe. Time is linear in the text.
 class Tokenizer {
 public:
-    /// Reads `tokenizer.ggml.*`. The file may be closed afterwards: everything needed is copied.
+    /// Reads `tokenizer.ggml.*`. The file may be closed afterwards, because everything needed is copied.
     /// Errors: unsupported (unknown tokenizer or pre-tokenizer, by name), corrupt (lists of different
     /// lengths, ids out of range, missing tables).
     static Result<Tokenizer> create(const gguf::File& file);
@@ -54,19 +54,19 @@ public:
     Tokenizer& operator=(Tokenizer&&) noexcept;
     ~Tokenizer();
 
-    /// Token ids of `text`. Any bytes are accepted; what is not valid UTF-8 is carried through byte tokens.
-    /// Byte-level BPE leaves out bytes that the vocabulary lacks. Errors: invalid_argument when SentencePiece
-    /// has no way to spell a part of the text, cancelled when `options.stop_requested` says so, out_of_memory
-    /// when `options.claim_memory` does.
+    /// Returns the token ids of `text`. Accepts any bytes; invalid UTF-8 is encoded as byte tokens.
+    /// Byte-level BPE drops bytes missing from the vocabulary. Errors: invalid_argument (SentencePiece cannot
+    /// encode a part of the text), cancelled (`options.stop_requested` returned true), out_of_memory
+    /// (`options.claim_memory` returned false).
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       const EncodeOptions& options) const;
 
-    /// The bytes that a token stands for; may be part of a UTF-8 character. Control tokens give their name
-    /// ("</s>"). Precondition: token < size().
+    /// Returns the token's bytes; may be part of a UTF-8 character. For a control token, its name ("</s>").
+    /// Precondition: token < size().
     [[nodiscard]] std::string_view bytes(TokenId token) const;
     [[nodiscard]] TokenType type(TokenId token) const;
 
-    /// True where SentencePiece puts a space before the text that must not appear at the start of the decoded
+    /// Returns true if SentencePiece prepends a space that must be stripped from the start of the decoded
     /// text.
     [[nodiscard]] bool strips_leading_space() const;
 
@@ -74,7 +74,7 @@ public:
     [[nodiscard]] std::optional<TokenId> find(std::string_view name) const;
     [[nodiscard]] std::optional<TokenId> bos() const;
     [[nodiscard]] std::optional<TokenId> eos() const;
-    /// Every token after which a model has finished: eos, eot, eom and well-known names ("<|im_end|>", ...).
+    /// All tokens that end a model's turn: eos, eot, eom and well-known names ("<|im_end|>", ...).
     [[nodiscard]] std::span<const TokenId> end_tokens() const;
 
 private:

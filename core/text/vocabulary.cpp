@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t largest_vocabulary = 1U << 24; // the largest known has 262 thousand tokens
 
-// Tokens that end a turn in some model family, by name, for files that do not list them as eot or eom.
+// Names of tokens that end a turn in some model family, for files that do not list them as eot or eom.
 constexpr std::array end_names = std::to_array<std::string_view>({
     "<|eot_id|>",
     "<|eom_id|>",
@@ -38,7 +38,7 @@ Error corrupt(const gguf::File& file, std::string message) {
             "the file is damaged; fetch it again"};
 }
 
-/// The items of a metadata array, or null when the key is absent or of another type.
+/// Returns the items of a metadata array; null if the key is absent or of another type.
 template <class Item>
 const std::vector<Item>* find_items(const gguf::File& file, std::string_view key) {
     const gguf::Value* value = file.find(key);
@@ -74,7 +74,7 @@ Status read_types(const gguf::File& file, Vocabulary& vocabulary) {
             const int64_t number = numbers[i];
             if (number < 0 || number > static_cast<int64_t>(TokenType::byte))
                 return corrupt(file, fmt::format("token {} has the unknown type {}", i, number));
-            if (number != 0) // "undefined" in the specification: nothing is said
+            if (number != 0) // "undefined" in the specification: keep the default
                 vocabulary.types[i] = static_cast<TokenType>(number);
         }
         return {};
@@ -109,7 +109,7 @@ Status read_id(const gguf::File& file, std::string_view name, std::size_t vocabu
     const gguf::Value* value = file.find(key);
     if (value == nullptr)
         return {};
-    // Converters write -1, as 32 or 64 bits of any sign, for "this model has none".
+    // Converters write -1, as a signed or unsigned integer of 32 or 64 bits, for "none".
     const auto number = file.unsigned_integer(key);
     const auto signed_number = file.number(key);
     if ((signed_number && *signed_number == -1.0) || number == std::numeric_limits<uint32_t>::max())
@@ -137,15 +137,15 @@ void collect_end_tokens(Vocabulary& vocabulary) {
         if (id)
             ends.push_back(*id);
     }
-    // In gpt-oss's format <|end|> closes one message of a turn, not the turn.
+    // In gpt-oss's format <|end|> ends one message of a turn, not the turn.
     const bool messages_end = vocabulary.find("<|return|>") && vocabulary.find("<|call|>");
     for (const std::string_view name : end_names) {
         const auto token = vocabulary.find(name);
         if (!token || (messages_end && name == "<|end|>"))
             continue;
-        // Some files type "<|im_end|>" as text, which it never is: it must be found whole and not be shown.
-        // The other names may well be text ("</s>" closes an HTML element) and count only where the file says
-        // they are not.
+        // Some files type "<|im_end|>" as text, which it never is: it must match as one token and stay
+        // hidden. The other names can be text ("</s>" closes an HTML element) and count only if the file
+        // types them otherwise.
         TokenType& type = vocabulary.types[*token];
         if (type == TokenType::normal && name.starts_with("<|"))
             type = TokenType::control;

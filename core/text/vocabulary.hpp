@@ -28,17 +28,17 @@ public:
     [[nodiscard]] std::size_t size() const { return ends_.size(); }
 
 private:
-    std::vector<char> characters_; // no std::string: moving a short one would invalidate views
+    std::vector<char> characters_; // not a std::string: moving a short one would invalidate views
     std::vector<std::size_t> ends_;
 };
 
-/// Tokens with a job, from `tokenizer.ggml.*_token_id`; all are below the vocabulary's size.
+/// Special token ids from `tokenizer.ggml.*_token_id`; all are below the vocabulary's size.
 struct SpecialIds {
     std::optional<TokenId> bos, eos, eot, eom, unknown, padding;
 };
 
-/// What a GGUF file says about its tokens, checked: every list is as long as the vocabulary, every id below
-/// its size. Immutable after reading; thread-safe.
+/// The validated vocabulary of a GGUF file: every list is as long as the vocabulary, every id below its size.
+/// Immutable after reading; thread-safe.
 struct Vocabulary {
     StringTable names; ///< by token, as written in the file
     std::vector<TokenType> types;
@@ -51,22 +51,22 @@ struct Vocabulary {
     static Result<Vocabulary> read(const gguf::File& file);
 
     Vocabulary() = default;
-    Vocabulary(Vocabulary&&) = default; // `by_name` points into `names`, whose characters stay where they are
+    Vocabulary(Vocabulary&&) = default; // `by_name` points into `names`, whose characters do not move
     Vocabulary& operator=(Vocabulary&&) = default;
     Vocabulary(const Vocabulary&) = delete;
     Vocabulary& operator=(const Vocabulary&) = delete;
     ~Vocabulary() = default;
 
     [[nodiscard]] std::optional<TokenId> find(std::string_view name) const;
-    /// The same, for what text may be merged into: never a control, unknown or byte token, whatever its name
-    /// says.
+    /// As find(), for tokens that text may merge into: never a control, unknown or byte token, regardless of
+    /// its name.
     [[nodiscard]] std::optional<TokenId> find_text(std::string_view name) const;
 };
 
-/// The array of strings at `key`. Errors: corrupt (absent or of another type).
+/// Returns the array of strings at `key`. Errors: corrupt (absent or of another type).
 Result<std::span<const std::string_view>> read_strings(const gguf::File& file, std::string_view key);
 
-/// The byte that a token named like "<0x0A>" stands for.
+/// Returns the byte that a token named like "<0x0A>" encodes.
 std::optional<uint8_t> byte_of_name(std::string_view name);
 
 } // namespace etna::text

@@ -101,8 +101,7 @@ Result<Allocation> Allocator::allocate_from(Pool& pool, Memory intent, uint32_t 
 }
 
 Result<Block*> Allocator::add_block(Pool& pool, Memory intent, uint32_t type, uint64_t bytes) {
-    // The host gives out more memory than it has and ends the process later: refuse while it is an error
-    // still.
+    // The host overcommits memory and would kill the process later: fail now, while it is still an error.
     if (options_.host_memory && bytes > available_host_memory_bytes().value_or(bytes))
         return vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY, fmt::format("allocating {} bytes", bytes));
     VkMemoryAllocateFlagsInfo flags{};
@@ -143,7 +142,8 @@ void Allocator::release(const Allocation& allocation) {
     block.space.give_back(allocation.offset, allocation.bytes);
     if (!block.space.empty())
         return;
-    // One empty shared block stays, so that a buffer that comes and goes does not ask the driver every time.
+    // Retain one empty shared block, so that a short-lived buffer does not cause a driver allocation each
+    // time.
     Pool& pool = pools_[static_cast<size_t>(block.intent)][block.type];
     const auto is_spare = [&](const auto& other) {
         return other.get() != &block && !other->own && other->space.empty();

@@ -17,13 +17,13 @@ namespace etna::vk {
 
 struct Block;
 
-/// A part of one VkDeviceMemory; given back with Allocator::release().
+/// A suballocation of one VkDeviceMemory; returned with Allocator::release().
 struct Allocation {
     Block* block = nullptr; ///< owned by the allocator
     uint64_t offset = 0;
     uint64_t bytes = 0;
     VkDeviceMemory memory = VK_NULL_HANDLE;
-    std::byte* mapped = nullptr; ///< of this part; null when not mapped
+    std::byte* mapped = nullptr; ///< start of this range; null if not mapped
 };
 
 struct AllocatorOptions {
@@ -41,7 +41,7 @@ public:
     explicit Allocator(const AllocatorOptions& options);
     Allocator(const Allocator&) = delete;
     Allocator& operator=(const Allocator&) = delete;
-    ~Allocator(); ///< frees every block, taken or not
+    ~Allocator(); ///< frees every block, in use or not
 
     /// Memory that a buffer with these requirements can be bound to, with shader addresses. Asks the driver
     /// only when no block has room. Errors: out_of_memory, unsupported (no memory type fits).

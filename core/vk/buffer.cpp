@@ -10,8 +10,7 @@
 namespace etna::vk {
 namespace {
 
-/// Vulkan buffers are this much larger than asked for, at most, so that a vector load of the last element is
-/// inside.
+/// Maximum padding of Vulkan buffers, so that a vector load of the last element stays inside.
 constexpr uint64_t size_granularity = 16;
 
 std::string_view name_of(Memory memory) {
@@ -44,7 +43,7 @@ Status create_handle(Buffer::Content& content) {
     return {};
 }
 
-/// Memory for the buffer; when there is none, once more after waiting for what the device still uses.
+/// Allocates memory for the buffer; if that fails, waits for the device to finish and retries once.
 Result<Allocation> allocate(Device::Content& device, Memory memory,
                             const VkMemoryRequirements& requirements) {
     device.collect();

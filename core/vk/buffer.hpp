@@ -12,19 +12,19 @@ namespace etna::vk {
 
 class Device;
 
-/// What memory is for; the allocator turns it into memory types.
+/// Intended use of memory; the allocator maps it to memory types.
 enum class Memory : uint8_t {
-    device, ///< fastest for shaders; mapped only where all device memory is (CPU and unified devices may be)
-    upload, ///< written by the host in order, read by the device; mapped
+    device,   ///< fastest for shaders; mapped only if all device memory is (CPU and unified devices may be)
+    upload,   ///< written by the host in order, read by the device; mapped
     readback, ///< written by the device, read by the host; mapped and cached
 };
 
 /// A range of device memory with an address (bufferDeviceAddress). Move-only. Destruction is deferred: the
-/// memory returns to the pool when everything submitted so far has completed. Must not outlive its Device.
+/// memory returns to the pool when all work submitted so far has completed. Must not outlive its Device.
 class Buffer {
 public:
     /// `bytes` > 0; the address is a multiple of 256. `label` names the buffer in captures and errors.
-    /// Errors: out_of_memory (with what was asked and what is free), invalid_argument (zero, or not below the
+    /// Errors: out_of_memory (with the requested and the free size), invalid_argument (zero, or not below the
     /// device's largest allocation).
     static Result<Buffer> create(Device& device, Memory memory, uint64_t bytes, std::string_view label);
 
@@ -40,7 +40,7 @@ public:
     [[nodiscard]] Range range(uint64_t offset, uint64_t length) const { return range().part(offset, length); }
 
     /// Host view; empty when not mapped. Host writes before submit() are visible to that submission, device
-    /// writes after wait() to the host; both without further calls.
+    /// writes after wait() to the host; neither needs further calls.
     [[nodiscard]] MutableByteView mapped() const;
 
     struct Content; ///< for core/vk itself

@@ -13,7 +13,7 @@ struct Buffer::Content {
     VkBuffer handle = VK_NULL_HANDLE;
     Allocation allocation;
     uint64_t address = 0;
-    uint64_t bytes = 0; ///< as asked for
+    uint64_t bytes = 0; ///< as requested
     std::string label;
 
     Content() = default;

@@ -58,7 +58,7 @@ std::string listing(const std::vector<const PhysicalDevice*>& devices) {
 
 constexpr uint32_t index_only_below = 100;
 
-/// Devices that the wish names: by index, else by UUID, else by a part of the name.
+/// Devices that match `wish`: by index, else by UUID, else by a substring of the name.
 std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& devices,
                                            std::string_view wish) {
     const auto collect = [&devices](const auto& fits) {

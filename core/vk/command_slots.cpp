@@ -100,7 +100,7 @@ std::vector<Timing> CommandSlots::read_timings(const CommandSlot& slot) const {
             static_cast<uint32_t>(2 * count), stamps.size() * sizeof(uint64_t), stamps.data(),
             sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
         if (read != VK_SUCCESS)
-            return {}; // the device was lost meanwhile
+            return {}; // the device was lost
         for (size_t i = 0; i < count; ++i) {
             const uint64_t ticks = (stamps[2 * i + 1] - stamps[2 * i]) & mask; // the counter may wrap around
             timings.push_back(

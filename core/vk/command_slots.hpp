@@ -14,8 +14,8 @@
 
 namespace etna::vk {
 
-/// What one submission records into. Its pool is reset as a whole once the device is done with it, so that a
-/// steady stream of submissions makes the driver allocate nothing.
+/// The command pool, buffer and queries of one submission. The pool is reset in one call when the device has
+/// finished, so that the driver allocates nothing in steady state.
 struct CommandSlot {
     static constexpr uint32_t timed_per_query_pool = 512; ///< dispatches; each takes two queries
 
@@ -41,20 +41,20 @@ public:
     CommandSlots& operator=(const CommandSlots&) = delete;
     ~CommandSlots(); ///< the device must be idle
 
-    /// A slot whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
+    /// Returns a slot whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
     Result<std::unique_ptr<CommandSlot>> take();
-    /// A slot that was not submitted comes back.
+    /// Returns a slot that was not submitted.
     void give_back(std::unique_ptr<CommandSlot> slot);
-    /// A slot comes back when the timeline reaches `value`.
+    /// Returns a slot when the timeline reaches `value`.
     void give_back_at(std::unique_ptr<CommandSlot> slot, uint64_t value);
-    /// Recovers the slots of completed submissions and keeps the newest timings.
+    /// Recycles the slots of completed submissions and stores the newest timings.
     void collect(uint64_t completed);
 
-    /// One more pool of 2 * timed_per_query_pool timestamps. Errors: out_of_memory.
+    /// Adds a pool of 2 * timed_per_query_pool timestamps. Errors: out_of_memory.
     Status add_query_pool(CommandSlot& slot) const;
 
     [[nodiscard]] std::vector<Timing> timings() const;
-    /// Number of slots that exist and are not with a caller.
+    /// Number of existing slots that no caller holds.
     [[nodiscard]] size_t size() const;
 
 private:

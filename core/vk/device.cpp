@@ -115,7 +115,7 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
     content->physical_profile = physical.profile;
     content->profile =
         options.mask_optional_features ? without_optional_features(physical.profile) : physical.profile;
-    // Not one that kernels may depend on: whatever is masked.
+    // Enabled regardless of masks, because kernels cannot depend on it.
     content->profile.pipeline_statistics =
         physical.profile.pipeline_statistics && options.use == DeviceUse::inspection;
     const std::optional<uint32_t> family = find_compute_family(content->physical);

@@ -16,20 +16,20 @@ namespace etna::vk {
 class Instance;
 struct PhysicalDevice;
 
-/// What a device is opened for.
+/// Purpose of opening a device.
 enum class DeviceUse : uint8_t {
     work,
-    /// Pipelines are compiled, with Pipeline::statistics() where the driver can tell them. What is recorded
-    /// is checked, but goes nowhere, and cannot be submitted: for drivers whose hardware is not there.
+    /// Compiles pipelines, with Pipeline::statistics() if the driver reports them. Recorded commands are
+    /// validated but discarded, and cannot be submitted: for drivers without their hardware.
     inspection,
 };
 
-/// Optional features to leave off although the device has them, by DeviceProfile's names; tests mask each.
+/// Optional features to disable even if the device supports them, named as in DeviceProfile; tests mask each.
 struct DeviceOptions {
     bool mask_optional_features =
-        false; ///< run as on the poorest device: Vulkan 1.2 and buffer addresses only
-    /// What pipeline_cache() of a device with the same driver gave; borrowed during create(). The driver
-    /// refuses what is not its own, but need not survive damage.
+        false; ///< run with the minimum feature set: Vulkan 1.2 and buffer addresses only
+    /// Data from pipeline_cache() of a device with the same driver; borrowed during create(). The driver
+    /// rejects foreign data but need not survive corrupt data.
     ByteView pipeline_cache = {};
     DeviceUse use = DeviceUse::work;
 };
@@ -40,7 +40,7 @@ struct MemoryState {
     uint64_t total_bytes = 0;
 };
 
-/// Time one dispatch took on the device.
+/// Device time of one dispatch.
 struct Timing {
     std::string label; ///< "region/region/pipeline"
     double microseconds = 0;
@@ -51,8 +51,8 @@ struct Timing {
 /// thread.
 class Device {
 public:
-    /// Errors: unsupported (below Vulkan 1.2 with bufferDeviceAddress and timeline semaphores: says what is
-    /// missing), out_of_memory, device_lost.
+    /// Errors: unsupported (below Vulkan 1.2 with bufferDeviceAddress and timeline semaphores: names the
+    /// missing feature), out_of_memory, device_lost.
     static Result<std::unique_ptr<Device>> create(Instance& instance, const PhysicalDevice& physical,
                                                   const DeviceOptions& options = {});
     Device(const Device&) = delete;
@@ -61,21 +61,21 @@ public:
 
     [[nodiscard]] const DeviceProfile& profile() const;
 
-    /// Compiled pipelines in the driver's own form, for DeviceOptions::pipeline_cache; empty where it gives
-    /// none.
+    /// Compiled pipelines in the driver's format, for DeviceOptions::pipeline_cache; empty if the driver
+    /// provides none.
     [[nodiscard]] std::vector<std::byte> pipeline_cache() const;
 
-    /// Asks the driver and the operating system; not for the per-token path.
+    /// Queries the driver and the operating system; too slow for the per-token path.
     [[nodiscard]] MemoryState memory() const;
 
     /// Starts recorded work; returns the timeline value that marks its completion. Does not block.
     /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
     Result<uint64_t> submit(Commands commands);
 
-    /// Blocks until the timeline reached `value`. Errors: device_lost.
+    /// Blocks until the timeline reaches `value`. Errors: device_lost.
     Status wait(uint64_t value);
 
-    /// Timeline value that has been reached. Does not block.
+    /// Timeline value reached so far. Does not block.
     [[nodiscard]] uint64_t completed() const;
 
     /// Timings of the newest completed submission that was recorded with timestamps; empty otherwise.

@@ -29,11 +29,11 @@ struct LogicalDevice {
 struct Device::Content {
     const Instance::Content* instance = nullptr; ///< borrowed
     VkPhysicalDevice physical = VK_NULL_HANDLE;
-    DeviceProfile profile;                ///< what is enabled
-    DeviceProfile physical_profile;       ///< what the device has
-    uint32_t workgroup_subgroups_max = 0; ///< with a required subgroup size; 0: not known
+    DeviceProfile profile;                ///< enabled features
+    DeviceProfile physical_profile;       ///< features of the device
+    uint32_t workgroup_subgroups_max = 0; ///< with a required subgroup size; 0: unknown
 
-    LogicalDevice device; ///< first of the handles, so that it goes last
+    LogicalDevice device; ///< first of the handles, so that it is destroyed last
     VkQueue queue = VK_NULL_HANDLE;
     Timeline timeline;
     std::optional<Allocator> allocator;
@@ -45,13 +45,13 @@ struct Device::Content {
     Content& operator=(const Content&) = delete;
     ~Content();
 
-    /// Releases what the device is done with.
+    /// Releases resources of completed submissions.
     void collect();
-    /// Names a Vulkan object in captures and validation messages, where VK_EXT_debug_utils is there.
+    /// Names a Vulkan object in captures and validation messages, if VK_EXT_debug_utils is available.
     void set_name(VkObjectType type, uint64_t object, std::string_view name) const;
 };
 
-/// Asks the driver and the operating system what can still be allocated.
+/// Queries the driver and the operating system for the memory still available.
 MemoryState read_memory_state(const Device::Content& content);
 
 } // namespace etna::vk

@@ -62,7 +62,7 @@ Error vulkan_error(VkResult code, std::string_view activity) {
     case VK_ERROR_INVALID_SHADER_NV:
         return {ErrorKind::unsupported, std::move(message),
                 "update the GPU's Vulkan driver, or choose another device"};
-    default: // the driver's own trouble, such as a thread that the system did not give it
+    default: // driver-internal failures, such as a failed thread creation
         return {ErrorKind::no_device, std::move(message),
                 "update the GPU's Vulkan driver, or choose another device"};
     }

@@ -9,9 +9,9 @@
 
 namespace etna::vk {
 
-/// Where a device has what became core in Vulkan 1.3 or is an extension still.
+/// How a device provides features: through core Vulkan 1.3 or through extensions.
 struct FeatureSources {
-    uint32_t version = 0; ///< what instance and device both speak
+    uint32_t version = 0; ///< supported by both instance and device
     bool size_control = false;
     bool integer_dot_product = false;
     bool maintenance4 = false;
@@ -20,11 +20,11 @@ struct FeatureSources {
     bool pipeline_statistics = false;
 };
 
-/// Asks the driver for its extensions.
+/// Queries the driver for its extensions.
 FeatureSources find_feature_sources(VkPhysicalDevice device, uint32_t instance_version);
 
-/// The feature structures of one query or one device creation, linked as far as the device knows them. Not
-/// copyable: the structures point at each other. For devices of Vulkan 1.2 or later.
+/// The feature structures of one query or one device creation, chaining only those that the device supports.
+/// Not copyable: the structures point at each other. For devices of Vulkan 1.2 or later.
 struct FeatureChain {
     explicit FeatureChain(const FeatureSources& sources);
     FeatureChain(const FeatureChain&) = delete;
@@ -41,13 +41,13 @@ struct FeatureChain {
 #endif
 };
 
-/// Switches on what etna needs and what `profile` says is used.
+/// Enables what etna requires and the optional features set in `profile`.
 void enable_features(FeatureChain& chain, const DeviceProfile& profile);
 
-/// Device extensions that those features come from.
+/// Device extensions that provide those features.
 std::vector<const char*> needed_extensions(const FeatureSources& sources, const DeviceProfile& profile);
 
-/// `profile` as it would be on the poorest device: no optional feature.
+/// `profile` without any optional feature.
 DeviceProfile without_optional_features(DeviceProfile profile);
 
 } // namespace etna::vk

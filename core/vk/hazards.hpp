@@ -11,7 +11,7 @@
 
 namespace etna::vk {
 
-/// Whether recorders check; the check itself is compiled always.
+/// Whether recorders run the check; the check itself is always compiled.
 #ifdef ETNA_CHECKS
 constexpr bool hazard_checks = true;
 #else
@@ -19,14 +19,14 @@ constexpr bool hazard_checks = false;
 #endif
 
 /// Finds memory hazards between steps (dispatches, copies, fills) that no barrier separates: two ranges
-/// overlap and one of them is written. Within one step there are none: a shader may read what it writes. Not
-/// thread-safe.
+/// overlap and one of them is written. Accesses within one step never conflict: a shader may read what it
+/// writes. Not thread-safe.
 class HazardCheck {
 public:
-    /// Adds a step. Errors: internal (names both steps and their ranges); the step is not added then.
+    /// Adds a step. Errors: internal (names both steps and their ranges); the step is then not added.
     Status add(std::string_view label, std::span<const Range> reads, std::span<const Range> writes);
 
-    /// Everything so far is separated from everything that follows.
+    /// Separates all steps so far from all later ones.
     void barrier();
 
 private:

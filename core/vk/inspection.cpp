@@ -3,7 +3,7 @@
 namespace etna::vk {
 namespace {
 
-/// A function of any signature: leaves results as they are, and succeeds where that is a question.
+/// A no-op of any signature: leaves outputs unchanged and returns success if it returns a VkResult.
 template <class Result, class... Arguments>
 void leave_out(Result(VKAPI_PTR*& function)(Arguments...)) {
     function = [](Arguments...) -> Result { return Result(); };

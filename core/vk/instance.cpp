@@ -40,7 +40,7 @@ bool has_extension(const char* layer, const char* name) {
 VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                             VkDebugUtilsMessageTypeFlagsEXT types,
                                             const VkDebugUtilsMessengerCallbackDataEXT* data, void* user) {
-    // The loader tells of every odd driver file as a general warning; that is not about what etna does.
+    // The loader reports every odd driver file as a general warning; that is unrelated to etna.
     const bool of_validation = (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0;
     if (!of_validation && severity < VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
         return VK_FALSE;

@@ -13,19 +13,19 @@ namespace etna::vk {
 
 enum class Validation : uint8_t {
     off,
-    on, ///< the Khronos layer must be installed; its messages are kept in Instance::validation_messages()
+    on, ///< the Khronos layer must be installed; Instance::validation_messages() returns its messages
 };
 
-/// A device as the loader lists it, with what it lacks.
+/// A device as listed by the loader, with the features that it lacks.
 struct PhysicalDevice {
-    uint32_t index = 0;     ///< place in Instance::devices(), for `--device N`
+    uint32_t index = 0;     ///< index in Instance::devices(), for `--device N`
     DeviceProfile profile;  ///< features that could be enabled
-    std::string missing;    ///< why etna cannot use it; empty when it can
+    std::string missing;    ///< why etna cannot use it; empty if usable
     void* handle = nullptr; ///< VkPhysicalDevice
 };
 
-/// The Vulkan loader and an instance. The loader is opened at run time, so that etna starts, and can say what
-/// is missing, where there is none.
+/// The Vulkan loader and an instance. The loader is opened at run time, so that etna starts without one and
+/// can report what is missing.
 class Instance {
 public:
     /// Errors: no_device (no loader, or no driver; the hint names the packages), unsupported (no validation
@@ -48,10 +48,10 @@ private:
     std::unique_ptr<Content> content_;
 };
 
-/// The device to use: usable ones only; discrete before integrated before virtual before cpu, then most
-/// memory, then listing order. `wish` is empty, an index, a UUID (hex, dashes optional) or a part of a name
-/// (case ignored); a wish must match exactly one device. Errors: no_device (none usable; says what each
-/// lacks), not_found / invalid_argument (the wish matches none / several; lists them).
+/// Selects a device among the usable ones: discrete before integrated before virtual before cpu, then most
+/// memory, then listing order. `wish` is empty, an index, a UUID (hex, dashes optional) or a substring of a
+/// name (case-insensitive); unless empty, it must match exactly one device. Errors: no_device (none usable;
+/// lists what each lacks), not_found / invalid_argument (`wish` matches none / several; lists them).
 Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::string_view wish);
 
 } // namespace etna::vk

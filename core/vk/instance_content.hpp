@@ -11,7 +11,7 @@
 
 namespace etna::vk {
 
-/// VK_EXT_debug_utils; every pointer is null where the extension is missing.
+/// VK_EXT_debug_utils; all pointers are null if the extension is missing.
 struct DebugFunctions {
     PFN_vkCreateDebugUtilsMessengerEXT create_messenger = nullptr;
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger = nullptr;

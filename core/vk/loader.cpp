@@ -11,7 +11,7 @@ namespace {
 std::mutex loaded_instance_mutex;
 VkInstance loaded_instance = VK_NULL_HANDLE; ///< that volk's pointers were loaded from
 
-/// Whether the library that volk will open is a Vulkan loader: volk calls its entry without a look.
+/// Whether the library that volk will open is a Vulkan loader: volk calls its entry point unchecked.
 bool has_entry() {
     for (const char* name : {"libvulkan.so.1", "libvulkan.so"}) {
         if (void* library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL); library != nullptr) {

@@ -11,14 +11,14 @@ namespace etna::vk {
 Status open_loader();
 
 /// Fills the process-wide pointers of instance-level functions from this instance, unless the instance that
-/// they were filled from still exists: they are the loader's own entries, the same for every instance.
+/// last filled them still exists: they are the loader's entry points, identical for every instance.
 /// Thread-safe.
 void load_instance_functions(VkInstance instance);
 
-/// To be called before the instance is destroyed; the next one fills the pointers again. Thread-safe.
+/// Must be called before the instance is destroyed; the next instance fills the pointers again. Thread-safe.
 void forget_instance(VkInstance instance);
 
-/// What a user can install when loader or driver is missing.
+/// Hint: the packages to install if the loader or driver is missing.
 extern const char* const install_hint;
 
 } // namespace etna::vk

@@ -15,8 +15,8 @@ uint64_t host_memory_bytes() {
     return pages > 0 && page_bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) : 0;
 }
 
-/// Of the largest device-local heap: what VK_EXT_memory_budget leaves to this process, else what this process
-/// has not taken itself.
+/// Of the largest device-local heap: the free budget by VK_EXT_memory_budget, else the size less this
+/// process's allocations.
 uint64_t free_heap_bytes(const Device::Content& content) {
     VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
     budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
@@ -45,7 +45,7 @@ uint64_t free_heap_bytes(const Device::Content& content) {
 
 MemoryState read_memory_state(const Device::Content& content) {
     const std::optional<uint64_t> host_free_bytes = available_host_memory_bytes();
-    // The heap of a device that is the CPU is a number without meaning (lavapipe reports 2 GiB and allocates
+    // The heap of a device that is the CPU has a meaningless size (lavapipe reports 2 GiB and allocates
     // more).
     if (content.physical_profile.type == DeviceType::cpu && host_free_bytes)
         return {.free_bytes = *host_free_bytes, .total_bytes = host_memory_bytes()};

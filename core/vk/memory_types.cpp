@@ -21,7 +21,7 @@ struct Wish {
 
 Wish wish_for(Memory intent, bool unified) {
     switch (intent) {
-    case Memory::upload: // host memory: the small window into a discrete device's memory is left to others
+    case Memory::upload: // host memory: leaves the small BAR window of a discrete device to others
         return {.required = mapped, .preferred = 0, .avoided = device_local | cached};
     case Memory::readback:
         return {.required = mapped, .preferred = cached, .avoided = device_local};

@@ -9,8 +9,8 @@
 
 namespace etna::vk {
 
-/// Indices of the memory types that serve an intent, best first. Pure. `unified` says that device memory is
-/// to be mapped where possible.
+/// Indices of the memory types that serve an intent, best first. Pure. `unified`: device memory is mapped if
+/// possible.
 std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties, Memory intent,
                                        bool unified);
 

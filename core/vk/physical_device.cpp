@@ -44,7 +44,7 @@ Vendor vendor_of(uint32_t vendor_id, VkDriverId driver) {
     }
 }
 
-/// The properties that every version tells.
+/// The properties available in every version.
 void read_limits(const VkPhysicalDeviceProperties& properties, DeviceProfile& profile) {
     profile.name = properties.deviceName;
     profile.type = device_type(properties.deviceType);
@@ -84,7 +84,7 @@ MatrixShape find_matrix_shape(PFN_vkGetPhysicalDeviceCooperativeMatrixProperties
 }
 #endif
 
-/// What is known of a device of Vulkan 1.2 or later; structures are linked only where the device knows them.
+/// The profile of a device of Vulkan 1.2 or later; structures are chained only if the device supports them.
 void read_properties([[maybe_unused]] VkInstance instance, VkPhysicalDevice handle,
                      const FeatureSources& sources, const FeatureChain& features, DeviceProfile& profile) {
     VkPhysicalDeviceProperties2 properties{};

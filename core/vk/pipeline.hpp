@@ -22,8 +22,8 @@ struct PipelineOptions {
     uint32_t required_subgroup_size = 0;
 };
 
-/// One number that the driver's compiler tells of a pipeline: registers, spills, cycles. Names and meanings
-/// are the driver's own.
+/// One statistic that the driver's compiler reports for a pipeline: registers, spills, cycles. Names and
+/// meanings are driver-specific.
 struct PipelineStatistic {
     std::string name;
     double value = 0;
@@ -32,7 +32,7 @@ struct PipelineStatistic {
 /// A compute pipeline. Move-only; creation blocks while the driver compiles and may run on any thread.
 class Pipeline {
 public:
-    /// Errors: unsupported (the driver refused it; names the label), out_of_memory, device_lost.
+    /// Errors: unsupported (the driver rejected it; names the label), out_of_memory, device_lost.
     static Result<Pipeline> create(Device& device, const PipelineOptions& options);
 
     Pipeline(Pipeline&&) noexcept;

@@ -20,7 +20,7 @@ struct Pipeline::Content {
     ~Content();
 };
 
-/// Push constants that every Vulkan device has; more than that goes behind an address.
+/// Push constant bytes that every Vulkan device supports; larger arguments are passed by address.
 constexpr uint32_t push_constant_bytes_max = 128;
 
 } // namespace etna::vk

@@ -28,7 +28,7 @@ Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
     if (!content_->device->profile.pipeline_statistics)
         return numbers;
     const LogicalDevice& device = content_->device->device;
-    // A driver may make several programs of one pipeline; of a compute shader it is one.
+    // A driver may compile several executables for one pipeline; for a compute shader it is one.
     VkPipelineExecutableInfoKHR program{};
     program.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
     program.pipeline = content_->handle;

@@ -9,8 +9,8 @@ namespace etna::vk {
 enum class DeviceType : uint8_t { discrete, integrated, virtual_gpu, cpu, other };
 enum class Vendor : uint8_t { nvidia, amd, intel, lavapipe, other };
 
-/// A subgroup multiplies f16 matrices [rows, depth] x [depth, columns] and adds the product to f32; zeros
-/// where it cannot.
+/// A cooperative matrix shape: a subgroup multiplies f16 matrices [rows, depth] x [depth, columns] and
+/// accumulates in f32; all zeros if unsupported.
 struct MatrixShape {
     uint32_t rows = 0;
     uint32_t columns = 0;
@@ -19,9 +19,8 @@ struct MatrixShape {
     bool operator==(const MatrixShape&) const = default;
 };
 
-/// Everything that policy may know of a device: read once, then a plain value, so that kernel choice is a
-/// pure function that is tested without a device. Feature flags are true only where the feature is usable and
-/// enabled.
+/// Everything that policy may depend on: read once, then a plain value, so that kernel choice is a pure
+/// function, testable without a device. Feature flags are true only if the feature is usable and enabled.
 struct DeviceProfile {
     std::string name;
     std::string driver; ///< driver name and version, for people

@@ -240,7 +240,7 @@ void Recorder::begin_region(std::string_view label) {
         return;
     content_->regions.emplace_back(label);
     const auto begin_label = content_->device->instance->debug.begin_label;
-    if (begin_label == nullptr || content_->buffer() == VK_NULL_HANDLE) // for inspection there is no buffer
+    if (begin_label == nullptr || content_->buffer() == VK_NULL_HANDLE) // no buffer in inspection mode
         return;
     VkDebugUtilsLabelEXT info{};
     info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;

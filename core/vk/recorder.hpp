@@ -17,8 +17,8 @@ namespace etna::vk {
 
 class Device;
 
-/// One compute dispatch. `reads` and `writes` are every range that the shader may touch: synchronization
-/// validation cannot see buffer addresses, so this declaration is what the hazard check works on.
+/// One compute dispatch. `reads` and `writes` list every range that the shader may access: synchronization
+/// validation cannot track buffer addresses, so the hazard check relies on these declarations.
 struct Dispatch {
     const Pipeline& pipeline;
     ByteView push_constants = {};
@@ -27,7 +27,7 @@ struct Dispatch {
     std::span<const Range> writes = {};
 };
 
-/// Recorded, not yet submitted work. Consumed by Device::submit.
+/// Recorded work that is not yet submitted. Consumed by Device::submit.
 class Commands {
 public:
     Commands(Commands&&) noexcept;
@@ -46,19 +46,19 @@ private:
 };
 
 struct RecorderOptions {
-    /// Leave out the barrier of this number (from 0), as if it had been forgotten: for tests of the hazard
-    /// check.
+    /// Index of a barrier to omit (from 0); for tests of the hazard check.
     std::optional<uint32_t> omitted_barrier = {};
-    /// Take a timestamp around every dispatch; Device::timings() tells them after the submission completed.
+    /// Record timestamps around every dispatch; Device::timings() returns them after the submission has
+    /// completed.
     bool timestamps = false;
 };
 
 /// Records one command buffer. The first error sticks and is returned by finish(), so that a forward pass
-/// reads as a list of steps. The command buffer opens with a barrier that orders it after everything
-/// submitted before.
+/// reads as a list of steps. The command buffer starts with a barrier that orders it after all earlier
+/// submissions.
 ///
-/// With ETNA_CHECKS, two accesses since the last barrier() whose ranges overlap and of which one writes are
-/// an error (internal) that names both labels and the ranges.
+/// With ETNA_CHECKS, two accesses since the last barrier() whose ranges overlap, at least one of them a
+/// write, are an error (internal) that names both labels and the ranges.
 class Recorder {
 public:
     static Result<Recorder> create(Device& device, const RecorderOptions& options = {});
@@ -69,7 +69,7 @@ public:
 
     void dispatch(const Dispatch& dispatch);
 
-    /// Everything recorded before is visible to everything recorded after (compute and transfer).
+    /// Makes all earlier writes visible to all later commands (compute and transfer).
     void barrier();
 
     /// Ranges must lie inside the buffers, else the recorder's error is invalid_argument.
@@ -81,7 +81,7 @@ public:
     void begin_region(std::string_view label);
     void end_region();
 
-    /// Keeps the first error of a step that could not be recorded.
+    /// Records the error of a step that could not be recorded; only the first one is reported.
     void fail(Error error);
 
     Result<Commands> finish();

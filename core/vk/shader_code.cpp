@@ -26,7 +26,7 @@ constexpr uint32_t built_in_workgroup_size = 25;
 
 using Size = std::array<uint32_t, 3>;
 
-/// What the declarations before the first function say about the workgroup size.
+/// The workgroup size as declared before the first function.
 struct Declarations {
     std::optional<Size> literal;
     std::optional<Size> ids; ///< constants that hold the size

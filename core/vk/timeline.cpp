@@ -81,7 +81,7 @@ bool Timeline::has_retired() const {
 }
 
 void Timeline::release_up_to(uint64_t value) {
-    std::vector<Retired> due; // run outside the lock: releasing takes other locks
+    std::vector<Retired> due; // run outside the lock, because releasing takes other locks
     {
         const std::scoped_lock lock(mutex_);
         while (!retired_.empty() && retired_.front().value <= value) {

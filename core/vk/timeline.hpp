@@ -12,8 +12,8 @@
 
 namespace etna::vk {
 
-/// One timeline semaphore that counts the queue's submissions, and what is to be released when the device has
-/// reached a count. Thread-safe, except that starting and cancelling submissions belong to one thread.
+/// A timeline semaphore that counts queue submissions, and the deferred releases due at each value.
+/// Thread-safe, except that starting and cancelling submissions belong to one thread.
 class Timeline {
 public:
     Timeline() = default;
@@ -26,13 +26,13 @@ public:
 
     [[nodiscard]] VkSemaphore semaphore() const { return semaphore_; }
     [[nodiscard]] uint64_t submitted() const { return submitted_; }
-    /// Everything submitted, when the device is lost: nothing runs any more.
+    /// The last submitted value if the device is lost: nothing runs any longer.
     [[nodiscard]] uint64_t completed() const;
 
-    /// Value that the submission which is about to happen will signal. It counts as submitted from now on, so
-    /// that what another thread destroys meanwhile is kept until then.
+    /// Returns the value that the next submission will signal. It counts as submitted from this call on, so
+    /// that objects which another thread destroys in between live until it completes.
     uint64_t begin_submission() { return ++submitted_; }
-    /// That submission did not happen.
+    /// Cancels that submission, which did not happen.
     void cancel_submission() { --submitted_; }
 
     /// Blocks until the device has reached `value`. Errors: device_lost, invalid_argument (never submitted).
@@ -40,9 +40,9 @@ public:
 
     /// Runs `release` when everything submitted so far has completed: at once, or in a later collect().
     void retire(std::function<void()> release);
-    /// Runs what has become due.
+    /// Runs the releases that are due.
     void collect();
-    /// Runs everything that is still waiting; the device must be idle.
+    /// Runs all pending releases; the device must be idle.
     void release_all();
     [[nodiscard]] bool has_retired() const;
 

@@ -1,4 +1,4 @@
-// The one translation unit that holds volk's function pointers and its opening of the loader.
+// The only translation unit that contains volk's function pointers and its loader code.
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 

@@ -10,13 +10,13 @@
 namespace etna::server::memory {
 namespace {
 
-/// What each of them may have, whatever the others put there.
+/// The fair share of each owner.
 uint64_t share_of(uint64_t bound, const std::vector<Holder>& holders) {
     return holders.empty() ? bound : bound / holders.size();
 }
 
-/// An owner's oldest of a kind, without what has just been put there, and what is being made, which stays: it
-/// was promised to be found.
+/// An owner's oldest entry of a kind, except entries just added and pending ones, which must remain
+/// retrievable.
 struct Oldest {
     int64_t number = 0;
     int64_t freshness = 0;
@@ -35,8 +35,8 @@ Result<std::optional<Oldest>> oldest_of(const Reading& reading, const Owner& own
                     : std::nullopt;
 }
 
-/// The oldest entry of whoever has most; of those that have more than their share alone. Empty: what there
-/// is more of than may be is being made, or gone on from at this moment, or has just been put there.
+/// The entry to evict: the oldest one of the owner with the most, among owners over their share. Empty if the
+/// surplus is pending, in use by a live history, or just added.
 Result<std::optional<int64_t>> find_leaver(const Reading& reading, const std::vector<Holder>& holders,
                                            uint64_t share, std::span<const Kind> of, const Kept& kept) {
     for (const Holder& holder : holders) {
@@ -54,7 +54,7 @@ Result<std::optional<int64_t>> find_leaver(const Reading& reading, const std::ve
     return std::optional<int64_t>();
 }
 
-/// The work of any change is that of what it removes, and of looking at the sums of each owner.
+/// The cost is that of the removed entries plus reading each owner's sums.
 Status remove_surplus_of(const Reading& reading, Kind kind, const Kept& kept) {
     const uint64_t most = reading.bounds(kind).entries_max;
     for (;;) {
@@ -71,7 +71,7 @@ Status remove_surplus_of(const Reading& reading, Kind kind, const Kept& kept) {
     }
 }
 
-/// Whether what has been put there has room, where nothing else of its owner's has to be.
+/// Checks that the added entries fit if all else of their owner is evicted.
 Status check_fits(const Reading& reading, const Kept& kept, uint64_t bytes_max, std::string_view who) {
     ETNA_TRY(const auto own,
              reading.database().number("SELECT sum(bytes) FROM entries WHERE number IN (?, ?)",

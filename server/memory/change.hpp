@@ -9,13 +9,13 @@
 
 namespace etna::server::memory {
 
-/// What a change has put there, for which others leave.
+/// What a change added; surplus removal evicts other entries for it.
 struct Kept {
-    std::array<int64_t, 2> entries = {}; ///< their numbers; 0: none
-    int64_t history_bytes = 0;           ///< of the turns that they go on from
+    std::array<int64_t, 2> entries = {}; ///< entry numbers; 0: none
+    int64_t history_bytes = 0;           ///< size of the turns that the entries continue
 };
 
-/// All of it is done, or nothing. Begins without what is past its age. Move-only.
+/// An atomic change. begin() first removes expired entries. Move-only.
 class Change : public Reading {
 public:
     static Result<Change> begin(Store::Content& content);
@@ -23,8 +23,8 @@ public:
     Change& operator=(Change&&) = delete;
     ~Change();
 
-    /// The oldest leave until the bounds are kept. Error: invalid_argument (what is kept is too large for
-    /// them), and then nothing is done.
+    /// Evicts the oldest entries until the bounds hold, and commits. Error: invalid_argument (the added
+    /// entries exceed the bounds); then nothing is changed.
     Status commit(const Kept& kept = {});
 
 private:
@@ -33,11 +33,11 @@ private:
           unpinned_(pins().take_unpinned()) {}
 
     Transaction transaction_;
-    std::vector<int64_t> unpinned_; ///< nodes that this change looks at
+    std::vector<int64_t> unpinned_; ///< unpinned nodes that this change checks
 };
 
-/// Makes a change, and where that fails for want of room, once more: with the room that bringing earlier
-/// changes into the file gives back. `make` begins, commits, and keeps nothing of a try that failed.
+/// Runs a change, and retries it once on an I/O error such as a full disk, after a checkpoint has freed WAL
+/// space. `make` begins and commits, and must leave no effect of a failed attempt.
 template <class Make>
 std::invoke_result_t<Make> make_change(Store::Content& content, const Make& make) {
     auto made = make();
@@ -47,7 +47,7 @@ std::invoke_result_t<Make> make_change(Store::Content& content, const Make& make
     return make();
 }
 
-/// Whether what a change removes is overwritten, as long as this lives: that takes as much room as it had.
+/// RAII guard that sets whether a change overwrites what it removes, which takes as much space again.
 class Overwriting {
 public:
     Overwriting(Database& database, bool overwrites) : database_(overwrites ? nullptr : &database) {
@@ -65,22 +65,22 @@ private:
     Database* database_; ///< borrowed; null: nothing is changed
 };
 
-/// A change that takes something away, which is the way out of a full disk: where there is no room for
-/// overwriting it, it leaves without, and what is kept next overwrites it. `remove`: as for make_change(); is
-/// told whether to overwrite.
+/// Runs a removal, which must succeed even on a full disk: without space for overwriting, it removes without,
+/// and later changes overwrite the data. `remove`: as for make_change(); its argument says whether to
+/// overwrite.
 template <class Remove>
 Result<bool> make_removal(Store::Content& content, const Remove& remove) {
     const auto removed = make_change(content, [&] { return remove(true); });
     return removed || removed.error().kind != ErrorKind::io ? removed : remove(false);
 }
 
-/// A change of its own. Whether the entry was there.
+/// Deletes an entry in a separate change. Returns whether it existed.
 Result<bool> delete_entry(Store::Content& content, const EntryName& name);
 
-/// Entries past their age, as many as there are: each leaves once.
+/// Removes all expired entries.
 Status remove_expired(const Reading& reading);
 
-/// Error: invalid_argument, as Change::commit.
+/// Evicts entries beyond the bounds. Error: invalid_argument, as Change::commit.
 Status remove_surplus(const Reading& reading, const Kept& kept);
 
 } // namespace etna::server::memory

@@ -9,9 +9,9 @@ namespace {
 
 constexpr std::string_view lost = "a completion has lost its texts";
 
-/// What a list is made by. Each completion has one label of the first and second sort, and any number of the
+/// The keys of a list. Each completion has one label of the first and second sort, and any number of the
 /// third.
-enum class Sort : uint8_t { all, model, metadata }; ///< numbers as in the file, where it is labels.kind
+enum class Sort : uint8_t { all, model, metadata }; ///< values as stored in labels.kind
 
 struct Label {
     Sort sort = Sort::all;
@@ -26,7 +26,7 @@ std::vector<Label> labels_of(const Completion& completion) {
     return labels;
 }
 
-/// The first of these lists is read, and the others are looked up: what may be rare comes first.
+/// The first label's list is scanned, and the others are looked up: the most selective comes first.
 std::vector<Label> labels_of(const CompletionFilter& filter) {
     std::vector<Label> labels;
     for (const auto& [name, value] : filter.metadata)
@@ -40,7 +40,7 @@ std::vector<Label> labels_of(const CompletionFilter& filter) {
 
 Status write_completion(const Change& change, int64_t number, const Completion& completion) {
     Database& database = change.database();
-    // With the labels of what it replaces.
+    // Also deletes the labels of a replaced completion.
     ETNA_CHECK(database.run("DELETE FROM completions WHERE number = ?", {number}));
     ETNA_CHECK(database.run("INSERT INTO completions (number, object, messages) VALUES (?, ?, ?)",
                             {number, completion.object, completion.messages}));
@@ -100,7 +100,7 @@ Result<bool> has_labels(const Reading& reading, const Owner& owner, int64_t numb
     return true;
 }
 
-/// CROSS: in this order, so that the labels' own order is the list's.
+/// CROSS fixes the join order, so that the order of the labels is the order of the list.
 constexpr std::string_view ascending =
     "SELECT completion, id FROM labels CROSS JOIN entries ON number = completion "
     "WHERE labels.owner = ? AND labels.kind = ? AND name = ? AND value = ? AND completion > ? AND touched_us "

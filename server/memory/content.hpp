@@ -12,15 +12,15 @@ namespace etna::server::memory {
 
 struct Store::Content {
     StoreOptions options;
-    FileLock file_lock; ///< before the database: it is given back last
+    FileLock file_lock; ///< declared before the database: released last
     std::unique_ptr<Database> database;
     std::shared_ptr<Pins> pins = std::make_shared<Pins>(); ///< histories may outlive the store
-    std::mutex mutex = {};                                 ///< held by whoever uses the database
+    std::mutex mutex = {};                                 ///< protects the database
 };
 
 struct History::State {
     std::shared_ptr<Pins> pins;
-    int64_t node; ///< the last of the chain: pinned
+    int64_t node; ///< the last node of the chain; pinned
     std::vector<std::string> turns = {};
 
     State(std::shared_ptr<Pins> keeper, int64_t last) : pins(std::move(keeper)), node(last) {

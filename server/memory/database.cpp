@@ -10,7 +10,7 @@ namespace etna::server::memory {
 namespace {
 
 constexpr int reserved_step_bytes = 4096; // SQLite's usual page
-constexpr int busy_timeout_ms = 5000;     // for others who look into the file, or copy it
+constexpr int busy_timeout_ms = 5000;     // for other processes that read or copy the file
 
 struct Meaning {
     ErrorKind kind;
@@ -18,7 +18,7 @@ struct Meaning {
 };
 
 Meaning meaning_of(int code) {
-    switch (code & 0xff) { // the rest is detail
+    switch (code & 0xff) { // the primary result code
     case SQLITE_FULL:
         return {ErrorKind::io,
                 "make room on its disk, or delete something: what is there can be read and deleted"};
@@ -45,7 +45,7 @@ Meaning meaning_of(int code) {
     }
 }
 
-/// As file: addresses want it.
+/// Escapes a path for a file: URI.
 std::string percent_encoded(std::string_view path) {
     std::string text;
     for (const char letter : path) {
@@ -62,7 +62,7 @@ int bind(sqlite3_stmt* statement, int place, const Value& value) {
             if constexpr (std::is_same_v<Content, int64_t>) {
                 return ::sqlite3_bind_int64(statement, place, content);
             } else if constexpr (std::is_same_v<Content, std::string_view>) {
-                const char* begin = content.data() == nullptr ? "" : content.data(); // null would be NULL
+                const char* begin = content.data() == nullptr ? "" : content.data(); // null would bind NULL
                 return ::sqlite3_bind_blob64(statement, place, begin, content.size(), SQLITE_TRANSIENT);
             } else {
                 return ::sqlite3_bind_null(statement, place);
@@ -76,7 +76,7 @@ int bind(sqlite3_stmt* statement, int place, const Value& value) {
 Statement::~Statement() {
     if (handle_ == nullptr)
         return;
-    ::sqlite3_reset(handle_.get()); // its error was step()'s
+    ::sqlite3_reset(handle_.get()); // its error was returned by step()
     ::sqlite3_clear_bindings(handle_.get());
     database_->idle_.try_emplace(sql_, std::move(handle_));
 }
@@ -110,10 +110,10 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fi
         return Error{ErrorKind::out_of_memory, fmt::format("{}: no memory to open it", database->name_)};
     if (code != SQLITE_OK)
         return database->error(code);
-    if (access == Access::write && database->is_read_only()) // SQLite opens what can be opened
+    if (access == Access::write && database->is_read_only()) // SQLite falls back to read-only
         return database->read_only();
     ::sqlite3_busy_timeout(handle, busy_timeout_ms);
-    int step_bytes = reserved_step_bytes; // without one, reserve() would have no effect
+    int step_bytes = reserved_step_bytes; // without a chunk size, reserve() would have no effect
     (void)::sqlite3_file_control(handle, "main", SQLITE_FCNTL_CHUNK_SIZE, &step_bytes);
     return database;
 }
@@ -156,7 +156,7 @@ Status Database::run(std::string_view sql, std::initializer_list<Value> values) 
 Result<std::optional<int64_t>> Database::number(std::string_view sql, std::initializer_list<Value> values) {
     ETNA_TRY(Statement statement, prepare(sql, values));
     std::optional<int64_t> found;
-    for (;;) { // a statement that changes something has done so at its end
+    for (;;) { // a modifying statement is complete only at its end
         ETNA_TRY(const bool has_row, statement.step());
         if (!has_row)
             return found;
@@ -197,14 +197,14 @@ Error Database::read_only() const {
 }
 
 Result<Transaction> Transaction::begin(Database& database) {
-    if (database.is_read_only()) // SQLite would begin, and fail at the first change
+    if (database.is_read_only()) // SQLite would begin, and fail at the first write
         return database.read_only();
     ETNA_CHECK(database.run("BEGIN IMMEDIATE"));
     return Transaction(database);
 }
 
 Transaction::~Transaction() {
-    // After some errors SQLite has ended it already.
+    // After some errors SQLite has already rolled back.
     if (database_ != nullptr && ::sqlite3_get_autocommit(database_->handle_.get()) == 0)
         (void)database_->run("ROLLBACK");
 }

@@ -15,13 +15,14 @@
 
 #include <sqlite3.h>
 
-// One SQLite connection with errors as values, and nothing of what is kept in it.
+// A wrapper for one SQLite connection, with errors as values; independent of the schema.
 namespace etna::server::memory {
 
 enum class Access : uint8_t {
     write,
     read,
-    read_alone, ///< read, without the files beside it that other connections need: nobody writes
+    read_alone, ///< read an immutable file: without the auxiliary files that other connections need; there
+                ///< must be no writer
 };
 
 struct FinalizeStatement {
@@ -29,12 +30,12 @@ struct FinalizeStatement {
 };
 using StatementHandle = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
 
-/// What a statement is given in the place of a `?`: NULL, a number, or bytes.
+/// A bound parameter: NULL, a number, or bytes.
 using Value = std::variant<std::monostate, int64_t, std::string_view>;
 
 class Database;
 
-/// A statement at work; its text and plan go back to the database at its end. Move-only.
+/// A running statement; its prepared form returns to the database's cache on destruction. Move-only.
 class Statement {
 public:
     Statement(Database& database, std::string_view sql, StatementHandle handle)
@@ -43,11 +44,11 @@ public:
     Statement& operator=(Statement&&) = delete;
     ~Statement();
 
-    /// Whether there is a next row, which is then current. A statement that changes something has done so
-    /// when there is none.
+    /// Advances to the next row; returns false if there is none. A modifying statement is complete when it
+    /// returns false.
     Result<bool> step();
 
-    // Of the current row.
+    // Columns of the current row.
     [[nodiscard]] int64_t number(int column) const { return ::sqlite3_column_int64(handle_.get(), column); }
     [[nodiscard]] std::string bytes(int column) const;
     [[nodiscard]] bool is_null(int column) const {
@@ -62,38 +63,38 @@ private:
     StatementHandle handle_;
 };
 
-/// Not thread-safe. Errors of everything: io (disk full, no permission, locked by another), corrupt (damaged,
-/// or no database), invalid_argument (a text is larger than SQLite takes), out_of_memory, internal.
+/// Not thread-safe. Errors of all functions: io (disk full, no permission, locked by another process),
+/// corrupt (damaged, or not a database), invalid_argument (a text exceeds SQLite's limit), out_of_memory,
+/// internal.
 class Database {
 public:
-    /// With Access::write, makes an empty file where there is none; io where it can be read alone. The path
-    /// is absolute; empty: in memory.
+    /// With Access::write, creates an empty file if missing; error io if the file is read-only. The path is
+    /// absolute; empty: in memory.
     static Result<std::unique_ptr<Database>> open(const std::filesystem::path& file, Access access);
 
-    /// Statements without a result, as they stand.
+    /// Executes statements without results or parameters.
     Status execute(const char* statements);
 
-    /// SQL is a literal: it is remembered, with its plan, for as long as the database lives. The values are
-    /// copied.
+    /// `sql` must be a literal: it is cached, with its prepared statement, for the database's lifetime. The
+    /// values are copied.
     Result<Statement> prepare(std::string_view sql, std::initializer_list<Value> values = {});
 
-    /// Does all of a statement.
+    /// Runs a statement to completion.
     Status run(std::string_view sql, std::initializer_list<Value> values = {});
 
-    /// Does all of a statement that gives one row or none: its first column; empty where that is NULL.
+    /// Runs a statement that returns at most one row. Returns its first column; empty if NULL or no row.
     Result<std::optional<int64_t>> number(std::string_view sql, std::initializer_list<Value> values = {});
 
-    /// Takes room in the file for all that it is to have after this transaction, so that what lies beside it
-    /// can be brought in however full the disk is then.
+    /// Allocates the file space that this transaction needs, so that a later checkpoint of the WAL cannot
+    /// fail on a full disk.
     Status reserve();
 
-    /// Brings what lies beside the file into it as far as that is possible now, and writes there from the
-    /// beginning again. Not within a transaction.
+    /// Checkpoints the WAL as far as possible now, and restarts it. Not within a transaction.
     void bring_in();
 
     [[nodiscard]] bool is_read_only() const { return ::sqlite3_db_readonly(handle_.get(), "main") == 1; }
     [[nodiscard]] const std::string& name() const { return name_; }
-    [[nodiscard]] Error error(int code) const; ///< of the last call, which gave this code
+    [[nodiscard]] Error error(int code) const; ///< the error of the last call, which returned `code`
     [[nodiscard]] Error damaged(std::string_view what) const;
     [[nodiscard]] Error read_only() const;
 
@@ -108,19 +109,19 @@ private:
 
     const std::string name_; ///< for messages
     std::unique_ptr<sqlite3, Close> handle_;
-    std::map<std::string_view, StatementHandle> idle_; ///< by SQL
+    std::map<std::string_view, StatementHandle> idle_; ///< cached statements by SQL
 };
 
-/// Undoes what was done since begin(), unless it came to commit(). Move-only.
+/// Rolls back on destruction, unless commit() succeeded. Move-only.
 class Transaction {
 public:
-    /// Errors: those of Database; io at once where nothing can be written.
+    /// Errors: those of Database; io immediately if the database is read-only.
     static Result<Transaction> begin(Database& database);
     Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
     Transaction& operator=(Transaction&&) = delete;
     ~Transaction();
 
-    /// What was done is in the file when this returns without an error, whatever happens then.
+    /// The changes are durable when this returns without an error.
     Status commit();
 
 private:

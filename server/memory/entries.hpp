@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-// What responses, conversations and completions have in common: an owner, an id, an age and a size.
+// Entries: what responses, conversations and completions have in common: an owner, an id, an age and a size.
 namespace etna::server::memory {
 
 struct EntryName {
@@ -16,22 +16,23 @@ struct EntryName {
     const std::string& id;
 };
 
-/// The number of an entry that is not past its age; empty for a kind that is not kept.
+/// The number of an unexpired entry; empty if there is none, or its kind is not stored.
 Result<std::optional<int64_t>> find_entry(const Reading& reading, const EntryName& name);
 
-/// Gives its number. `bytes` are those of its texts; owner and id come on top. Precondition: it is not there.
+/// Adds an entry and returns its number. `bytes` is the size of its texts; owner and id are added to it.
+/// Precondition: the entry does not exist.
 Result<int64_t> add_entry(const Reading& reading, const EntryName& name, int64_t bytes);
 
-/// As of now it has so many bytes more, or fewer.
+/// Adds `bytes`, possibly negative, to its size.
 Status grow_entry(const Reading& reading, int64_t number, int64_t bytes);
 
-/// Somebody has added to it: its age begins anew.
+/// Resets its age after an addition.
 Status touch_entry(const Reading& reading, int64_t number);
 
-/// With everything that belongs to it.
+/// Removes it with all dependent rows.
 Status remove_entry(const Reading& reading, int64_t number);
 
-/// Adds the entry, or gives the one that is there these bytes; its number.
+/// Adds the entry, or sets the size of the existing one. Returns its number.
 Result<int64_t> place_entry(const Reading& reading, const EntryName& name, int64_t bytes);
 
 inline int64_t bytes_of(std::string_view text) {

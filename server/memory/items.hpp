@@ -4,18 +4,18 @@
 
 #include <vector>
 
-// Items of a conversation, by its number.
+// Items of a conversation, given by its entry number.
 namespace etna::server::memory {
 
-/// At the end, in this order; the conversation is touched and grows. Error: invalid_argument (one was
-/// refused).
+/// Appends items in this order; touches the conversation and updates its size. Error: invalid_argument (an
+/// item was refused).
 Status append_items(const Change& change, int64_t conversation, const std::vector<Item>& items,
                     Repeated repeated);
 
-/// Empty where there is no item `after`.
+/// Empty if there is no item `after`.
 Result<std::optional<Page>> page_of_items(const Reading& reading, int64_t conversation, const PageWish& wish);
 
-/// Whether it was there.
+/// Returns whether it existed.
 Result<bool> remove_item(const Change& change, int64_t conversation, const std::string& id);
 
 } // namespace etna::server::memory

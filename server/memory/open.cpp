@@ -12,8 +12,8 @@
 namespace etna::server::memory {
 namespace {
 
-// A change is on the disk when it is committed; what is deleted is overwritten; the file of changes shrinks
-// again when it has grown. The last two are for files that somebody prepared, or damage.
+// Commits are durable; deleted data is overwritten; the WAL shrinks after growth. The last two settings are
+// for maliciously prepared or damaged files.
 constexpr const char* settings = R"(
     PRAGMA synchronous = FULL;
     PRAGMA secure_delete = ON;
@@ -24,7 +24,7 @@ constexpr const char* settings = R"(
     PRAGMA cell_size_check = ON;
 )";
 
-/// With its tables, checked.
+/// Opens the database, creates its tables if empty, and checks it.
 Result<std::unique_ptr<Database>> open_database(const std::filesystem::path& file, Access access) {
     ETNA_TRY(auto database, Database::open(file, access));
     ETNA_CHECK(database->execute(settings));
@@ -37,7 +37,7 @@ Result<std::unique_ptr<Database>> open_database(const std::filesystem::path& fil
     return database;
 }
 
-/// Brings sums and turns in line with what is there, and what is there with the bounds.
+/// Reconciles totals and turns with the entries, and applies the bounds.
 Status tidy(Store::Content& content) {
     ETNA_TRY(Change change, Change::begin(content));
     ETNA_CHECK(release_orphans(change.database(), change.pins()));
@@ -45,16 +45,15 @@ Status tidy(Store::Content& content) {
         "INSERT OR REPLACE INTO totals SELECT kind, sum(count), sum(bytes) FROM ("
         "SELECT kind, 1 AS count, bytes FROM entries UNION ALL SELECT 3, 1, length(turn) FROM nodes "
         "UNION ALL VALUES (0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0)) GROUP BY kind "
-        "EXCEPT SELECT kind, count, bytes FROM totals")); // only what is wrong: most often, nothing is
-                                                          // written
+        "EXCEPT SELECT kind, count, bytes FROM totals")); // only differences: usually nothing is written
     return change.commit();
 }
 
 Status open_to_write(Store::Content& content) {
     const std::filesystem::path& file = content.options.file;
     ETNA_TRY(content.database, open_database(file, Access::write));
-    // For finding an owner's oldest quickly. Not one of the tables that a file must have: earlier versions of
-    // etna made none, and where there is no room for it, it is done without.
+    // Speeds up finding an owner's oldest entry. Not required in a file: earlier versions of etna did not
+    // create it, and it is optional if there is no room.
     (void)content.database->execute(
         "CREATE INDEX IF NOT EXISTS entries_by_owner ON entries (owner, kind, freshness)");
     Status status = count_shares(*content.database);

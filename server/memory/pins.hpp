@@ -8,8 +8,8 @@
 
 namespace etna::server::memory {
 
-/// Nodes that somebody goes on from at this moment, and which therefore stay, used or not. In memory alone:
-/// a process that died holds nothing. Thread-safe; never waits for a file.
+/// Reference counts of nodes in use by live histories, which must not be removed even if nothing else refers
+/// to them. In memory only, so that a crashed process pins nothing. Thread-safe; never blocks on I/O.
 class Pins {
 public:
     void add(int64_t node) {
@@ -31,13 +31,13 @@ public:
         return counts_.contains(node);
     }
 
-    /// Nodes that were pinned and are not, which perhaps nobody uses; told once.
+    /// Takes the nodes that were unpinned and may now be unused; each is returned once.
     [[nodiscard]] std::vector<int64_t> take_unpinned() {
         const std::scoped_lock lock(mutex_);
         return std::exchange(unpinned_, {});
     }
 
-    /// What was taken and could not be looked at.
+    /// Returns taken nodes that could not be checked.
     void put_back(const std::vector<int64_t>& nodes) {
         const std::scoped_lock lock(mutex_);
         unpinned_.insert(unpinned_.end(), nodes.begin(), nodes.end());
@@ -45,7 +45,7 @@ public:
 
 private:
     mutable std::mutex mutex_;
-    std::map<int64_t, uint64_t> counts_; ///< by node
+    std::map<int64_t, uint64_t> counts_; ///< pins per node
     std::vector<int64_t> unpinned_;
 };
 

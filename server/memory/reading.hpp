@@ -7,10 +7,10 @@
 
 namespace etna::server::memory {
 
-enum class Kind : uint8_t { response, conversation, completion }; ///< numbers as in the file
+enum class Kind : uint8_t { response, conversation, completion }; ///< values as stored in the file
 constexpr Kind kinds[] = {Kind::response, Kind::conversation, Kind::completion};
 
-/// The store in one pair of hands: others wait, and time stands still.
+/// Exclusive access to the store: holds its lock and a fixed current time.
 class Reading {
 public:
     explicit Reading(Store::Content& content);
@@ -22,7 +22,7 @@ public:
     [[nodiscard]] const Bounds& bounds(Kind kind) const;
     [[nodiscard]] bool keeps(Kind kind) const { return bounds(kind).entries_max > 0; }
 
-    /// Entries that were touched before are past their age.
+    /// Entries last touched before this time are expired.
     [[nodiscard]] int64_t oldest_us(Kind kind) const;
 
 private:

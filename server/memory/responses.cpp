@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view lost = "a response has lost its texts";
 
-/// The texts of an entry.
+/// Reads the texts of an entry.
 Result<Response> read_response(const Reading& reading, int64_t number, const Owner& owner,
                                const std::string& id) {
     ETNA_TRY(Statement row,
@@ -28,7 +28,7 @@ Result<Response> read_response(const Reading& reading, int64_t number, const Own
                     .is_pending = row.number(4) != 0};
 }
 
-/// Gives the entry's number. What goes on from a response that is replaced keeps its history.
+/// Returns the entry's number. Responses that continue a replaced one retain their history.
 Result<int64_t> write_response(const Change& change, const Response& response,
                                std::optional<int64_t> parent) {
     Database& database = change.database();

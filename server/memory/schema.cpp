@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t application_id = 0x65746e61; // "etna"
 constexpr int64_t version = 1;
 
-// Texts and ids are blobs: any bytes compare and count as what they are.
+// Texts and ids are blobs, so that arbitrary bytes compare and count exactly.
 constexpr const char* tables = R"(
 -- What clients see: one row each, whatever its kind (server/memory/entries.hpp). Numbers grow in the order in
 -- which entries were made, freshness in the order in which they were made or added to; clocks may be set back.
@@ -109,7 +109,7 @@ CREATE TRIGGER node_removed AFTER DELETE ON nodes BEGIN
 END;
 )";
 
-/// How each table, index and trigger was made.
+/// The SQL definition of each table, index and trigger.
 Result<std::set<std::string>> definitions(Database& database) {
     ETNA_TRY(Statement statement, database.prepare("SELECT name || ': ' || sql FROM sqlite_schema"));
     std::set<std::string> found;
@@ -117,7 +117,7 @@ Result<std::set<std::string>> definitions(Database& database) {
         ETNA_TRY(const bool has_row, statement.step());
         if (!has_row)
             return found;
-        if (!statement.is_null(0)) // an index that SQLite made
+        if (!statement.is_null(0)) // NULL for automatic indexes
             found.insert(statement.bytes(0));
     }
 }
@@ -127,7 +127,7 @@ Status check_tables(Database& database) {
     ETNA_CHECK(sound->execute(tables));
     ETNA_TRY(const auto expected, definitions(*sound));
     ETNA_TRY(const auto found, definitions(database));
-    if (!std::ranges::includes(found, expected)) // an index that somebody added does no harm
+    if (!std::ranges::includes(found, expected)) // additional indexes are harmless
         return database.damaged("its tables are not those that etna makes");
     return {};
 }
@@ -165,7 +165,7 @@ Status check_content(Database& database) {
         ETNA_TRY(const bool has_row, statement.step());
         const std::string verdict = has_row ? statement.bytes(0) : "it cannot be checked";
         if (verdict != "ok")
-            return database.damaged(verdict.substr(verdict.rfind('\n') + 1)); // behind a headline
+            return database.damaged(verdict.substr(verdict.rfind('\n') + 1)); // after a headline
     }
     return check_tables(database);
 }

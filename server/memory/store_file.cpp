@@ -28,8 +28,8 @@ std::filesystem::path with(const std::filesystem::path& file, std::string_view e
     return file.string() + std::string(ending);
 }
 
-/// Those above it first; what is there already stays as it is. What cannot be made, opening the file will
-/// tell.
+/// Creates missing folders from the root down; existing ones are unchanged. Failures are reported when the
+/// file is opened.
 void make_folders(const std::filesystem::path& folder) {
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
@@ -43,7 +43,7 @@ bool is_there(const std::filesystem::path& path) {
     return ::lstat(path.c_str(), &info) == 0;
 }
 
-/// Nothing of that name, nor what would be taken for a part of it.
+/// Whether neither the name nor any of its companion files exists.
 bool is_free(const std::filesystem::path& path) {
     return !is_there(path) && std::ranges::none_of(companions, [&](std::string_view ending) {
         return is_there(with(path, ending));
@@ -74,7 +74,8 @@ int64_t now_s() {
     return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-/// When whoever holds the lock will have let go of it, as it has written into the file; 0: it has not.
+/// The time by which the lock's holder has announced to release it, read from the lock file; 0: not
+/// announced.
 int64_t announced_end_s(int descriptor) {
     std::array<char, 32> text{};
     const ssize_t bytes = ::pread(descriptor, text.data(), text.size(), 0);
@@ -109,8 +110,8 @@ Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file
         return Error{ErrorKind::io, fmt::format("{}: another process has it open", file.string()),
                      "end that one, or name another file"};
     }
-    (void)::ftruncate(descriptor, 0);      // what was announced there has come
-    return std::optional(std::move(lock)); // also where the file system has no locks
+    (void)::ftruncate(descriptor, 0);      // clears the previous holder's announcement
+    return std::optional(std::move(lock)); // also if the file system does not support locks
 }
 
 void FileLock::announce_end(std::chrono::seconds within) const {
@@ -122,7 +123,7 @@ void FileLock::announce_end(std::chrono::seconds within) const {
 Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
     make_folders(file.parent_path());
     struct stat info{};
-    if (::stat(file.c_str(), &info) != 0) { // else it stays closed: closing it ends the locks of this process
+    if (::stat(file.c_str(), &info) != 0) { // else not opened: closing it ends this process's locks
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, own_file);
         if (descriptor < 0)
             return cannot_make(file, std::strerror(errno));
@@ -140,13 +141,12 @@ Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
 }
 
 void reserve_change(const std::filesystem::path& file) {
-    constexpr off_t usual_bytes =
-        4 << 20; // what SQLite lets it grow to before it brings changes into the file
+    constexpr off_t usual_bytes = 4 << 20; // SQLite's default WAL size before a checkpoint
     const int descriptor = ::open(with(file, "-wal").c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0)
         return;
-    (void)::posix_fallocate(descriptor, 0, usual_bytes); // zeros behind the last change are no change
-    ::close(descriptor);                                 // SQLite has no locks on it that would end
+    (void)::posix_fallocate(descriptor, 0, usual_bytes); // zeros after the last frame are ignored
+    ::close(descriptor);                                 // SQLite has no locks on it that this would release
 }
 
 bool has_pending_changes(const std::filesystem::path& file) {

@@ -7,11 +7,11 @@
 #include <optional>
 #include <utility>
 
-// The store's file among others, before SQLite sees it. Paths are absolute.
+// File handling for the store before SQLite opens it. Paths are absolute.
 namespace etna::server::memory {
 
-/// Says to other processes that the file is taken, for as long as this lives or its process does. Holds a
-/// file of its own, FILE.lock, that stays. Move-only.
+/// An inter-process lock on the file, held until destruction or process end. Uses a separate file, FILE.lock,
+/// which is never removed. Move-only.
 class FileLock {
 public:
     FileLock() = default;
@@ -22,12 +22,13 @@ public:
     }
     ~FileLock();
 
-    /// Empty where the lock's file can neither be made nor opened: then nobody can write the file either, or
-    /// opening it says why. Errors: io (somebody else holds it), busy (and has announced to let go of it).
+    /// Empty if the lock file can be neither created nor opened: then the store's file is not writable
+    /// either, or opening it reports why. Errors: io (another process holds the lock), busy (the holder has
+    /// announced its end).
     static Result<std::optional<FileLock>> take(const std::filesystem::path& file);
 
-    /// Tells others that the file will be free within this time. Where that cannot be written, they take it
-    /// for one that is held on to.
+    /// Announces that the file will be released within this time. If that cannot be written, others treat the
+    /// lock as held indefinitely.
     void announce_end(std::chrono::seconds within) const;
 
 private:
@@ -35,20 +36,20 @@ private:
     int descriptor_ = -1;
 };
 
-/// The folder and those above it, 0700, and the file, empty and 0600, where they are missing. Gives the path
-/// without links, beside which SQLite keeps its files. Errors: io (they cannot be made, something else of
-/// that name is there).
+/// Creates missing folders (0700) and the file (empty, 0600). Returns the path with symbolic links resolved,
+/// next to which SQLite stores its auxiliary files. Errors: io (creation failed, or the name is taken by
+/// something else).
 Result<std::filesystem::path> make_file(const std::filesystem::path& file);
 
-/// Takes room for changes beside the file, which is open, as far as there is any: those that take something
-/// away are to be written when the disk is full.
+/// Preallocates space for the WAL of the open file, as far as available, so that removals can be written on a
+/// full disk.
 void reserve_change(const std::filesystem::path& file);
 
-/// Whether changes lie beside the file that are not in it yet.
+/// Whether the WAL contains changes that are not in the file yet.
 bool has_pending_changes(const std::filesystem::path& file);
 
-/// Renames the file, and what SQLite keeps beside it, to FILE.damaged-N with the first N that is free; gives
-/// that path. Error: io.
+/// Renames the file and SQLite's auxiliary files to FILE.damaged-N with the first unused N. Returns that
+/// path. Error: io.
 Result<std::filesystem::path> move_aside(const std::filesystem::path& file);
 
 } // namespace etna::server::memory

@@ -15,7 +15,7 @@ Result<int64_t> add_turn(Database& database, std::string_view owner, std::string
 
 Status release_turns(Database& database, const Pins& pins, int64_t node) {
     std::optional<int64_t> next = node;
-    while (next && !pins.has(*next)) { // what a pinned one goes on from is in use
+    while (next && !pins.has(*next)) { // ancestors of a pinned node are in use
         ETNA_TRY(next,
                  database.number("DELETE FROM nodes WHERE number = ?1 "
                                  "AND NOT EXISTS (SELECT 1 FROM responses WHERE node = ?1) "

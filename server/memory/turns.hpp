@@ -7,21 +7,21 @@
 #include <string>
 #include <vector>
 
-// Nodes, each a turn, that chain to histories. Kept once, however many responses go on from them; kept while
-// a response has them, another node goes on from them, or they are pinned.
+// Nodes, one per turn, linked into history chains. A node is stored once, however many responses continue it,
+// and retained while a response or another node refers to it, or it is pinned.
 namespace etna::server::memory {
 
-/// Its number. The parent is there; it counts as `owner`'s.
+/// Adds a node, charged to `owner`, and returns its number. Precondition: the parent exists.
 Result<int64_t> add_turn(Database& database, std::string_view owner, std::string_view turn,
                          std::optional<int64_t> parent);
 
-/// Removes the node where nobody uses it, then its parent where nobody uses that, and so on.
+/// Removes the node if it is unused, then its parent if that is unused, and so on.
 Status release_turns(Database& database, const Pins& pins, int64_t node);
 
-/// The same from every node that nobody uses: of requests that were at work when the process died.
+/// The same for every unused node, left by requests that were running when the process died.
 Status release_orphans(Database& database, const Pins& pins);
 
-/// Up to and with the node, the oldest first.
+/// The turns up to and including the node, oldest first.
 Result<std::vector<std::string>> turns_up_to(Database& database, int64_t node);
 
 } // namespace etna::server::memory

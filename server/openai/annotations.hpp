@@ -9,15 +9,15 @@
 
 namespace etna::server::openai {
 
-/// An annotation of Dynamo's (`nvext.annotations`) as an event of a stream.
+/// Formats a Dynamo annotation (`nvext.annotations`) as a stream event.
 std::string annotation_frame(std::string_view name, const Json& value);
 
-/// Calls `tell` with the annotations of its prompts that a request wants: of one prompt the value as it is,
-/// of several {"index", NAME} for each.
+/// Calls `tell` with the prompt annotations that the request asked for: the bare value for one prompt,
+/// {"index", NAME} per prompt for several.
 void tell_prompts(const Answering& answering,
                   const std::function<void(std::string_view name, Json value)>& tell);
 
-/// What is wanted of prompts and time, as a member of an answer that is no stream; null: nothing is.
+/// The requested prompt and timing annotations, as a member of a non-streamed response; null: none requested.
 Json annotations_of(const Answering& answering);
 
 } // namespace etna::server::openai

@@ -19,8 +19,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Ends a stream with what its answer failed with, since the headers have gone: clients that wait for the
-/// last frame of a stream wait for that of a broken one too.
+/// Ends a stream with its answer's error, because the headers have been sent. The done frame follows, because
+/// clients wait for it after errors, too.
 void send_failure(EventStream& stream, const ApiError& error) {
     stream.send(sse::error({error.message}, error_json(error)) + std::string(sse::done));
 }
@@ -38,7 +38,7 @@ Json chunk_of(const Answering& answering, const Json& piece) {
     return chunk;
 }
 
-/// Everything after the headers of a stream that has begun.
+/// Sends everything after the headers of a started stream.
 void send_answer(Answering& answering, EventStream& stream) {
     const Delivery& delivery = answering.call.delivery;
     std::optional<WholeAnswer> kept;
@@ -58,8 +58,8 @@ void send_answer(Answering& answering, EventStream& stream) {
         send_failure(stream, answering.failed(status.error()));
         return;
     }
-    if (kept &&
-        !stream.is_left()) { // before its end is told: nobody hears of a whole answer that is not kept
+    if (kept && !stream.is_left()) { // stored before the end is sent: a client never sees a complete answer
+                                     // that is not stored
         if (const auto error = keep_chat(answering, kept->json())) {
             answering.note(*error);
             send_failure(stream, *error);
@@ -79,7 +79,7 @@ void send_answer(Answering& answering, EventStream& stream) {
     answering.in_flight->set_status(client_left_status);
 }
 
-/// A stream for a request whose model is still loading.
+/// Sends the stream of a request whose model is still loading.
 void send_late_answer(Answering& answering, EventStream& stream) {
     const auto is_left = [&] { return stream.is_left(); };
     const Status loaded = answering.acquire(is_left);
@@ -94,7 +94,7 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     tell_ignored(answering->call.delivery, reply);
-    answering->in_flight->set_status(client_left_status); // if nobody is there to write to
+    answering->in_flight->set_status(client_left_status); // the status if the stream is never run
     reply.stream = [answering, send](HttpWriter& writer) {
         EventStream stream(writer, answering->service->options.keep_alive);
         send(*answering, stream);
@@ -160,7 +160,7 @@ ApiError nothing_served() {
 } // namespace
 
 ApiError unknown_model(Service& service, std::string_view wanted, std::string_view hint) {
-    constexpr std::size_t shown_max = 200; // the name is a client's text, which may be as long as a body
+    constexpr std::size_t shown_max = 200; // the name is client input, as long as a body at most
     std::vector<std::string> names;
     for (const ModelListing& model : service.models.list())
         names.push_back(model.name);
@@ -191,7 +191,7 @@ void tell_model(const std::string& name, HttpReply& reply) {
 }
 
 void complete_log(AnswerLog known, HttpReply& reply) {
-    if (!reply.log.error.empty()) { // in the words that the client got
+    if (!reply.log.error.empty()) { // the error as sent to the client
         known.final_status.reset();
         known.error = std::move(reply.log.error);
         known.param = std::move(reply.log.param);

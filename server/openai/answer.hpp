@@ -5,9 +5,9 @@
 
 namespace etna::server::openai {
 
-/// Answers a request that generates: everything that can be refused with a status is settled before the
-/// headers go out, except while a model is loading for longer than the keep-alive interval: then a stream
-/// begins, and a failure is told in it.
+/// Runs a generation request. All errors that have a status are detected before the headers are sent, unless
+/// a model loads for longer than the keep-alive interval: then the stream starts early, and a failure is
+/// reported in it.
 HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind);
 
 /// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
@@ -15,13 +15,13 @@ HttpReply answer(Service& service, const HttpRequest& request, const Call& call,
 /// string), 404 (unknown name; the message lists the served ones).
 std::variant<std::string, ApiError> model_of(Service& service, const Json& body);
 
-/// The 404 of a model that is not served, with the names that are. `hint` is appended; may be empty.
+/// The 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
 ApiError unknown_model(Service& service, std::string_view wanted, std::string_view hint);
 
-/// Puts the name of the model that answers into the header `etna-model`, and into the log.
+/// Sets the header `etna-model` and the log entry to the name of the answering model.
 void tell_model(const std::string& name, HttpReply& reply);
 
-/// Logs what is known of an answer with the reply, which keeps its own error.
+/// Merges what is known of an answer into the reply's log, which retains its own error.
 void complete_log(AnswerLog known, HttpReply& reply);
 
 } // namespace etna::server::openai

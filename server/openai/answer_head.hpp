@@ -10,10 +10,10 @@
 
 namespace etna::server::openai {
 
-/// Counts of a request, over all of its prompts and choices.
+/// Token usage of a request, over all of its prompts and choices.
 class Usage {
 public:
-    /// For a request that has begun: its prompts count once each.
+    /// For a started request; each prompt is counted once.
     Usage(const generate::Generation& generation, std::size_t prompts);
 
     void add(uint32_t choice, const generate::Finished& finished);
@@ -28,16 +28,16 @@ private:
     uint32_t accepted_drafts_ = 0;
     uint32_t rejected_drafts_ = 0;
     uint32_t choices_per_prompt_ = 1;
-    std::vector<uint32_t> cached_tokens_; ///< of each prompt: the most that one of its choices found
+    std::vector<uint32_t> cached_tokens_; ///< per prompt: the maximum over its choices
 };
 
-/// What stands in every object of one answer.
+/// The members common to all objects of one response.
 struct AnswerHead {
     std::string id; ///< "chatcmpl-..."
     std::string object;
     int64_t created_unix_s = 0;
     std::string model;
-    int64_t seed = 0; ///< of the first choice; each of the next has one more
+    int64_t seed = 0; ///< the first choice's; each further choice adds one
 };
 
 /// {"id", "object", "created", "model", "system_fingerprint", "seed", "choices": []}.

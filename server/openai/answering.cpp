@@ -22,7 +22,7 @@ ApiError ended_early(const Service& service) {
 
 namespace {
 
-/// For a request that got no further than to wait.
+/// The error of a request whose time limit expired while it waited.
 ApiError out_of_time() {
     return {.status = 503,
             .message = "the time for the request was over before its answer began",
@@ -47,7 +47,7 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
     answering->model_name = std::move(model_name);
     answering->dialect = call.dialect;
     answering->is_strict = is_strict(request);
-    if (!service.options.access.api_keys.empty()) // cached prompts are shared by those who have the same key
+    if (!service.options.access.api_keys.empty()) // cached prompts are shared only within one API key
         answering->cache_salt = std::hash<std::string_view>()(given_key(request));
     answering->owner = owner_of(service.options.access, request);
     answering->client = client_of(service.options.access, request);
@@ -109,7 +109,7 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     if (begun) {
         memory.reset();
     } else if (memory != nullptr) {
-        memory->shrink_to(held); // somebody may try again with less
+        memory->shrink_to(held); // a smaller retry may succeed
     }
     if (!begun)
         return failed(begun.error());
@@ -131,7 +131,8 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     return std::nullopt;
 }
 
-/// What the operator lets a prompt have: known when it is made, and its place is given back.
+/// Checks the operator's prompt limit: the length is known only after templating, and a refusal frees the
+/// request's queue entry.
 std::optional<ApiError> Answering::check_prompts() const {
     const auto most = service->options.limits.prompt_tokens_max;
     for (std::size_t prompt = 0; most && prompt < prompts; ++prompt) {
@@ -148,9 +149,9 @@ std::optional<ApiError> Answering::check_prompts() const {
     return std::nullopt;
 }
 
-/// Where the keyword stands in the request: `response_format.json_schema.schema#/properties/a/format`.
+/// The path of the keyword in the request: `response_format.json_schema.schema#/properties/a/format`.
 std::string Answering::place_of(const grammar::DroppedKeyword& keyword) const {
-    constexpr std::string_view between = ": "; // as errors have it, which are named in the same way
+    constexpr std::string_view between = ": "; // as in errors, whose paths are mapped the same way
     ApiError error = {.message = fmt::format("{}{}{}", keyword.place, between, keyword.pointer),
                       .param = keyword.place};
     tell_of_tool(error, call.tools);
@@ -248,11 +249,11 @@ void Answering::count(uint32_t choice, const generate::Finished& finished) {
     const double queue_s = finished.timings.queue_ms / ms_per_second;
     const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
-    const uint32_t made = finished.made_tokens; // what was made of an answer took its time, told or not
+    const uint32_t made = finished.made_tokens; // all generated tokens took time, delivered or not
     Metrics::Answer answer = {.model = model_name,
                               .queue_s = queue_s,
                               .between_tokens_s = made > 1 ? generation_s / (made - 1) : 0};
-    // An answer that the model ended had a token, if only the one that ends it.
+    // An answer that the model ended has at least the end token.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||
         reason == generate::FinishReason::tool_calls) {

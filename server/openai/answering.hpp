@@ -16,65 +16,64 @@
 
 namespace etna::server::openai {
 
-/// What work ended with that was cancelled: 503 where the server ends, else 499, since the client has left.
+/// The error of cancelled work: 503 if the server is shutting down, else 499, because the client
+/// disconnected.
 ApiError ended_early(const Service& service);
 
-/// A request that generates, between its arrival and its last byte. Not thread-safe.
+/// An active generation request, from its arrival to its last byte. Not thread-safe.
 struct Answering {
     using Clock = std::chrono::steady_clock;
 
-    Service* service = nullptr; ///< borrowed, as long as the server runs
+    Service* service = nullptr; ///< borrowed; lives as long as the server runs
     const AnswerKind* kind = nullptr;
     std::unique_ptr<InFlight> in_flight;
     std::string request_id;
     std::string model_name;
     Models::Handle model;
-    Json body; ///< until it has been read
+    Json body; ///< until begin() has read it
     std::shared_ptr<MemoryShare>
-        memory; ///< that body and prompts hold; null once they are queued, or nobody counts
+        memory; ///< the share of body and prompts; null once they are queued, or if memory is not counted
     Dialect dialect = Dialect::openai;
-    bool is_strict = false;  ///< unknown members are refused
-    uint64_t cache_salt = 0; ///< of the client's key
-    memory::Owner owner;     ///< of what is kept
+    bool is_strict = false;  ///< unknown fields are refused
+    uint64_t cache_salt = 0; ///< derived from the client's API key
+    memory::Owner owner;     ///< the owner of stored objects
     uint64_t client = 0;     ///< client_of() the request
     GenerationCall call;
     AnswerHead head;
     std::optional<generate::Generation> generation;
     std::optional<Usage> usage;
-    std::size_t prompts = 0;                        ///< of a generation that has begun
-    bool was_cut = false;                           ///< an answer was ended from outside
-    std::optional<Clock::time_point> deadline = {}; ///< when the request's time is over; empty: never
+    std::size_t prompts = 0;                        ///< number of prompts of the started generation
+    bool was_cut = false;                           ///< an answer was stopped externally
+    std::optional<Clock::time_point> deadline = {}; ///< when the request's time limit expires; empty: never
 
-    /// Waits for the model. `is_unwanted` is asked meanwhile, here and below: whether nobody waits for the
-    /// answer any more. Errors: those of Models::acquire().
+    /// Waits for the model. Here and below, `is_unwanted` is polled while waiting: it returns whether the
+    /// client has gone. Errors: those of Models::acquire().
     Status acquire(const std::function<bool()>& is_unwanted);
 
-    /// Reads the body and queues the generation. Precondition: `model`. What it refuses is left in the
-    /// request's figures.
+    /// Reads the body and queues the generation. Precondition: `model` is set. A refusal is recorded in the
+    /// request's metrics.
     std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
 
-    /// Finishes the generation, and counts its tokens. An answer whose time is over ends as one that is long
-    /// enough: with what there is of it, and the finish_reason `length`. `deliver` gets every piece, and
-    /// returns false when nobody wants more. Errors: those of Generation::finish(), cancelled (the server
-    /// ends before the answer).
+    /// Runs the generation to its end and counts its tokens. An answer whose time limit expires ends with the
+    /// text so far and finish_reason `length`. `deliver` receives every piece, and returns false to stop.
+    /// Errors: those of Generation::finish(), cancelled (the server shuts down before the answer ends).
     Status run(const std::function<bool(const Json& piece)>& deliver,
                const std::function<bool()>& is_unwanted);
 
-    /// What a client is told of a failure, which is left in the request's figures. A model whose device is
-    /// lost, or whose engine has failed, is dropped, so that the next request gets a new one.
+    /// Converts a failure to the client's error and records it in the request's metrics. A model whose device
+    /// is lost, or whose engine has failed, is dropped, so that the next request reloads it.
     ApiError failed(const Error& error);
 
-    /// Leaves the error in the request's figures and log.
+    /// Records the error in the request's metrics and log.
     void note(const ApiError& error);
 
-    /// What is known of the answer by now, for the log.
+    /// The log entry for the answer so far.
     [[nodiscard]] AnswerLog log() const;
 
-    /// The counts of one choice, and of its prompt, at this point of the answer; of a request whose tokens
-    /// come one by one.
+    /// The usage of one choice and its prompt so far; for a request whose tokens are delivered one by one.
     [[nodiscard]] Json usage_so_far(uint32_t choice) const;
 
-    /// {"total_ms": ...}, and whatever else is known of its time.
+    /// {"total_ms": ...} and the other known timings.
     [[nodiscard]] Json timing() const;
 
 private:
@@ -87,13 +86,13 @@ private:
                         const std::function<bool(const Json&)>& deliver);
     void count(uint32_t choice, const generate::Finished& finished);
 
-    std::vector<std::size_t> tokens_so_far_; ///< of each choice
-    std::optional<ApiError> error_;          ///< the last one that was noted
+    std::vector<std::size_t> tokens_so_far_; ///< tokens of each choice so far
+    std::optional<ApiError> error_;          ///< the last one recorded by note()
     double queued_s_ = 0;                    ///< from the request's arrival to the engine's queue
     std::optional<double> first_token_s_;    ///< from the arrival to the first choice's first token
 };
 
-/// A request that has arrived, and is to be answered by the model of that name. `kind` is borrowed.
+/// Creates the Answering of a new request for the named model. `kind` is borrowed.
 std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& request, const Call& call,
                                           const AnswerKind& kind, std::string model_name, Json body);
 

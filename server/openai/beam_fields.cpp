@@ -32,10 +32,11 @@ std::optional<double> read_diversity_penalty(Fields& fields) {
     return fields.number("diversity_penalty", 0, engine::diversity_penalty_max);
 }
 
-/// What only a search takes has no effect without one. OVMS takes it all the same, so it is noted there; on
-/// OpenAI's paths it is refused, unless it asks for nothing. A wrong type is told as such on both.
+/// Handles beam search fields without beam search, where they have no effect. OVMS accepts them, so they are
+/// noted on its paths; on OpenAI paths they are refused, unless they have their default. A wrong type is an
+/// error on both.
 void read_without_search(Fields& fields, Dialect dialect) {
-    // OVMS documents 1 as its default of diversity_penalty, so clients write it who want no beams.
+    // OVMS documents 1 as the default of diversity_penalty, so clients send it without beam search.
     const bool is_ovms = dialect == Dialect::ovms;
     const auto diversity = read_diversity_penalty(fields);
     const std::pair<std::string_view, bool> asked[] = {
@@ -53,7 +54,7 @@ void read_without_search(Fields& fields, Dialect dialect) {
     }
 }
 
-/// Groups and penalty, each by the other where only one of them is given.
+/// Reads groups and penalty; if only one is given, the other is derived from it.
 void read_groups(Fields& fields, engine::Beams& beams) {
     const auto groups = fields.integer("num_beam_groups", 1, beams.width);
     const auto penalty = read_diversity_penalty(fields);

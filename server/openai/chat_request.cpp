@@ -31,7 +31,7 @@ void add_instruction(Json& messages, std::string_view text) {
     }
 }
 
-/// What reaches the template beside messages and tools.
+/// The template arguments other than messages and tools.
 Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     Json arguments = Json::object();
     if (const Json* documents = fields.list("documents"))
@@ -48,7 +48,7 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
             fields.choice("reasoning_effort", {"none", "minimal", "low", "medium", "high", "xhigh", "max"})) {
         constexpr std::array<std::string_view, 7> names = {"none", "minimal", "low", "medium",
                                                            "high", "xhigh",   "max"};
-        constexpr std::size_t low = 2; // below, a model that thinks by itself may, and no other is asked to
+        constexpr std::size_t low = 2; // below it, thinking is left to the model's default
         if (*effort == 0) {
             conversation.thinking = chat::Thinking::off;
         } else if (*effort >= low) {
@@ -56,7 +56,7 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
         }
         kwargs.emplace("reasoning_effort", names[*effort]);
     }
-    for (const std::string_view name : {"enable_thinking", "thinking"}) { // who says it so means it so
+    for (const std::string_view name : {"enable_thinking", "thinking"}) { // explicit arguments win
         if (const Json wish = kwargs.value(std::string(name), Json()); wish.is_boolean())
             conversation.thinking = wish == true ? chat::Thinking::on : chat::Thinking::off;
     }
@@ -75,7 +75,7 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     return arguments;
 }
 
-/// The last message is the beginning of the answer.
+/// Checks continue_final_message: the last message is the start of the answer.
 void check_continuation(Fields& fields, const Json& messages, const chat::Conversation& conversation) {
     if (!fields.flag("continue_final_message").value_or(false))
         return;
@@ -89,7 +89,7 @@ void check_continuation(Fields& fields, const Json& messages, const chat::Conver
     }
 }
 
-/// What speaks to a template: without one it has no effect, and is told so.
+/// Fields that only a template uses: without one they have no effect, and are reported.
 constexpr std::array<std::string_view, 10> template_members = {"tools",
                                                                "tool_choice",
                                                                "functions",
@@ -101,7 +101,7 @@ constexpr std::array<std::string_view, 10> template_members = {"tools",
                                                                "continue_final_message",
                                                                "add_generation_prompt"};
 
-/// nvext.use_raw_prompt: the contents, without a template.
+/// nvext.use_raw_prompt: the message contents, without a template.
 std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
     if (!body.contains("nvext") || !body["nvext"].is_object() ||
         body["nvext"].value("use_raw_prompt", Json(false)) != true)
@@ -155,7 +155,7 @@ void read_logprobs(Fields& fields, generate::Request& request) {
         request.logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
-/// Empty where the chat is not to be kept, or cannot be.
+/// Empty if the chat is not to be stored, or cannot be.
 std::optional<ChatToKeep> read_keeping(Fields& fields, const Json& body, bool can_keep) {
     constexpr std::array<std::string_view, 8> told = {
         "tools", "tool_choice",      "response_format",   "temperature",
@@ -177,7 +177,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     GenerationCall call;
     generate::Request request;
     read_delivery(fields, call.delivery);
-    fields.integer("max_tokens", 1, std::numeric_limits<int32_t>::max()); // completions may have 0
+    fields.integer("max_tokens", 1, std::numeric_limits<int32_t>::max()); // only completions allow 0
     read_generation(fields, context, call.delivery.is_streamed, request);
     check_ignored_end(fields, context.limits, request);
     if (fields.flag("detokenize") == false) {
@@ -206,7 +206,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
                            .told_stops = told_stops(request, *context.tokenizer),
                            .custom_tools = std::move(tools.custom)};
     if (needs_tokens(tokens, call.delivery) && !request.logprobs)
-        request.logprobs = 0; // tokens are told one by one then
+        request.logprobs = 0; // makes tokens arrive one by one
     const bool goes_on = fields.flag("continue_final_message").value_or(false) ||
                          !std::holds_alternative<chat::Conversation>(request.prompt);
     const UntoldTokens untold(request, *context.tokenizer,

@@ -8,7 +8,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// `token` gets U+FFFD where its bytes are no whole UTF-8; `bytes` has them as they are.
+/// Incomplete UTF-8 becomes U+FFFD in `token`; `bytes` has the raw bytes.
 Json token_json(const generate::TokenLogprob& token, TokenNames names) {
     Json bytes = Json::array();
     for (const char byte : token.bytes)
@@ -24,7 +24,7 @@ Json list_of(Json item) {
     return list;
 }
 
-/// More of the text that a custom tool is called with; an empty one ends it.
+/// A delta of a custom tool's input; an empty one ends it.
 Json input_piece(std::size_t call, const std::string& text) {
     return {{"index", call}, {"custom", {{"input", text}}}};
 }
@@ -68,7 +68,7 @@ Json ChatChoice::end(const generate::Finished& finished) {
         delta["tool_calls"] = std::move(ends);
     Json last = choice(std::move(delta), untold_.take_last(finished, stop));
     last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
-                                ? "tool_calls" // it was ended after its only call
+                                ? "tool_calls" // stopped after its only call
                                 : generate::to_string(finished.finish_reason);
     return last;
 }
@@ -85,12 +85,12 @@ std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
         return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
         return add_arguments(index, event.text);
-    case Kind::call_broken: // told as the text that it is, unless a part of it has been told as a call
+    case Kind::call_broken: // sent as text, unless part of it has been sent as a call
         return begun == begun_.end() ? std::optional(choice({{"content", event.text}})) : std::nullopt;
     case Kind::call_done:
         ++calls_done_;
         return end_call(index);
-    case Kind::content_was_reasoning: // what has been sent stands
+    case Kind::content_was_reasoning: // already sent reasoning is not retracted
     case Kind::content:
         break;
     }
@@ -110,7 +110,7 @@ Json ChatChoice::begin_call(const chat::output::Event& event) {
     return call;
 }
 
-/// A custom tool's are told as the text that stands in them.
+/// For a custom tool, sends the input text instead of its JSON.
 std::optional<Json> ChatChoice::add_arguments(std::size_t index, const std::string& arguments) {
     std::optional<CustomInput>& input = begun_.at(index).input;
     if (!input) {
@@ -130,8 +130,7 @@ std::optional<Json> ChatChoice::end_call(std::size_t index) {
     return choice({{"tool_calls", list_of(input_piece(index, ""))}});
 }
 
-/// Of custom calls that the answer's end cut off behind their text: what was still to come adds nothing to
-/// it.
+/// End pieces for custom calls that were cut off after their input text: the missing JSON adds nothing to it.
 Json ChatChoice::ends_of_cut_inputs() const {
     Json ends = Json::array();
     for (std::size_t index = 0; index < begun_.size(); ++index) {
@@ -146,7 +145,7 @@ Json ChatChoice::choice(Json delta) {
     return choice(std::move(delta), untold_.take());
 }
 
-/// The delta with the tokens that it is made of.
+/// The delta with the logprobs of its tokens.
 Json ChatChoice::choice(Json delta, const std::vector<ToldToken>& tokens) const {
     Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (form_.tells_logprobs)
@@ -196,7 +195,7 @@ bool ChatMessage::is_whole(std::size_t call) const {
     return Json::accept(told["function"]["arguments"].get<std::string>());
 }
 
-/// A call that was cut off is none: nobody could make it.
+/// Truncated calls are left out: they cannot be executed.
 Json ChatMessage::whole_calls() const {
     Json calls = Json::array();
     for (std::size_t call = 0; call < calls_.size(); ++call) {

@@ -13,16 +13,16 @@
 
 namespace etna::server::openai {
 
-/// The log-probabilities of tokens as chat completions have them: {"content": [...], "refusal": null}.
+/// The logprobs object of a chat completion: {"content": [...], "refusal": null}.
 Json logprobs_json(const std::vector<ToldToken>& tokens, TokenNames names = TokenNames::text);
 
-/// How a chat's answers are told.
+/// Output options of a chat completion.
 struct ChatForm {
     bool tells_logprobs = false;
     TokenNames token_names = TokenNames::text;
     bool has_parallel_calls = true;           ///< false: an answer ends after its first call
     std::vector<std::string> told_stops = {}; ///< see told_stops()
-    std::set<std::string> custom_tools = {};  ///< names of tools that take text instead of arguments
+    std::set<std::string> custom_tools = {};  ///< names of tools that take text input instead of arguments
 };
 
 /// Deltas: {"index", "delta", "finish_reason"[, "logprobs"]}.
@@ -31,7 +31,7 @@ public:
     ChatChoice(uint32_t index, ChatForm form, UntoldTokens untold)
         : index_(index), form_(std::move(form)), untold_(std::move(untold)) {}
 
-    /// The role.
+    /// The piece with the role.
     std::optional<Json> begin() override;
     std::optional<Json> take(const generate::Event& event) override;
     [[nodiscard]] bool has_enough() const override { return !form_.has_parallel_calls && calls_done_ > 0; }
@@ -50,16 +50,16 @@ private:
     ChatForm form_;
     UntoldTokens untold_;
     struct Begun {
-        std::size_t call = 0;             ///< by the parser's count
-        std::optional<CustomInput> input; ///< of a custom tool
+        std::size_t call = 0;             ///< the parser's call index
+        std::optional<CustomInput> input; ///< input of a custom tool
         bool is_done = false;
     };
-    std::vector<Begun> begun_; ///< by the client's count
+    std::vector<Begun> begun_; ///< by the client's call index
     std::size_t calls_done_ = 0;
 };
 
-/// {"index", "message", "logprobs", "finish_reason"}. A custom call's text does not say whether more of it
-/// was to come: it is whole where an empty piece has ended it.
+/// {"index", "message", "logprobs", "finish_reason"}. A custom call's input has no terminator of its own: it
+/// is complete once an empty piece has ended it.
 class ChatMessage : public WholeChoice {
 public:
     void add(const Json& piece) override;
@@ -75,7 +75,7 @@ private:
     std::optional<std::string> content_;
     std::string reasoning_;
     Json calls_ = Json::array();
-    std::set<std::size_t> ended_inputs_; ///< custom calls whose text has come to its end
+    std::set<std::size_t> ended_inputs_; ///< custom calls whose input is complete
     Json logprobs_ = nullptr;
 };
 

@@ -16,7 +16,7 @@
 namespace etna::server::openai {
 namespace {
 
-constexpr uint32_t openai_max_tokens = 16; ///< where nothing is asked for; OVMS goes on to the end
+constexpr uint32_t openai_max_tokens = 16; ///< the default on OpenAI paths; OVMS has no limit
 
 using Prompt = decltype(generate::Request::prompt);
 
@@ -39,7 +39,7 @@ std::optional<Prompt> prompt_of(const Json& json, uint32_t vocabulary) {
     return std::nullopt;
 }
 
-/// A text, tokens, or a list of either.
+/// Reads a string, token ids, or a list of either.
 std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) {
     fields.require("prompt");
     const Json* given = fields.any("prompt");
@@ -72,13 +72,13 @@ std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) 
     return prompts;
 }
 
-/// How many `prompt_logprobs` tells of each place; empty where it is not asked for.
+/// Returns the number of `prompt_logprobs` per position; empty if not requested.
 std::optional<uint32_t> read_logprobs(Fields& fields, bool echoes, generate::Request& request) {
     if (const auto count = fields.integer("logprobs", 0, generate::logprobs_max))
         request.logprobs = static_cast<uint32_t>(*count);
     const auto of_prompt = read_prompt_logprobs(fields);
     request.prompt_logprobs = of_prompt;
-    if (echoes && request.logprobs) // the echo has them in the answer's own form
+    if (echoes && request.logprobs) // the echo reports them in the answer's format
         request.prompt_logprobs = std::max(of_prompt.value_or(0), *request.logprobs);
     return of_prompt;
 }
@@ -90,17 +90,17 @@ std::string text_of_prompt(const Prompt& prompt, const text::Tokenizer& tokenize
                         {.control = text::ControlTokens::shown});
 }
 
-/// What of a prompt's text its last tokens stand for, those that were left.
+/// The text of the prompt tokens that truncation left, a suffix of the prompt.
 std::string text_left(const std::string& whole, std::span<const TokenId> tokens,
                       const text::Tokenizer& tokenizer) {
     const text::DetokenizeOptions options = {.control = text::ControlTokens::shown};
     const bool has_begin = !tokens.empty() && tokenizer.type(tokens.front()) == text::TokenType::control;
     if (has_begin && text::decode(tokenizer, tokens.subspan(1), options) == whole)
-        return whole; // nothing was cut, and the begin token is none of the text
+        return whole; // nothing was cut, and the begin token has no text
     return text::decode(tokenizer, tokens, options);
 }
 
-/// Whether a text stands for no token at all; where the tokenizer begins every text with one, it does.
+/// Whether the prompt tokenizes to nothing; an empty text does not if the tokenizer adds a begin token.
 bool is_nothing(const Prompt& prompt, const text::Tokenizer& tokenizer) {
     const auto* const text = std::get_if<std::string>(&prompt);
     if (text == nullptr || !text->empty())
@@ -120,7 +120,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     if (!request.max_tokens && context.dialect == Dialect::openai)
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
     check_ignored_end(fields, context.limits, request);
-    read_response_format(fields, request); // as in chats; there is no template to tell the model of it
+    read_response_format(fields, request); // as in chats, but there is no template to inform the model
     const bool echoes = fields.flag("echo").value_or(false);
     const auto of_prompt = read_logprobs(fields, echoes, request);
     request.suffix = fields.text("suffix");
@@ -133,7 +133,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
                                  .echoes = echoes,
                                  .told_stops = told_stops(request, *context.tokenizer)};
     if ((!form.tells_text || needs_tokens(tokens, call.delivery)) && !request.logprobs)
-        request.logprobs = 0; // tokens are told one by one then
+        request.logprobs = 0; // makes tokens arrive one by one
     std::vector<Prompt> prompts = read_prompts(fields, context);
     if (std::any_of(prompts.begin(), prompts.end(),
                     [&](const Prompt& prompt) { return is_nothing(prompt, *context.tokenizer); }))
@@ -151,7 +151,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
         request.prompt = std::move(prompt);
         call.requests.push_back(request);
     }
-    // Ids are told one by one, whatever becomes of their text.
+    // Ids are returned one by one, independently of their text.
     const UntoldTokens untold =
         form.tells_text ? UntoldTokens(request, *context.tokenizer, text::TextPosition::continuation)
                         : UntoldTokens();

@@ -4,7 +4,7 @@
 
 namespace etna::server::openai {
 
-/// The body of POST /v1/completions. Errors: 400, with the member.
+/// Parses the body of POST /v1/completions. Errors: 400, with the field.
 std::variant<GenerationCall, ApiError> read_completion(const Json& body, const RequestContext& context);
 
 } // namespace etna::server::openai

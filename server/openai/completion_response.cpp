@@ -12,7 +12,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// A token as text; one that is no whole UTF-8 as OpenAI's older models had it: "bytes:\xe2\x82".
+/// A token as text; incomplete UTF-8 in the format of OpenAI's older models: "bytes:\xe2\x82".
 std::string token_text(const std::string& bytes) {
     if (valid_utf8_prefix(bytes) == bytes.size())
         return bytes;
@@ -22,12 +22,12 @@ std::string token_text(const std::string& bytes) {
     return text;
 }
 
-/// What a token is called: by its text, or by its id.
+/// The token's name: its text or its id.
 std::string name_of(TokenId token, const std::string& bytes, TokenNames names) {
     return names == TokenNames::ids ? name_by_id(token) : token_text(bytes);
 }
 
-/// The `count` likeliest tokens by their names, and the one that was chosen.
+/// The `count` most likely tokens by name, and the sampled one.
 Json top_of(const generate::TokenDelta& token, std::size_t count, TokenNames names) {
     Json top = Json::object();
     for (const generate::TokenLogprob& one : std::span(token.top).first(std::min(count, token.top.size())))
@@ -36,15 +36,15 @@ Json top_of(const generate::TokenDelta& token, std::size_t count, TokenNames nam
     return top;
 }
 
-/// Characters that begin in it, as in the answer's tokens. The text may lack what a tokenizer puts before it:
-/// the begin token, and SentencePiece's space.
+/// Counts the characters that start in the token, as for answer tokens. The text may lack what the tokenizer
+/// prepends: the begin token, and SentencePiece's space.
 std::size_t characters_of(const generate::PromptTokenDelta& token) {
     const std::size_t all = characters_in(token.bytes);
     const bool is_whole = valid_utf8_prefix(token.bytes) == token.bytes.size();
     return is_whole ? std::min(all, characters_in(token.text)) : all;
 }
 
-/// The log-probabilities of an answer that has no token.
+/// The logprobs of an answer without tokens.
 Json no_logprobs(uint32_t top) {
     Json none = {
         {"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"text_offset", Json::array()}};
@@ -76,7 +76,7 @@ std::optional<Json> CompletionChoice::take(const generate::Event& event) {
     return std::nullopt;
 }
 
-/// The first one says that all of the prompt has been told.
+/// The first token implies that the prompt is complete.
 std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& token) {
     std::optional<Json> before = prompt_piece();
     if (form_.logprobs)
@@ -88,7 +88,7 @@ std::optional<Json> CompletionChoice::take_token(const generate::TokenDelta& tok
 }
 
 Json CompletionChoice::end(const generate::Finished& finished) {
-    std::optional<Json> before = prompt_piece(); // it still waits if no token came
+    std::optional<Json> before = prompt_piece(); // still pending if there was no token
     const std::string stop = form_.tells_text ? told_stop(form_.told_stops, finished) : std::string();
     add(untold_.take_last(finished, stop));
     Json last = before ? std::move(*before) : piece("");
@@ -99,7 +99,7 @@ Json CompletionChoice::end(const generate::Finished& finished) {
     return last;
 }
 
-/// Once, where it is wanted.
+/// Returns the echoed prompt once, if requested.
 std::optional<Json> CompletionChoice::prompt_piece() {
     if (!form_.echoes || !form_.tells_text || has_told_prompt_)
         return std::nullopt;
@@ -108,7 +108,7 @@ std::optional<Json> CompletionChoice::prompt_piece() {
     return piece(prompt_);
 }
 
-/// With the log-probabilities of the tokens that it is made of.
+/// Builds a piece with the logprobs of its tokens.
 Json CompletionChoice::piece(std::string_view text) {
     add(untold_.take());
     Json told = {
@@ -124,8 +124,8 @@ void CompletionChoice::add(const std::vector<ToldToken>& tokens) {
         add(name_of(token.chosen.token, token.chosen.bytes, form_.token_names), &token, characters);
 }
 
-/// `likelihood` is null for the first token of a prompt: nothing stands before it that could make it likely.
-/// Offsets count characters from the text's beginning.
+/// `likelihood` is null for the first token of a prompt, which has no context. Offsets count characters from
+/// the start of the text.
 void CompletionChoice::add(const std::string& name, const generate::TokenDelta* likelihood,
                            std::size_t characters) {
     const bool is_known = likelihood != nullptr;
@@ -133,7 +133,7 @@ void CompletionChoice::add(const std::string& name, const generate::TokenDelta* 
     logprobs_["tokens"].push_back(name);
     logprobs_["token_logprobs"].push_back(is_known ? Json(likelihood->chosen.logprob) : Json(nullptr));
     logprobs_["text_offset"].push_back(characters_);
-    if (*form_.logprobs > 0) { // the published schema has no null for it
+    if (*form_.logprobs > 0) { // the published schema does not allow null here
         logprobs_["top_logprobs"].push_back(is_known ? top_of(*likelihood, *form_.logprobs, form_.token_names)
                                                      : Json(nullptr));
     }

@@ -8,23 +8,23 @@
 
 namespace etna::server::openai {
 
-/// How completions are told.
+/// Output options of a completion.
 struct CompletionForm {
-    std::optional<uint32_t> logprobs = {}; ///< how many of the likeliest tokens; empty: nothing of them
+    std::optional<uint32_t> logprobs = {}; ///< number of top logprobs; empty: no logprobs
     TokenNames token_names = TokenNames::text;
-    bool tells_text = true;                   ///< false: the tokens' ids instead
-    bool echoes = false;                      ///< the text begins with the prompt
+    bool tells_text = true;                   ///< false: token ids instead
+    bool echoes = false;                      ///< the text starts with the prompt
     std::vector<std::string> told_stops = {}; ///< see told_stops()
 };
 
-/// {"text", "index", "logprobs", "finish_reason"}; without text, `token_ids` too: those of this piece.
+/// {"text", "index", "logprobs", "finish_reason"}; without text, also `token_ids`: the tokens of this piece.
 class CompletionChoice : public ChoiceWriter {
 public:
-    /// `prompt` is needed where the form echoes.
+    /// `prompt` is used only if the form echoes.
     CompletionChoice(uint32_t index, const CompletionForm& form, UntoldTokens untold, std::string prompt)
         : index_(index), form_(form), prompt_(std::move(prompt)), untold_(std::move(untold)) {}
 
-    /// The prompt, if it is wanted; with log-probabilities it comes later, with the first token.
+    /// The prompt, if echoed; with logprobs it is delivered later, with the first token.
     std::optional<Json> begin() override;
     std::optional<Json> take(const generate::Event& event) override;
 
@@ -41,13 +41,13 @@ private:
     std::string prompt_;
     bool has_told_prompt_ = false;
     UntoldTokens untold_;
-    std::vector<TokenId> untold_ids_; ///< where ids are told instead of text
-    Json logprobs_;                   ///< of the tokens that the next piece tells
-    bool has_logprobs_ = false;       ///< of any token so far
-    std::size_t characters_ = 0;      ///< of the text before the next token
+    std::vector<TokenId> untold_ids_; ///< pending ids, if ids are returned instead of text
+    Json logprobs_;                   ///< logprobs of the next piece
+    bool has_logprobs_ = false;       ///< any token so far had logprobs
+    std::size_t characters_ = 0;      ///< characters of text before the next token
 };
 
-/// The same shape, whole.
+/// Aggregates the pieces into a choice of the same shape.
 class WholeCompletion : public WholeChoice {
 public:
     void add(const Json& piece) override;

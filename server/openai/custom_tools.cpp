@@ -14,8 +14,9 @@
 namespace etna::server::openai {
 namespace {
 
-/// By itself an expression can be wrong where it is right in brackets: "a)|(?:b". Other errors are those of
-/// what it becomes. Only its form is looked at: with empty texts for letters there is nothing to be built.
+/// Checks the expression on its own, because an invalid one can become valid in brackets: "a)|(?:b". Other
+/// errors are found in the resulting schema. Checks only the syntax: with empty texts for letters, nothing is
+/// built.
 void check_expression(Fields& grammar, const std::string& definition, StepsOfChecks& steps) {
     grammar::Language language;
     language.allow_steps(steps.left, true);
@@ -32,7 +33,7 @@ void check_expression(Fields& grammar, const std::string& definition, StepsOfChe
                    .code = "invalid_value"});
 }
 
-/// The schema of the text that the tool takes.
+/// The schema of the tool's input.
 Json input_schema(Fields& custom, StepsOfChecks& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = custom.object("format");

@@ -49,7 +49,7 @@ void read_stream_options(Fields& fields, Delivery& delivery) {
 
 void note_without_effect(Fields& fields, bool is_kept) {
     if (is_kept) {
-        fields.accept({"store", "user", "metadata"}); // all are told with what is kept
+        fields.accept({"store", "user", "metadata"}); // all are returned with the stored object
     } else {
         fields.note({"store", "user", "metadata"});
     }
@@ -89,7 +89,7 @@ std::vector<std::string> told_stops(const generate::Request& request, const text
         const bool is_hidden = tokenizer.type(token) == text::TokenType::control &&
                                request.control_tokens == text::ControlTokens::hidden;
         std::string text(tokenizer.bytes(token));
-        const bool is_string = // which is told with the text
+        const bool is_string = // reported with the text
             std::find(request.stop.begin(), request.stop.end(), text) != request.stop.end();
         if (!is_hidden && !is_string)
             told.push_back(std::move(text));
@@ -104,7 +104,7 @@ std::string told_stop(const std::vector<std::string>& told, const generate::Fini
 }
 
 void lift(Json& answer, const char* member) {
-    std::optional<Json> lifted; // put there at last: a member more may move the choices elsewhere
+    std::optional<Json> lifted; // inserted last: adding a member may relocate the choices
     for (Json& choice : answer["choices"]) {
         const auto found = choice.find(member);
         if (found == choice.end())

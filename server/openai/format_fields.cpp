@@ -22,7 +22,7 @@ using grammar::Notation;
 constexpr std::string_view any_object = R"({"type": "object"})";
 constexpr std::size_t choices_max = 10'000;
 
-/// What a member says that the answer is kept to.
+/// The kind of constraint in a field.
 enum class Kind : uint8_t { schema, object, regex, choices, grammar };
 
 struct Member {
@@ -44,7 +44,7 @@ constexpr std::array<Member, 7> of_root = {{{"guided_json", Kind::schema},
                                             {"json_schema", Kind::schema},
                                             {"grammar", Kind::grammar}}};
 
-/// A schema as an object, true or false, or as a text that holds one.
+/// Reads a schema: an object, true or false, or a string that contains one.
 void read_schema(Fields& fields, std::string_view name, Description& description) {
     const Json* const schema = fields.any(name);
     description.notation = Notation::json_schema;
@@ -59,7 +59,7 @@ void read_choices(Fields& fields, std::string_view name, Description& descriptio
         fields.refuse(name, "must be a list of texts, one at least");
 }
 
-/// What one member says; empty where it is absent, or asks for nothing.
+/// Reads one field; empty if absent or without a constraint.
 std::optional<Description> read_member(Fields& fields, const Member& member) {
     if (fields.any(member.name) == nullptr)
         return std::nullopt;
@@ -85,7 +85,7 @@ std::optional<Description> read_member(Fields& fields, const Member& member) {
     return description;
 }
 
-/// Of several that are named, which is an error, the first.
+/// Uses the first constraint; several are an error.
 void read_members(Fields& fields, std::span<const Member> members, generate::Request& request) {
     for (const Member& member : members) {
         auto description = read_member(fields, member);
@@ -104,7 +104,7 @@ void refuse_unsupported(Fields& fields, std::initializer_list<std::string_view> 
     }
 }
 
-/// Whether the schema is to be written without white space, by whatever name it is given.
+/// Whether the JSON must have no white space, for a schema in any field.
 bool is_compact(Fields& fields) {
     const Json* const object = fields.object("structured_outputs");
     if (object == nullptr)
@@ -154,7 +154,7 @@ void read_json_schema(Fields& format, Description& description) {
         return;
     Fields within(*given, "response_format.json_schema");
     within.require("schema");
-    within.accept({"name", "description", "strict"}); // the answer is kept to it in any case
+    within.accept({"name", "description", "strict"}); // always enforced
     if (within.any("schema") != nullptr)
         read_schema(within, "schema", description);
     if (within.problem())
@@ -162,8 +162,8 @@ void read_json_schema(Fields& format, Description& description) {
     format.adopt_unknown(within.unknown());
 }
 
-/// llama.cpp's schema of a `json_object`. Gives whether there is one: an empty one says no more than the
-/// type.
+/// Reads llama.cpp's schema of a `json_object`. Returns whether there is one: an empty schema adds nothing to
+/// the type.
 bool read_schema_of_object(Fields& format, Description& description) {
     const Json* const schema = format.object("schema");
     if (schema == nullptr || schema->empty())
@@ -178,7 +178,7 @@ void read_structure(Fields& fields, generate::Request& request) {
     read_structured_outputs(fields, request);
     read_members(fields, of_root, request);
     refuse_unsupported(fields, {"guided_whitespace_pattern", "grammar_lazy"});
-    fields.accept({"guided_decoding_backend"}); // there is one
+    fields.accept({"guided_decoding_backend"}); // there is only one backend
     const bool may_leave_out = is_lenient(fields);
     request.has_lenient_tools = may_leave_out;
     const bool has_no_space = is_compact(fields);

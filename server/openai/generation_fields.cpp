@@ -19,17 +19,17 @@ constexpr std::size_t stops_max = 32;
 constexpr double penalty_max = 2;
 constexpr double repetition_max = 100;
 constexpr double nvext_repetition_max = 2;
-/// What a top_k says that keeps all tokens.
+/// The values of top_k that disable it.
 enum class KeepsAll : uint8_t { minus_one, zero_too };
 
-/// A probability of 0 keeps the likeliest token alone, as this does.
+/// Stands in for a top_p of 0: keeps only the most likely token.
 constexpr float top_p_min = 1e-6F;
 
 std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
 }
 
-/// As how many tokens to keep; 0: all, as what is no less than the vocabulary does.
+/// Reads top_k as a token count; 0: all, also for values of at least the vocabulary size.
 std::optional<uint32_t> read_top_k(Fields& fields, uint32_t vocabulary, KeepsAll keeps_all) {
     const auto value = fields.integer("top_k", -1, tokens_max);
     if (value == 0 && keeps_all == KeepsAll::minus_one) {
@@ -59,14 +59,14 @@ void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary, generat
     wishes.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
 }
 
-/// -1 is a random one, as in llama.cpp.
+/// -1 selects a random seed, as in llama.cpp.
 std::optional<int64_t> read_seed(Fields& fields) {
     using Limits = std::numeric_limits<int64_t>;
     const auto seed = fields.integer("seed", Limits::min(), Limits::max());
     return seed == -1 ? std::nullopt : seed;
 }
 
-/// Members of `nvext`, for what the root leaves open.
+/// Reads fields of `nvext`, for those absent at the root.
 void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request) {
     const Json* object = fields.object("nvext");
     if (object == nullptr)
@@ -74,7 +74,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     Fields nvext(*object, "nvext");
     generate::SamplingWishes& wishes = request.sampling;
     const auto top_k = read_top_k(nvext, vocabulary, KeepsAll::minus_one);
-    nvext.flag("use_raw_prompt"); // read where it is needed, and so is the other
+    nvext.flag("use_raw_prompt"); // read elsewhere, like `annotations`
     const auto repetition = read_repetition(nvext, nvext_repetition_max);
     wishes.top_k = wishes.top_k ? wishes.top_k : top_k;
     wishes.repetition_penalty = wishes.repetition_penalty ? wishes.repetition_penalty : repetition;
@@ -91,7 +91,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     fields.adopt_unknown(nvext.unknown());
 }
 
-/// -1 is as much as the context holds with an answer.
+/// -1: as many as fit in the context with an answer.
 void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request& request) {
     const auto given = fields.integer("truncate_prompt_tokens", -1, tokens_max);
     if (given == 0) {
@@ -106,7 +106,7 @@ void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request&
 
 void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, generate::Request& request) {
     const auto completion = fields.integer("max_completion_tokens", 1, tokens_max);
-    const auto plain = fields.integer("max_tokens", 0, tokens_max); // completions may want their prompt alone
+    const auto plain = fields.integer("max_tokens", 0, tokens_max); // completions may request only the prompt
     const auto wanted = completion ? completion : plain;
     if (wanted)
         request.max_tokens = static_cast<uint32_t>(*wanted);
@@ -181,7 +181,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
         request.control_tokens = text::ControlTokens::shown;
     if (const auto salt = fields.text("cache_salt"))
         request.cache_salt = std::hash<std::string>()(*salt);
-    fields.flag("spaces_between_special_tokens"); // ours are written without, as by fast tokenizers
+    fields.flag("spaces_between_special_tokens"); // never added, as in fast tokenizers
     if (fields.any("logits_processors") != nullptr) {
         fields.refuse("logits_processors",
                       "would run code of the request's in the server, and is not supported",

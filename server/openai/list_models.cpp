@@ -14,7 +14,7 @@ std::string_view load_state(const ModelListing& model) {
 }
 
 /// OpenAI's members; vLLM's `max_model_len`, the context in tokens; and llama.cpp's `status`: whether it is
-/// in memory. `name` is the model's, or one of its aliases.
+/// loaded. `name` is the model's, or one of its aliases.
 Json model_json(const ModelListing& model, const std::string& name) {
     const uint32_t context = model.facts.context_tokens;
     return {{"id", name},

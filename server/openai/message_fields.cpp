@@ -10,8 +10,8 @@
 namespace etna::server::openai {
 namespace {
 
-/// The member of a part that has its text, by its type; empty for what is no text. A refusal is what an
-/// assistant said instead of an answer.
+/// The member of a part that contains its text, by its type; empty for non-text. A refusal is the assistant's
+/// text in place of an answer.
 std::string_view text_member(const Json& part, bool is_assistants) {
     if (!part.is_object())
         return {};
@@ -53,7 +53,7 @@ bool is_call(const Json& call) {
     return call.is_object() && call.contains("function") && is_function(call["function"]);
 }
 
-/// Calls that an assistant has made: `tool_calls`, and OpenAI's older `function_call`.
+/// Checks the calls of an assistant message: `tool_calls`, and OpenAI's older `function_call`.
 void check_calls(Fields& message) {
     const Json* const calls = message.list("tool_calls");
     for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
@@ -95,7 +95,7 @@ void check_messages(Fields& fields, const Json& messages) {
             return fields.refuse(path, "must be an object", "invalid_type");
         Fields message(messages[i], path);
         message.require("role");
-        if (message.text("role") == "") // any other may be one of the template's
+        if (message.text("role") == "") // other roles may be known to the template
             message.refuse("role", "is empty", "invalid_value");
         check_content(message, messages[i].value("role", Json()) == "assistant");
         check_calls(message);

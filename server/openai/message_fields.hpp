@@ -6,14 +6,14 @@
 
 namespace etna::server::openai {
 
-/// Looks through `messages`, so that a mistake is told with its place: roles, contents and their parts, tool
-/// calls; what stands in them is the template's matter. Mistakes are left in `fields`.
+/// Validates the structure of `messages`, so that errors have a path: roles, contents and their parts, tool
+/// calls. Their text is left to the template. Errors are recorded in `fields`.
 void check_messages(Fields& fields, const Json& messages);
 
-/// The text of a message's content, its parts one after the other. Precondition: checked.
+/// The text of a message's content, with its parts concatenated. Precondition: check_messages().
 std::string text_of_content(const Json& message);
 
-/// Refuses a content part at `place` whose `type` is not text: by its medium, if that is known.
+/// Refuses a content part at `place` whose `type` is not text, naming its medium if known.
 void refuse_part(Fields& fields, std::string_view place, const Json& part);
 
 } // namespace etna::server::openai

@@ -12,13 +12,13 @@
 namespace etna::server::openai {
 namespace {
 
-/// As it stands in a JSON string; what is no UTF-8 becomes U+FFFD.
+/// Escapes text for a JSON string; invalid UTF-8 becomes U+FFFD.
 std::string escaped(std::string_view text) {
     const std::string quoted = text_of(Json(text));
     return quoted.substr(1, quoted.size() - 2);
 }
 
-/// {"id", "piece"}: the text, or the bytes of what is no whole text.
+/// {"id", "piece"}: the text, or the bytes if they are not complete UTF-8.
 Json piece_json(const text::Tokenizer& tokenizer, TokenId token) {
     const std::string_view bytes = tokenizer.bytes(token);
     if (valid_utf8_prefix(bytes) == bytes.size())
@@ -72,7 +72,7 @@ Pieces told_text(const Models::Handle& model, std::vector<TokenId> tokens) {
     return pieces;
 }
 
-/// Of whole characters at a time.
+/// Writes complete characters at a time.
 Pieces told_prompt(std::string text) {
     Pieces pieces = {.write = {}, .bytes = text.size(), .held = text.capacity()};
     const auto shared = std::make_shared<const std::string>(std::move(text));
@@ -105,7 +105,7 @@ HttpReply reply_of(Pieces pieces, std::shared_ptr<MemoryShare> memory) {
     }
     reply.stream = [memory = std::move(memory), pieces = std::move(pieces)](HttpWriter& writer) {
         if (memory != nullptr)
-            memory->shrink_to(pieces.held); // the request itself has gone
+            memory->shrink_to(pieces.held); // the request itself has been freed
         std::string waiting;
         bool is_wanted = true;
         pieces.write([&](std::string_view bytes) {

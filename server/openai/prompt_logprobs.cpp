@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* member = "prompt_logprobs";
 
-/// What stands for minus infinity, which JSON has not. Source: vLLM.
+/// Represents minus infinity, which JSON lacks. Source: vLLM.
 constexpr double impossible = -9999;
 
 void add(Json& place, const generate::TokenLogprob& token, std::size_t rank) {

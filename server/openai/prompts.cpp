@@ -1,6 +1,5 @@
-// POST /tokenize, /detokenize, /apply-template and /chat/completions/input_tokens: what a model is given,
-// without an answer. The members are those of llama.cpp's server and of vLLM, which differ; both are read,
-// and both are answered.
+// POST /tokenize, /detokenize, /apply-template and /chat/completions/input_tokens: model input without
+// generation. Accepts and returns the fields of both llama.cpp's server and vLLM, which differ.
 
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
@@ -27,7 +26,7 @@ struct Asked {
     bool is_strict = false;
     std::string model_name;
     Models::Handle model;
-    std::shared_ptr<MemoryShare> memory; ///< of the request; null: nobody counts
+    std::shared_ptr<MemoryShare> memory; ///< the request's; null: memory is not counted
     generate::PromptCosts costs;
 };
 
@@ -35,7 +34,7 @@ ApiError told(const Service& service, const Error& error) {
     return error.kind == ErrorKind::cancelled ? ended_early(service) : api_error(error);
 }
 
-/// The body, and the model that it names, loaded.
+/// Parses the body and loads the model that it names.
 std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request) {
     auto body = parse_body(request);
     if (auto* error = std::get_if<ApiError>(&body))
@@ -63,13 +62,13 @@ HttpReply told(const Asked& asked, const Delivery& delivery, Pieces pieces) {
     return reply;
 }
 
-/// A prompt, and the members of the body that nobody knows or that have no effect.
+/// A prompt, and the body's fields that are unknown or without effect.
 struct Encoded {
     std::vector<TokenId> tokens;
     Delivery delivery = {};
 };
 
-/// What a chat request asks for.
+/// Reads a chat request.
 std::variant<GenerationCall, ApiError> read_conversation(const Service& service, const Asked& asked,
                                                          const Call& call) {
     auto chat = read_chat(asked.body, {.dialect = call.dialect,
@@ -95,7 +94,7 @@ std::variant<Encoded, ApiError> encode_conversation(const Service& service, cons
     return Encoded{.tokens = std::move(prompt->tokens), .delivery = std::move(wanted.delivery)};
 }
 
-/// What is left when all members of a body have been read: a mistake, or what has no effect.
+/// The result after all fields have been read: the first error, or the fields without effect.
 std::variant<Delivery, ApiError> end_of(Fields& fields, bool is_strict) {
     fields.accept({"model"});
     if (fields.problem())
@@ -143,7 +142,7 @@ HttpReply tokenize(Service& service, const HttpRequest& request, const Call& cal
         return reply_of(*fields.problem());
     const bool is_chat = fields.any("messages") != nullptr;
     if (is_chat)
-        asked.body.erase("with_pieces"); // which a chat does not have
+        asked.body.erase("with_pieces"); // not a chat field
     auto read = is_chat ? encode_conversation(service, asked, call) : encode_text(service, asked, fields);
     if (const auto* error = std::get_if<ApiError>(&read))
         return reply_of(*error);

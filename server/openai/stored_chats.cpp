@@ -12,7 +12,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// Where one key's chats are.
+/// The stored chats of one API key.
 struct Shelf {
     memory::Store* store; ///< borrowed
     memory::Owner owner;
@@ -66,7 +66,7 @@ memory::CompletionFilter read_filter(const HttpRequest& request) {
     return filter;
 }
 
-/// A message as the list of a chat's messages has it.
+/// Converts a message to its form in the message list.
 Json told_message(const Json& message, std::string id) {
     Json told = {{"id", std::move(id)}};
     told.update(message);

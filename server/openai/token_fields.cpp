@@ -30,13 +30,13 @@ void read_logit_bias(Fields& fields, uint32_t vocabulary, generate::Request& req
         if (!bias.is_number() || !(bias.get<double>() >= -bias_max && bias.get<double>() <= bias_max))
             return fields.refuse("logit_bias", fmt::format("must map token ids to numbers from {} to {}",
                                                            -bias_max, bias_max));
-        // -100 is a ban in OpenAI's words.
+        // -100 is a ban in the OpenAI API.
         const float value = bias.get<float>();
         request.logit_bias.push_back({static_cast<TokenId>(token), value <= -bias_max ? ban : value});
     }
 }
 
-/// A list of token ids; empty where it is absent or wrong.
+/// Reads a list of token ids; empty if absent or invalid.
 std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary) {
     const Json* const list = fields.list(name);
     std::vector<TokenId> tokens;
@@ -50,8 +50,8 @@ std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint
     return tokens;
 }
 
-/// vLLM's: all other tokens are banned, the model's end too unless it is named. After `logit_bias`, so that
-/// no bias of one that is banned counts.
+/// vLLM's field: bans all other tokens, including the end token unless listed. Runs after `logit_bias`, so
+/// that a ban overrides a bias.
 void read_allowed_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request) {
     constexpr std::string_view name = "allowed_token_ids";
     const std::vector<TokenId> allowed = read_token_list(fields, name, vocabulary);

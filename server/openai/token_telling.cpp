@@ -39,7 +39,7 @@ private:
     }
 
     std::unique_ptr<ChoiceWriter> writer_;
-    std::optional<Json> prompt_; ///< until it has been told
+    std::optional<Json> prompt_; ///< until it has been sent
     Json ids_ = Json::array();
 };
 

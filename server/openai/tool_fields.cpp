@@ -16,15 +16,15 @@
 namespace etna::server::openai {
 namespace {
 
-/// What a `tool_choice` leaves of the tools.
+/// The effect of `tool_choice`.
 struct ToolChoice {
     bool offers_tools = true;
     bool demands_call = false;
-    std::optional<Json> demanded;  ///< a call of this one has to come, by type and name; empty: of any
-    const Json* allowed = nullptr; ///< only these, each with its type and name; null: all
+    std::optional<Json> demanded;  ///< the tool that must be called, by type and name; empty: any
+    const Json* allowed = nullptr; ///< the allowed tools, by type and name; null: all
 };
 
-/// A tool as the model has it.
+/// A tool as offered to the model.
 struct ReadTool {
     Json function;
     OfferedTool offered;
@@ -93,7 +93,7 @@ ToolChoice read_choice(Fields& fields) {
     return choice;
 }
 
-/// The tool in the list's `place`; a function of no name where it is none.
+/// Reads the tool at index `place`; a nameless function if it is invalid.
 ReadTool read_tool(Fields& fields, const Json& given, std::size_t place, StepsOfChecks& steps) {
     const std::string path = fmt::format("tools[{}]", place);
     if (is_named_custom(given)) {
@@ -131,7 +131,7 @@ std::vector<ReadTool> read_list(Fields& fields) {
     return tools;
 }
 
-/// The same of the older members.
+/// The same for the deprecated fields.
 std::vector<ReadTool> older_list(const OlderFunctions& older) {
     std::vector<ReadTool> tools;
     for (const Json& function : older.tools)
@@ -148,7 +148,7 @@ ToolChoice older_choice(const OlderFunctions& older) {
     return choice;
 }
 
-/// Refuses what names none of the tools.
+/// Refuses a name that matches none of the tools.
 void check_named(Fields& fields, const std::string& place, const Json& named,
                  const std::vector<ReadTool>& tools) {
     const std::string name = name_of(named);
@@ -163,7 +163,7 @@ void check_named(Fields& fields, const std::string& place, const Json& named,
     }
 }
 
-/// Those of the tools that are allowed, in their own order.
+/// The allowed tools, in the order of `tools`.
 std::vector<ReadTool> allowed_of(Fields& fields, const std::vector<ReadTool>& tools, const Json& allowed) {
     std::set<std::string> names;
     for (std::size_t i = 0; i < allowed.size(); ++i) {

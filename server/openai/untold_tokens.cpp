@@ -11,7 +11,7 @@
 namespace etna::server::openai {
 namespace {
 
-/// None where a stop string is told like any other text.
+/// The stop strings that are removed from the text; none if they are included in it.
 std::vector<std::string> taking_stops(const generate::Request& request) {
     return request.matched_stop == generate::MatchedStop::left_out ? request.stop
                                                                    : std::vector<std::string>();
@@ -29,7 +29,7 @@ UntoldTokens::UntoldTokens(const generate::Request& request, const text::Tokeniz
       hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::beginning),
       stops_(taking_stops(request)), matcher_(stops_), free_tokens_(request.min_tokens) {}
 
-/// What of a token the text shows.
+/// The visible text of a token.
 std::string_view UntoldTokens::shown(const generate::TokenLogprob& token) {
     const auto is_control = [&](text::TokenType type) {
         return type == text::TokenType::control || type == text::TokenType::unknown;
@@ -55,7 +55,7 @@ void UntoldTokens::add(generate::TokenDelta token) {
         {.token = {.token = std::move(token), .characters = characters}, .begin = begin, .end = bytes_});
 }
 
-/// A token that shows nothing takes no text away, and goes with what stands before it.
+/// A token without visible text cannot be removed by a stop string, and is released with the preceding token.
 std::vector<ToldToken> UntoldTokens::take() {
     const auto held = std::find_if(waiting_.begin(), waiting_.end(),
                                    [&](const Waiting& one) { return one.begin >= sure_ && one.end > sure_; });

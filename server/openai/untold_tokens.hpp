@@ -11,60 +11,60 @@
 
 namespace etna::server::openai {
 
-/// What a token is called beside its log-probability.
+/// How tokens are named in logprobs.
 enum class TokenNames : uint8_t {
     text,
-    ids, ///< "token_id:5", as vLLM has it
+    ids, ///< "token_id:5", as in vLLM
 };
 
 /// "token_id:5".
 std::string name_by_id(TokenId token);
 
-/// A token that is told.
+/// A token that is reported to the client.
 struct ToldToken {
     generate::TokenDelta token;
-    std::size_t characters = 0; ///< that begin in what the text shows of it
+    std::size_t characters = 0; ///< characters that start in its visible text
 };
 
-/// Tokens whose log-probabilities wait for their text: none is told before it is sure that no stop string
-/// takes its text away, and none whose text was taken away. Not thread-safe.
+/// Holds logprobs back until their text is final: a token is released only when no stop string can remove its
+/// text, and never if its text was removed. Not thread-safe.
 class UntoldTokens {
 public:
-    /// Nothing takes text away.
+    /// Without stop strings.
     UntoldTokens() : matcher_({}) {}
 
-    /// By the request's stop strings, for an answer at that place of the text. Borrows the tokenizer.
+    /// With the request's stop strings, for an answer at that position of the text. Borrows the tokenizer.
     UntoldTokens(const generate::Request& request, const text::Tokenizer& tokenizer,
                  text::TextPosition position);
 
     void add(generate::TokenDelta token);
 
-    /// Drops those that wait: their text is none of which tokens are told.
+    /// Drops the held tokens, whose text is not reported with tokens.
     void forget() { waiting_.clear(); }
 
-    /// Those that are sure, in order.
+    /// Takes the final tokens, in order.
     std::vector<ToldToken> take();
 
-    /// The rest, where no stop string has ended the answer; else what is sure of it. Then the token that
-    /// ended it, where its text is told: `stop`, see told_stop().
+    /// Takes the remaining tokens, or only the final ones if a stop string ended the answer; then the token
+    /// that ended it, if its text is included: `stop`, see told_stop().
     std::vector<ToldToken> take_last(const generate::Finished& finished, std::string_view stop);
 
 private:
     struct Waiting {
         ToldToken token;
-        std::size_t begin = 0; ///< bytes of the text before it
+        std::size_t begin = 0; ///< byte offset of its text
         std::size_t end = 0;
     };
     std::string_view shown(const generate::TokenLogprob& token);
 
-    const text::Tokenizer* tokenizer_ = nullptr; ///< null: every token shows
+    const text::Tokenizer* tokenizer_ = nullptr; ///< null: all tokens are visible
     text::ControlTokens control_ = text::ControlTokens::shown;
-    bool hides_space_ = false; ///< the next token's first, which SentencePiece puts before a text
+    bool hides_space_ = false; ///< the next token's leading space, which SentencePiece prepends to a text
     std::vector<std::string> stops_;
     text::StopMatcher matcher_;
-    uint32_t free_tokens_ = 0; ///< still to come, among which no stop string is looked for
-    std::size_t bytes_ = 0;    ///< of all tokens
-    std::size_t sure_ = 0;     ///< of these, that no stop string takes away
+    uint32_t free_tokens_ = 0; ///< upcoming tokens that are exempt from stop strings
+    std::size_t bytes_ = 0;    ///< bytes of all tokens
+    std::size_t sure_ = 0;     ///< bytes that no stop string can remove
     std::vector<Waiting> waiting_;
 };
 

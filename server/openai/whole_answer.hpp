@@ -8,10 +8,10 @@
 
 namespace etna::server::openai {
 
-/// Adds the pieces of an answer up to the object that a client gets who asked for no stream. Not thread-safe.
+/// Aggregates the pieces of an answer into the response object of a non-streamed request. Not thread-safe.
 class WholeAnswer {
 public:
-    /// Precondition: it has begun. Borrows it.
+    /// Borrows `answering`. Precondition: its generation has started.
     explicit WholeAnswer(const Answering& answering);
 
     void add(const Json& piece);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::array<std::string_view, 7> types = {"string", "number", "integer", "boolean",
                                                    "object", "array",  "null"};
-/// Those that say what a value is; a schema without any of them says nothing.
+/// Keywords that determine a value; a schema without any of them is unconstrained.
 constexpr std::array<std::string_view, 5> kinds = {"type", "enum", "const", "anyOf", "$ref"};
-/// Those whose values are not looked at where they are met: annotations, and what is looked at elsewhere.
+/// Keywords whose values are skipped here: annotations, and those checked elsewhere.
 constexpr std::array<std::string_view, 12> others = {
     "const",   "properties",  "required",    "additionalProperties",
     "$defs",   "definitions", "description", "title",
@@ -33,7 +33,7 @@ bool are_plain(const Json& schemas, const Json& root) {
     return std::all_of(schemas.begin(), schemas.end(), [&](const Json& one) { return is_plain(one, root); });
 }
 
-/// The definitions themselves are looked at once, with the root.
+/// The definitions themselves are checked once, with the root.
 bool is_reference(const Json& reference, const Json& root) {
     const std::string text = reference.is_string() ? reference.get<std::string>() : std::string();
     for (const std::string member : {"$defs", "definitions"}) {

@@ -4,9 +4,9 @@
 
 namespace etna::server::responses {
 
-/// Whether arguments can be kept to the schema without being asked to: it is an object's, all objects in it
-/// are closed and have all of their members, and it has plain keywords alone. Schemas that generators write
-/// for strict functions are such ones.
+/// Whether the schema can be enforced without `strict`: it describes an object, all objects in it are closed
+/// with all members required, and it uses only plain keywords. Generators for strict functions produce such
+/// schemas.
 bool is_closed_schema(const Json& schema);
 
 } // namespace etna::server::responses

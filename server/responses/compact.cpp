@@ -1,5 +1,5 @@
-// POST /v1/responses/compact: a conversation becomes one item that this server alone can read, in which the
-// model's own summary and the user's last turn stand.
+// POST /v1/responses/compact: turns a conversation into one item that only this server can read, with the
+// model's summary and the user's last turn.
 #include "server/ids.hpp"
 #include "server/keeping.hpp"
 #include "server/openai/answer.hpp"
@@ -22,11 +22,11 @@ constexpr const char* wish =
     "decided, names, facts and numbers, what tools gave, and what is still open. Write the summary and "
     "nothing else.";
 
-/// The request for a response that is the summary; `delivery` gets what is ignored. Errors: 400, with the
-/// member.
+/// Builds the request whose response is the summary; ignored fields go to `delivery`. Errors: 400, with the
+/// field.
 std::variant<Json, ApiError> summary_request(const Json& body, openai::Delivery& delivery) {
     Fields fields(body);
-    fields.require("model"); // which the API demands here, and nowhere else
+    fields.require("model"); // the API requires it only here
     const Json* const input = fields.any("input");
     if (input == nullptr && fields.any("previous_response_id") == nullptr)
         fields.require("input");
@@ -72,8 +72,8 @@ Json summary_message(const std::string& summary) {
             {"content", std::move(content)}};
 }
 
-/// What the conversation goes on with beside the summary: the user's last message, and calls whose results
-/// are still to come.
+/// Keeps what the conversation needs in addition to the summary: the user's last message, and calls without
+/// results.
 void keep_open_items(const Json& items, Json& kept) {
     std::set<Json> answered;
     const Json* last = nullptr;
@@ -101,7 +101,7 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
                         .type = "server_error",
                         .code = "compaction_failed"};
     }
-    items.erase(items.size() - 1); // the wish for a summary
+    items.erase(items.size() - 1); // the request for a summary
     Json kept = Json::array();
     kept.push_back(summary_message(summary));
     keep_open_items(items, kept);
@@ -116,7 +116,7 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
                    {"created_at", std::time(nullptr)},
                    {"output", std::move(output)},
                    {"usage", response["usage"]}};
-    if (response.contains("etna")) // what had no room in the summary's prompt
+    if (response.contains("etna")) // items truncated from the summary's prompt
         object["etna"] = response["etna"];
     return object;
 }

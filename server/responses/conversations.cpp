@@ -1,5 +1,4 @@
-// /v1/conversations: items that are added to by responses and by hand. Source: OpenAI API 2.3.0,
-// /conversations.
+// /v1/conversations: items appended by responses and by clients. Source: OpenAI API 2.3.0, /conversations.
 #include "server/ids.hpp"
 #include "server/metadata.hpp"
 #include "server/openai/generation_call.hpp"
@@ -27,11 +26,11 @@ ApiError not_found(std::string_view what, std::string_view id) {
             .code = fmt::format("{}_not_found", what)};
 }
 
-/// Where one key's conversations are.
+/// The conversations of one API key.
 struct Shelf {
     memory::Store* store; ///< borrowed
     memory::Owner owner;
-    std::string id; ///< of the conversation in the path
+    std::string id; ///< the conversation in the path
 };
 
 std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request, const Call& call) {
@@ -69,23 +68,23 @@ HttpReply noting(const openai::Delivery& delivery, HttpReply reply) {
     return reply;
 }
 
-/// Items that the conversation has already, or that are more than may be kept, are the request's mistake.
+/// Duplicate items, or items over the storage limit, are a client error.
 ApiError not_added(const Error& error) {
     if (error.kind != ErrorKind::invalid_argument)
         return store_failed(error);
     return {.status = 400, .message = message_for_client(error), .param = "items", .code = "invalid_value"};
 }
 
-/// What a request brings: items with ids of their own, and metadata.
+/// The parsed request: items with new ids, and metadata.
 struct Brought {
     std::vector<memory::Item> items;
     Json told = Json::array();
     Json metadata;
-    openai::Delivery delivery; ///< members that nobody knows
+    openai::Delivery delivery; ///< unknown fields
 };
 
-/// The items as they are kept: those that are referred to instead of the references, and no sealed ones that
-/// will not open, nor results of calls that are neither in `past` nor among them.
+/// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
+/// calls that are neither in `past` nor among the items.
 std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const memory::Owner& owner,
                                               Json past) {
     const Json given = read_items(fields, "items");
@@ -104,7 +103,7 @@ std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, 
     return items;
 }
 
-/// What the conversation has, as far as results may belong to it. Error: 404.
+/// The conversation's items that may contain calls. Error: 404.
 std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
     const auto items = shelf.store->items(shelf.owner, shelf.id);
     if (!items)
@@ -115,13 +114,13 @@ std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
     for (const memory::Item& item : **items) {
         Json json = json_of(item.body);
         const std::string type = json.value("type", "");
-        if (type.ends_with("_call") || type == "compaction") // which may hold calls
+        if (type.ends_with("_call") || type == "compaction") // may contain calls
             past.push_back(std::move(json));
     }
     return unsealed(keeping, shelf.owner, past, "items");
 }
 
-/// Whether any of the items in a request's body is the result of a call.
+/// Whether a request's items include the result of a call.
 bool has_results(const Json* items) {
     return items != nullptr && std::any_of(items->begin(), items->end(), [](const Json& item) {
                const Json type = item.is_object() ? item.value("type", Json()) : Json();
@@ -129,7 +128,7 @@ bool has_results(const Json* items) {
            });
 }
 
-/// What makes a conversation, or is added to one. `is_new`: neither items nor a body have to be there.
+/// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
 std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shelf, const HttpRequest& request,
                                              bool is_new) {
     const auto body =

@@ -27,7 +27,7 @@ HttpReply stream_reply(const std::shared_ptr<Making>& making) {
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     tell_ignored(making->answering().call.delivery, reply);
-    making->answering().in_flight->set_status(client_left_status); // if nobody is there to write to
+    making->answering().in_flight->set_status(client_left_status); // the status if the stream is never run
     reply.stream = [making](HttpWriter& writer) {
         EventStream stream(writer, making->answering().service->options.keep_alive);
         making->make([&](std::string_view frame) { return stream.send(frame); },
@@ -48,7 +48,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
         service.log(
             background_line(service.options.log_format, making->answering().request_id, making->log()));
     });
-    if (!is_begun) { // and nobody would ever finish what has been kept of it
+    if (!is_begun) { // the stored pending response would never finish
         if (const auto gone =
                 service.keeping->store->delete_response(making->run()->owner(), making->run()->id());
             !gone)
@@ -74,7 +74,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
     return reply;
 }
 
-/// What can be refused with a status is, unless the model takes long to load.
+/// Errors are reported with a status, unless the model takes long to load.
 HttpReply made_reply(const std::shared_ptr<Making>& making, Service& service, const HttpRequest& request) {
     constexpr std::chrono::milliseconds background_patience{200};
     const Request& asked = making->request();
@@ -115,7 +115,7 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
     const auto& making = std::get<std::shared_ptr<Making>>(prepared);
     HttpReply reply = made_reply(making, service, request);
     openai::tell_model(making->answering().model_name, reply);
-    if (!making->request().is_background) // whose thread may be at work on it
+    if (!making->request().is_background) // its thread may be using it
         openai::complete_log(making->log(), reply);
     reply.is_counted = true;
     return reply;

@@ -9,7 +9,7 @@
 
 namespace etna::server::responses {
 
-/// Whose words a client wants where two standards differ: `etna-dialect`.
+/// The standard selected by the header `etna-dialect`.
 enum class Wording : uint8_t {
     openai,
     open_responses, ///< Open Responses, 2026-04-24
@@ -17,13 +17,13 @@ enum class Wording : uint8_t {
 
 Wording wording_of(const HttpRequest& request);
 
-/// Error: 400 for a dialect that nobody knows.
+/// Error: 400 for an unknown dialect.
 std::optional<ApiError> check_dialect(const HttpRequest& request);
 
-/// The type of an error as Open Responses calls it, which knows five.
+/// The Open Responses type of an error, one of five.
 std::string_view error_type(const ApiError& error);
 
-/// A refusal as the client's standard has it; any other answer as it is.
+/// Converts an error response to the client's standard; other responses are unchanged.
 HttpReply in_wording(Wording wording, HttpReply reply);
 
 } // namespace etna::server::responses

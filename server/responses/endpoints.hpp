@@ -5,27 +5,27 @@
 // The Responses API. Source: OpenAI API 2.3.0, /responses and /conversations.
 namespace etna::server::responses {
 
-/// Makes one: whole, streamed, or in the background.
+/// Creates a response: complete, streamed, or in the background.
 HttpReply create(Service& service, const HttpRequest& request, const Call& call);
 
-/// One that is kept or being made; with `stream=true` its events, from `starting_after` on.
+/// Returns a stored or running response; with `stream=true`, its events after `starting_after`.
 HttpReply show(Service& service, const HttpRequest& request, const Call& call);
 
 HttpReply remove(Service& service, const HttpRequest& request, const Call& call);
 
-/// Ends one that is made in the background.
+/// Cancels a background response.
 HttpReply cancel(Service& service, const HttpRequest& request, const Call& call);
 
-/// The items that its request brought.
+/// Lists the input items of its request.
 HttpReply list_input(Service& service, const HttpRequest& request, const Call& call);
 
-/// How many tokens a request would give the model.
+/// Counts the prompt tokens of a request.
 HttpReply count_input(Service& service, const HttpRequest& request, const Call& call);
 
-/// Makes a conversation into one sealed item that the same server can go on from.
+/// Compacts a conversation into one sealed item that the same server can continue from.
 HttpReply compact(Service& service, const HttpRequest& request, const Call& call);
 
-/// Conversations, and their items.
+/// Conversations and their items.
 HttpReply create_conversation(Service& service, const HttpRequest& request, const Call& call);
 HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call);
 HttpReply change_conversation(Service& service, const HttpRequest& request, const Call& call);

@@ -16,7 +16,7 @@ namespace {
 struct Kind {
     std::string_view type;
     std::string_view id_prefix;
-    void (*check)(Fields& item); ///< what has to be there
+    void (*check)(Fields& item); ///< checks the required fields
 };
 
 void require_text(Fields& item, std::string_view name) {
@@ -24,7 +24,7 @@ void require_text(Fields& item, std::string_view name) {
     item.text(name);
 }
 
-/// Text parts as the API has them, from a text, which becomes one of `type`, or from parts of text.
+/// Builds text parts from a string, which becomes one part of `type`, or from a list of text parts.
 Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
     const Json* const given = fields.any(name);
     Json parts = Json::array();
@@ -56,7 +56,7 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
         }
         Json whole = part;
         whole["type"] = kind == "text" ? Json(type) : kind;
-        if (whole["type"] == "output_text") { // both are required of an output's text
+        if (whole["type"] == "output_text") { // both are required in output text
             whole.emplace("annotations", Json::array());
             whole.emplace("logprobs", Json::array());
         }
@@ -90,7 +90,7 @@ void check_output(Fields& item) {
     text_parts(item, "output", "input_text");
 }
 
-/// Parts that have a text each, and are of that type where they say one.
+/// Checks that every part has a text, and the given type if it has one.
 void check_texts(Fields& item, std::string_view name, std::string_view type) {
     const Json* const parts = item.list(name);
     for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
@@ -134,7 +134,7 @@ const Kind* kind_named(std::string_view type) {
     return nullptr;
 }
 
-/// Messages may leave their type out, and references as well.
+/// The type is optional for messages and references.
 std::string type_of(const Json& item) {
     const Json type = item.value("type", Json());
     if (type.is_string())
@@ -144,7 +144,7 @@ std::string type_of(const Json& item) {
     return item.contains("role") ? "message" : "item_reference";
 }
 
-/// The item with what it may leave out.
+/// Fills in the item's optional fields.
 Json completed(Fields& fields, const Json& given, const Kind& kind) {
     Json item = {{"type", kind.type}};
     const Json id = given.value("id", Json());
@@ -179,7 +179,7 @@ std::string joined_text(const Json& content) {
     return text;
 }
 
-/// Builds messages out of items, one after the other.
+/// Builds messages from items, in order.
 class Messages {
 public:
     /// Borrows the names.
@@ -235,7 +235,7 @@ private:
 
     const ToolNames* names_;
     Json messages_ = Json::array();
-    std::string reasoning_; ///< that has not led to a message yet
+    std::string reasoning_; ///< pending until the message it led to
 };
 
 } // namespace
@@ -299,7 +299,7 @@ Json messages_of(const Json& items, const ToolNames& names) {
 }
 
 std::optional<std::size_t> result_without_call(const Json& items) {
-    std::map<std::string, std::string> called; // ids, by the type of their results
+    std::map<std::string, std::string> called; // result type by call id
     for (std::size_t i = 0; i < items.size(); ++i) {
         const std::string type = items[i].value("type", "message");
         if (type == "function_call" || type == "custom_tool_call")
@@ -326,7 +326,7 @@ ApiError no_call_before(const Json& result, std::string_view member) {
 std::size_t droppable(const Json& items) {
     if (items.empty())
         return 0;
-    std::set<std::string> awaited; // calls of the results at the end
+    std::set<std::string> awaited; // call ids of the results at the end
     std::size_t first = items.size() - 1;
     for (std::size_t i = items.size(); i-- > 0;) {
         const std::string type = items[i].value("type", "message");

@@ -9,38 +9,37 @@
 #include <string>
 #include <string_view>
 
-// Items: what the Responses API has instead of messages. Source: OpenAI API 2.3.0, InputItem and OutputItem.
+// Items: the Responses API's counterpart of messages. Source: OpenAI API 2.3.0, InputItem and OutputItem.
 namespace etna::server::responses {
 
-/// Reads a list of items, or a text that stands for one message of the user's. Each gets what it lacks: an
-/// id, a type, a status; a message's text becomes parts. `name`: the member they stand in. A mistake is left
-/// in `fields`, with the item's place.
+/// Reads a list of items, or a string that stands for one user message. Fills in missing ids, types and
+/// statuses; a message's text becomes parts. `name`: the field that contains them. Errors are recorded in
+/// `fields`, with the item's path.
 Json read_items(Fields& fields, std::string_view name);
 
-/// Gives an item another id.
+/// Assigns an item a new id.
 void rename(Json& item);
 
-/// The items as messages of a chat completion. Calls of the assistant's stand in one message with the text
-/// before them, and reasoning goes to the message that it led to; whether a template shows it is the
-/// template's matter. Items that refer to others, and those that are sealed, have to be replaced by what they
-/// stand for before. `names`: of the tools that are called. Precondition: items as read_items() gives them,
-/// or as output has them.
+/// Converts items to chat completion messages. Assistant calls join the message of the text before them, and
+/// reasoning joins the message that it led to; the template decides whether to render it. References and
+/// sealed items must be resolved first. `names`: those of the called tools. Precondition: items as returned
+/// by read_items(), or as in an output.
 Json messages_of(const Json& items, const ToolNames& names);
 
-/// The first result that stands behind no call of its kind and id; empty where there is none. Precondition:
-/// as messages_of().
+/// The index of the first result without a preceding call of its kind and id; empty if there is none.
+/// Precondition: as messages_of().
 std::optional<std::size_t> result_without_call(const Json& items);
-/// Error 400 for it. `member`: where it stands.
+/// The 400 error for such a result. `member`: its path.
 ApiError no_call_before(const Json& result, std::string_view member);
 
-/// How many of the oldest items may be left out for want of room: not the last, and not the calls whose
-/// results are the last. Precondition: as messages_of().
+/// The number of oldest items that truncation may drop: not the last, and not the calls whose results are the
+/// last. Precondition: as messages_of().
 std::size_t droppable(const Json& items);
 
-/// What a tool was called with, as JSON arguments of a function: custom tools have one member, `input`.
+/// Wraps a custom tool's input in JSON function arguments with one member, `input`.
 std::string custom_arguments(std::string_view input);
 
-/// The way back; empty where the arguments are no such.
+/// The inverse; empty if the arguments do not have that form.
 std::optional<std::string> custom_input(std::string_view arguments);
 
 } // namespace etna::server::responses

@@ -15,12 +15,12 @@
 namespace etna::server::responses {
 namespace {
 
-/// As people wrote it: 0.7, and not what the nearest float is in double precision.
+/// The shortest decimal form: 0.7, not the double value of the nearest float.
 Json decimal(float value) {
     return Json::parse(fmt::format("{}", value));
 }
 
-/// Items that are added to a conversation get ids of their own, so that none meets another.
+/// Assigns new ids to items added to a conversation, so that ids do not collide.
 void rename_new(Json& items) {
     for (Json& item : items) {
         if (item["type"] != "item_reference")
@@ -33,7 +33,7 @@ void tell_without_effect(const Request& request, openai::Delivery& delivery) {
     delivery.noted.insert(delivery.noted.end(), request.noted.begin(), request.noted.end());
 }
 
-/// An id names one item of a list, so that pages can begin behind it.
+/// Makes ids unique within a list, so that pages can start after an id.
 void rename_repeated(Json& items) {
     std::set<std::string> seen = {""};
     for (Json& item : items) {
@@ -61,7 +61,7 @@ Making::Making(Service& service, const HttpRequest& request, Request asked)
     response_.told = request_.told;
     for (const auto& [name, usual] :
          {std::pair{"temperature", 1}, {"top_p", 1}, {"presence_penalty", 0}, {"frequency_penalty", 0}}) {
-        const Json wanted = request_.chat.value(name, Json()); // until the model has said how it samples
+        const Json wanted = request_.chat.value(name, Json()); // until the defaults are known
         response_.told[name] = wanted.is_number() ? wanted : Json(usual);
     }
     run_ = std::make_shared<Run>(response_.id, owner_, request_.is_streamed);
@@ -70,7 +70,7 @@ Making::Making(Service& service, const HttpRequest& request, Request asked)
 std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service, const HttpRequest& request,
                                                                 const Call& call, const Json& body,
                                                                 Purpose purpose) {
-    // Its items stand as they came, as what is told of them, as what the model is given, and as its messages.
+    // Its items exist in four forms: as received, as returned, as model input, and as messages.
     constexpr std::size_t copies = 4;
     if (request.memory != nullptr && !request.claim_memory(copies * request.memory->bytes()))
         return no_memory();
@@ -95,7 +95,7 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
     return making;
 }
 
-/// What the model is given: what the request goes on from, and its own items. Errors: see prepare().
+/// Loads the model input: the prior context and the request's own items. Errors: see prepare().
 std::optional<ApiError> Making::load_items() {
     Keeping& keeping = *service_->keeping;
     auto past = load_past(keeping, owner_, request_);
@@ -123,13 +123,13 @@ std::optional<ApiError> Making::load_items() {
     for (auto lonely = result_without_call(items_); lonely; lonely = result_without_call(items_)) {
         if (*lonely >= past_items)
             return no_call_before(items_[*lonely], "input");
-        items_.erase(*lonely); // whose call was deleted
+        items_.erase(*lonely); // its call was deleted
         --past_items;
     }
     return std::nullopt;
 }
 
-/// What this server, or the client's standard, does not have. Errors: 400.
+/// Refuses features that this server, or the client's standard, does not have. Errors: 400.
 std::optional<ApiError> Making::check_wishes() {
     for (const Json& tool : request_.told["tools"]) {
         if (form_.wording == Wording::openai || tool["type"] == "function")
@@ -154,11 +154,11 @@ std::optional<ApiError> Making::check_wishes() {
 Json Making::object() const {
     Json json = to_json(response_);
     if (form_.wording == Wording::open_responses && json["text"]["format"]["type"] == "json_schema")
-        json["text"]["format"].emplace("description", nullptr); // as a text alone
+        json["text"]["format"].emplace("description", nullptr); // required, but nullable
     return json;
 }
 
-/// The items that have room, without results of calls that have none.
+/// The items left after truncation, without results of truncated calls.
 Json Making::left_items() const {
     Json left = Json::array();
     std::set<std::string> called;
@@ -174,13 +174,13 @@ Json Making::left_items() const {
     return left;
 }
 
-/// The chat completion that the response is made as.
+/// Builds the chat completion that generates the response.
 void Making::compose() {
     Json body = request_.chat;
     Json messages = messages_of(left_items(), request_.tool_names);
     if (request_.instructions)
         messages.insert(messages.begin(), Json({{"role", "system"}, {"content", *request_.instructions}}));
-    if (messages.empty() && purpose_ == Purpose::count) // whose tools, and what stands around, take room
+    if (messages.empty() && purpose_ == Purpose::count) // tools and template take tokens
         messages.push_back({{"role", "user"}, {"content", ""}});
     body["messages"] = std::move(messages);
     answering_->body = std::move(body);
@@ -246,7 +246,7 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
     const auto prompt = generate::encode(*answering_->model, call.requests.front(),
                                          {.stop_requested = is_unwanted, .claim_memory = claim});
     if (answering_->memory != nullptr)
-        answering_->memory->shrink_to(held); // it may be counted many times over
+        answering_->memory->shrink_to(held); // counting may run many times
     answering_->call.delivery = call.delivery;
     tell_without_effect(request_, answering_->call.delivery);
     if (!prompt)
@@ -273,9 +273,9 @@ std::optional<ApiError> Making::leave_room(const std::function<bool()>& is_unwan
     return std::nullopt;
 }
 
-/// Leaves out the fewest of the oldest items with which the prompt has at most so many tokens: up to a
-/// question, so that templates which want turns in their order get them; up to any item where that is not
-/// enough. All that may be left out where nothing is.
+/// Drops the fewest oldest items with which the prompt has at most `tokens_max` tokens: up to a user message,
+/// so that templates that require alternating turns work; up to any item if that is not enough. Drops all
+/// droppable items if nothing suffices.
 void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_unwanted) {
     const std::size_t end = std::max(droppable(items_), dropped_);
     std::vector<std::size_t> questions;
@@ -289,8 +289,8 @@ void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is
         dropped_ = end;
 }
 
-/// Drops up to the first of the places with which the prompt is short enough; by halves. Whether there is
-/// one.
+/// Drops the items before the first of `places` for which the prompt is short enough; binary search. Returns
+/// whether there is one.
 bool Making::drop_to_one_of(const std::vector<std::size_t>& places, std::size_t tokens_max,
                             const std::function<bool()>& is_unwanted) {
     const std::size_t before = dropped_;
@@ -313,8 +313,8 @@ bool Making::drop_to_one_of(const std::vector<std::size_t>& places, std::size_t 
     return high < places.size();
 }
 
-/// The most tokens that a prompt may have, and with what truncation leaves of it: then there is room for what
-/// the answer may need, as far as that is a part of the context.
+/// The maximum prompt tokens, and the target after truncation, which leaves room for the requested answer, up
+/// to a fraction of the context.
 Making::Room Making::room() const {
     constexpr std::size_t usual_answer = 1024;
     constexpr std::size_t answers_part = 4;
@@ -329,7 +329,7 @@ Making::Room Making::room() const {
 std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) {
     if (auto error = acquire(is_unwanted))
         return error;
-    std::optional<ApiError> too_long; // with all items
+    std::optional<ApiError> too_long; // the error with all items
     while (true) {
         compose();
         const auto error = answering_->begin(is_unwanted);
@@ -339,7 +339,7 @@ std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) 
         if (!is_too_long || !request_.drops_oldest || dropped_ >= droppable(items_))
             return in_words_of_responses(too_long ? *too_long : *error, request_);
         if (too_long) {
-            ++dropped_; // what was thought to be enough is not
+            ++dropped_; // the estimate was too low
         } else {
             drop_to_fit(room().after_dropping, is_unwanted);
         }

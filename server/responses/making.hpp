@@ -17,15 +17,15 @@
 
 namespace etna::server::responses {
 
-/// A response between its request and its end. Not thread-safe: one thread at a time.
+/// Runs one `/v1/responses` request, from the parsed body to the stored result. Not thread-safe.
 class Making {
 public:
     using Clock = std::chrono::steady_clock;
-    /// Where frames go; false when nobody wants more.
+    /// The receiver of frames; returns false to stop.
     using Sink = std::function<bool(std::string_view frame)>;
 
-    /// Reads the body of a request, and loads what it goes on from. Errors: those of reading, of load_past()
-    /// and of the model's name.
+    /// Reads the body of a request, and loads the prior context. Errors: those of reading, of load_past() and
+    /// of the model's name.
     static std::variant<std::shared_ptr<Making>, ApiError> prepare(Service& service,
                                                                    const HttpRequest& request,
                                                                    const Call& call, const Json& body,
@@ -35,41 +35,42 @@ public:
     [[nodiscard]] const std::shared_ptr<Run>& run() const { return run_; }
     [[nodiscard]] openai::Answering& answering() { return *answering_; }
     [[nodiscard]] Json object() const;
-    /// All that the model is given beside the instructions.
+    /// All model input except the instructions.
     [[nodiscard]] const Json& items() const { return items_; }
 
-    /// Takes the model. `is_unwanted` is asked while it waits, here and below. Errors: those of
+    /// Acquires the model. Here and below, `is_unwanted` is polled while waiting. Errors: those of
     /// Answering::acquire().
     std::optional<ApiError> acquire(const std::function<bool()>& is_unwanted);
 
-    /// Takes the model if that has not been done, and queues the answer. Errors: those of acquire() and
-    /// Answering::begin(), in the words of this API.
+    /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
+    /// Answering::begin(), mapped to this API's fields.
     std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
     [[nodiscard]] bool has_begun() const { return has_begun_; }
-    /// Whether somebody may ask for its events.
+    /// Whether its events can be requested later.
     [[nodiscard]] bool can_be_followed() const { return request_.is_streamed && request_.stores; }
 
-    /// How many tokens its prompt has, without an answer. Errors: as begin().
+    /// Counts its prompt tokens, without generating. Errors: as begin().
     std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_unwanted);
 
-    /// As count(), of what truncation leaves.
+    /// As count(), after truncation.
     std::variant<std::size_t, ApiError> count_left(const std::function<bool()>& is_unwanted);
 
-    /// Drops the oldest items until there is room for the answer that is asked for, or a part of the context
-    /// if that is less. To be called before begin(). Errors: those of count().
+    /// Truncates the oldest items until the requested answer fits, or a fraction of the context if that is
+    /// less. Call before begin(). Errors: those of count().
     std::optional<ApiError> leave_room(const std::function<bool()>& is_unwanted);
 
-    /// Keeps it as one that is being made, so that it is found again after the process has died. Error: 500.
+    /// Stores it as pending, so that it is found after a crash. Error: 500.
     std::optional<ApiError> keep_pending();
 
-    /// Makes the answer, begins it before that if it has not begun, and keeps it. Every event goes to `send`;
-    /// what fails is told as the response's failure. When `is_unwanted` says so, or `send`, it ends.
+    /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
+    /// an error becomes the response's failure. Ends early when `is_unwanted` returns true or `send` returns
+    /// false.
     void make(const Sink& send, const std::function<bool()>& is_unwanted);
 
-    /// What is known of the answer by now, for the log.
+    /// The log entry for the answer so far.
     [[nodiscard]] AnswerLog log() const;
 
-    /// Why there is no response; for clients that wait for a whole one. Empty where there is one.
+    /// Why there is no response, for clients that wait for a complete one; empty if there is one.
     [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
 
 private:
@@ -81,7 +82,7 @@ private:
     std::optional<ApiError> check_wishes();
     void leave_queue();
     void answer(const std::function<bool()>& is_unwanted);
-    /// Tokens of a prompt.
+    /// Limits on prompt tokens.
     struct Room {
         std::size_t most;
         std::size_t after_dropping;
@@ -110,8 +111,8 @@ private:
     Request request_;
     Purpose purpose_ = Purpose::answer;
     Past past_;
-    std::size_t dropped_ = 0; ///< of the items, the oldest, for want of room
-    Json items_;              ///< all that the model is given
+    std::size_t dropped_ = 0; ///< number of oldest items truncated
+    Json items_;              ///< the complete model input
     Response response_;
     std::shared_ptr<Run> run_;
     openai::AnswerKind kind_;
@@ -120,14 +121,14 @@ private:
     std::shared_ptr<Output> output_ = std::make_shared<Output>();
     std::optional<ApiError> failure_;
     bool has_begun_ = false;
-    bool is_left_ = false; ///< its client had gone before its end
+    bool is_left_ = false; ///< the client disconnected before its end
     Sink send_;
     bool is_heard_ = true;
     int64_t next_number_ = 0;
-    Clock::time_point told_ = {}; ///< when the last event was
+    Clock::time_point told_ = {}; ///< time of the last event
 };
 
-/// Sends the events of a response that somebody else makes, from a number on, to its end.
+/// Streams the events of another request's response, from `number` to its end.
 void follow(const Run& run, std::size_t number, EventStream& stream);
 
 } // namespace etna::server::responses

@@ -1,4 +1,4 @@
-// What becomes of a response: its events, its end, and how it is kept.
+// The run of a response: its events, its end, and its storage.
 #include "server/responses/making.hpp"
 #include "server/sse.hpp"
 
@@ -11,7 +11,7 @@
 namespace etna::server::responses {
 namespace {
 
-/// {"code", "message"}: the codes that the API has for responses are few.
+/// {"code", "message"}: the API has few codes for responses.
 Json error_of(const ApiError& error) {
     constexpr int first_server_error = 500;
     constexpr int too_many = 429;
@@ -40,7 +40,7 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
         tell_state("response.queued");
     else
         tell_state("response.in_progress");
-    try { // nobody is behind a thread of its own who could tell the client
+    try { // on a background thread, no caller could report the error
         answer(is_unwanted);
     } catch (const std::exception&) {
         fail({.status = 500,
@@ -51,7 +51,7 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     try {
         tell_end();
     } catch (const std::exception&) {
-        run_->set_lost(); // memory has run out: it has ended all the same
+        run_->set_lost(); // out of memory: the run ends nevertheless
     }
     run_->end();
 }
@@ -63,7 +63,7 @@ AnswerLog Making::log() const {
     return log;
 }
 
-/// Whoever waited in a queue waits no more.
+/// Moves the response from queued to in progress.
 void Making::leave_queue() {
     if (response_.status != ResponseStatus::queued)
         return;
@@ -85,7 +85,7 @@ void Making::answer(const std::function<bool()>& is_unwanted) {
         is_over));
 }
 
-/// To be asked now and then: whether the answer has to end; tells clients that it goes on.
+/// Call periodically: returns whether the answer must end; sends progress events.
 bool Making::is_waiting(const std::function<bool()>& is_unwanted) {
     if (answering_->generation && answering_->generation->has_begun())
         leave_queue();
@@ -94,12 +94,12 @@ bool Making::is_waiting(const std::function<bool()>& is_unwanted) {
     return !is_heard_ || run_->is_cancelled() || is_unwanted();
 }
 
-/// What has become of it.
+/// Records the final state.
 void Making::settle(const Status& status) {
     leave_queue();
     response_.output = output_->items;
     for (Json& item : response_.output) {
-        if (item["status"] == "in_progress") // what a failure has ended
+        if (item["status"] == "in_progress") // cut off by a failure
             item["status"] = "incomplete";
     }
     response_.text = output_->text;
@@ -127,7 +127,7 @@ void Making::fail(const ApiError& error) {
         response_.error = error_of(error);
 }
 
-/// What the response ends with. Open Responses has two events for a failure.
+/// The final frames. Open Responses has two events for a failure.
 std::vector<std::string> Making::last_frames() {
     std::vector<std::string> frames;
     if (response_.status == ResponseStatus::failed && form_.wording == Wording::open_responses) {
@@ -138,13 +138,14 @@ std::vector<std::string> Making::last_frames() {
                                      {"message", failure_->message},
                                      {"param", failure_->param ? Json(*failure_->param) : Json(nullptr)}}}}));
     }
-    const bool is_cancelled = response_.status == ResponseStatus::cancelled; // which has no event of its own
+    const bool is_cancelled = response_.status == ResponseStatus::cancelled; // it has no event type
     const std::string_view state = is_cancelled ? "incomplete" : to_string(response_.status);
     frames.push_back(frame_of({{"type", fmt::format("response.{}", state)}, {"response", object()}}));
     return frames;
 }
 
-/// The last events, after what they tell has been kept: nobody hears of a whole response that could be lost.
+/// Sends the final events, after the response is stored: a client never sees a complete response that could
+/// be lost.
 void Making::tell_end() {
     const int64_t number = next_number_;
     auto frames = last_frames();
@@ -165,10 +166,11 @@ void Making::tell_end() {
     answering_->in_flight->set_status(failure_ ? failure_->status : is_heard_ ? 200 : client_left_status);
 }
 
-/// What is not in the store is told from memory, if it was promised to be found; else nobody has heard of it.
+/// Handles a storage failure: a background response, which was promised to be retrievable, is served from
+/// memory; any other was not announced yet.
 void Making::lose(const Error& error) {
     ApiError told = store_failed(error);
-    told.status = 500; // whatever was too large: the request was good
+    told.status = 500; // even if it was too large: the request was valid
     told.type = "server_error";
     fail(told);
     if (!request_.is_background)
@@ -177,15 +179,15 @@ void Making::lose(const Error& error) {
     service_->keeping->runs.hold(run_);
 }
 
-/// Whether somebody may ask for it again: not where its client has left, or got an error in its place.
+/// Whether the response can be requested again: not if its client disconnected, or got an error instead.
 bool Making::is_to_be_kept() const {
     const bool is_left = is_left_ || (!is_heard_ && !request_.is_background);
     const bool is_known = !failure_ || request_.is_background || request_.is_streamed;
     return !is_left && ((request_.stores && is_known) || joins_conversation());
 }
 
-/// Half an answer that failed, or was cancelled, is no turn of a conversation: whoever asks again would find
-/// its question there twice.
+/// A failed or cancelled answer is not added to the conversation: a retry would find its question there
+/// twice.
 bool Making::joins_conversation() const {
     return request_.conversation &&
            (response_.status == ResponseStatus::completed || response_.status == ResponseStatus::incomplete);
@@ -211,7 +213,7 @@ Status Making::keep(const std::vector<std::string>& last) {
     memory::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
-    if (!request_.stores) { // the conversation alone
+    if (!request_.stores) { // only the conversation
         const auto added = service_->keeping->store->add_items(owner_, addition, memory::Repeated::left_out);
         return added ? Status() : added.error();
     }

@@ -21,7 +21,7 @@ Json reasoning_part(std::string_view text) {
     return {{"type", "reasoning_text"}, {"text", text}};
 }
 
-/// Up to the first empty line.
+/// The text up to the first empty line.
 std::string first_paragraph(const std::string& text) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     if (begin == std::string::npos)
@@ -59,7 +59,7 @@ void OutputWriter::take_output(const chat::output::Event& event) {
         return add_text(event.text);
     case Kind::reasoning:
         return add_reasoning(event.text);
-    case Kind::content_was_reasoning: // what has been told stands
+    case Kind::content_was_reasoning: // already sent reasoning is not retracted
         return;
     case Kind::call_begun:
     case Kind::call_arguments:
@@ -109,7 +109,7 @@ void OutputWriter::tell_delta(std::string_view text, Json logprobs) {
 }
 
 void OutputWriter::add_reasoning(std::string_view text) {
-    form_.untold.forget(); // log-probabilities are told of text alone
+    form_.untold.forget(); // logprobs are reported only for text
     if (open_ != Open::reasoning) {
         close();
         open(Open::reasoning, {{"type", "reasoning"},
@@ -178,7 +178,7 @@ void OutputWriter::finish(const generate::Finished& finished) {
     const std::string stop = openai::told_stop(form_.told_stops, finished);
     add_text(stop);
     Json last = told_logprobs(form_.untold.take_last(finished, stop));
-    if (open_ == Open::message && !last.empty()) // tokens of text that came before it was sure to stay
+    if (open_ == Open::message && !last.empty()) // tokens whose text was sent before they became final
         tell_delta("", std::move(last));
     output_->finish_reason = finished.finish_reason;
     output_->was_left = finished.finish_reason == generate::FinishReason::cancelled && !has_enough();
@@ -268,7 +268,7 @@ void OutputWriter::tell_part(std::string_view type, const Json& part) {
     tell(type, members);
 }
 
-/// Of the item that is open.
+/// The position of the open item.
 Json OutputWriter::place() const {
     return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
 }

@@ -15,33 +15,33 @@
 
 namespace etna::server::responses {
 
-/// How an answer is told.
+/// Output options of a response.
 struct OutputForm {
     bool tells_logprobs = false;
     bool tells_summary = false; ///< the first paragraph of the reasoning
     bool may_call_several = true;
-    std::optional<uint32_t> calls_max = {}; ///< an answer ends after so many calls
+    std::optional<uint32_t> calls_max = {}; ///< maximum calls, after which the answer ends
     ToolNames tool_names = {};
     std::vector<std::string> told_stops = {}; ///< see openai::told_stops()
     Wording wording = Wording::openai;
-    /// Gives what of a reasoning only this server can read; empty: nothing of the kind is told.
+    /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};
-    openai::UntoldTokens untold = {}; ///< of an answer that has not begun
+    openai::UntoldTokens untold = {}; ///< initial state for each answer
 };
 
-/// What an answer has become.
+/// The accumulated output of an answer.
 struct Output {
     Json items = Json::array();
-    std::string text; ///< of all messages
+    std::string text; ///< the text of all messages
     generate::FinishReason finish_reason = generate::FinishReason::cancelled;
-    bool was_left = false; ///< it was ended from outside, before it was long enough for anybody
+    bool was_left = false; ///< it was stopped externally before it was complete
 };
 
-/// Turns what is generated into items and the events that tell of them: each piece is a list of events,
-/// without sequence numbers. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not thread-safe.
+/// Converts generation events to items and stream events: each piece is a list of stream events, without
+/// sequence numbers. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not thread-safe.
 class OutputWriter : public openai::ChoiceWriter {
 public:
-    /// Shares the output with who asks for it at the end.
+    /// Shares ownership of the output with the caller.
     OutputWriter(OutputForm form, std::shared_ptr<Output> output)
         : form_(std::move(form)), output_(std::move(output)) {}
 
@@ -76,10 +76,10 @@ private:
     std::shared_ptr<Output> output_;
     Json events_ = Json::array();
     Open open_ = Open::nothing;
-    std::string text_;              ///< of the item that is open
-    std::string custom_;            ///< what of a custom call has been told
-    Json logprobs_ = Json::array(); ///< of that text
-    CustomInput input_;             ///< of a custom call
+    std::string text_;              ///< text of the open item
+    std::string custom_;            ///< the part of a custom call's input sent so far
+    Json logprobs_ = Json::array(); ///< logprobs of the open item's text
+    CustomInput input_;             ///< parser for a custom call's input
     uint32_t calls_done_ = 0;
 };
 

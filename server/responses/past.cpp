@@ -16,7 +16,7 @@ ApiError cannot_go_on(std::string_view member, std::string_view what) {
             .code = "unsupported_parameter"};
 }
 
-/// Lists as the store keeps them, one after the other.
+/// Appends a list in the store's format.
 void append(Json& items, const std::string& list) {
     Json parsed = Json::parse(list, nullptr, /*allow_exceptions=*/false);
     if (!parsed.is_array())
@@ -75,7 +75,7 @@ std::variant<Past, ApiError> load_conversation(memory::Store& store, const memor
     return past;
 }
 
-/// The item of that id, of a response's turn or a conversation; null where there is none.
+/// The item with that id, from a response's turn or a conversation; null if not found.
 Result<Json> item_of(memory::Store& store, const memory::Owner& owner, const std::string& id) {
     ETNA_TRY(const auto turn, store.turn_of_item(owner, id));
     for (const Json& item : turn ? Json::parse(*turn, nullptr, /*allow_exceptions=*/false) : Json::array()) {
@@ -144,7 +144,7 @@ std::variant<Json, ApiError> unsealed(const Keeping& keeping, const memory::Owne
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json item = items[i];
-        const Json type = item["type"]; // a copy: the item gets members
+        const Json type = item["type"]; // a copy: members are added to the item
         const Json sealed = item.value("encrypted_content", Json());
         const bool is_compaction = type == "compaction";
         const bool is_closed =

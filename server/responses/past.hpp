@@ -8,31 +8,29 @@
 
 namespace etna::server::responses {
 
-/// What stands before a request's own items.
+/// The prior context of a request: the items before its own.
 struct Past {
     Json items = Json::array();
-    std::optional<memory::History> history = {}; ///< of the response that is gone on from
+    std::optional<memory::History> history = {}; ///< the history of the previous response
 };
 
-/// Loads it. Errors: 400 previous_response_not_found, 404 (no such conversation), 400 (nothing is kept here),
-/// and those of the store.
+/// Loads the prior context. Errors: 400 previous_response_not_found, 404 (no such conversation), 400 (storage
+/// is off), and those of the store.
 std::variant<Past, ApiError> load_past(Keeping& keeping, const memory::Owner& owner, const Request& request);
 
-/// The items with each that refers to one that is kept replaced by that. `name`: the member they stand in,
-/// for errors. Errors: 400, with the item's place (nothing is kept here), 404 (nothing of that id), those of
-/// the store.
+/// Resolves references to stored items. `name`: the field that contains the items, for errors. Errors: 400,
+/// with the item's path (storage is off), 404 (no such id), those of the store.
 std::variant<Json, ApiError> with_references(Keeping& keeping, const memory::Owner& owner, const Json& items,
                                              const std::string& name);
 
-/// The items with what is sealed replaced by what it stands for: as the model is given them. Errors: 400,
-/// with the item's place.
+/// Replaces sealed items by their contents, for the model. Errors: 400, with the item's path.
 std::variant<Json, ApiError> unsealed(const Keeping& keeping, const memory::Owner& owner, const Json& items,
                                       const std::string& name);
 
-/// What is sealed opens for the same purpose, and for whom it was sealed.
+/// The sealing purpose combined with the owner, so that only the same owner can unseal.
 std::string purpose_of(std::string_view purpose, const memory::Owner& owner);
 
-/// The purposes.
+/// Sealing purposes.
 inline constexpr std::string_view sealed_reasoning = "reasoning";
 inline constexpr std::string_view sealed_items = "compaction";
 

@@ -21,14 +21,14 @@ Json or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-/// What a member's own reader has found goes to the reader of the whole.
+/// Merges a nested reader's results into the outer reader.
 void take_over(const Fields& member, Fields& whole) {
     if (member.problem())
         whole.adopt(*member.problem());
     whole.adopt_unknown(member.unknown());
 }
 
-/// `text`: the form of the answer.
+/// Reads `text.format`, the answer's format.
 void read_format(Fields& text, Json& told, Request& request) {
     const Json* const wanted = text.object("format");
     if (wanted == nullptr)
@@ -77,7 +77,7 @@ void read_reasoning(Fields& fields, Request& request) {
             told["effort"] = *effort;
         }
         const auto summary = reasoning.text("summary");
-        const auto older = reasoning.text("generate_summary"); // as the API called it before
+        const auto older = reasoning.text("generate_summary"); // the deprecated name
         for (const std::string_view name : {"summary", "generate_summary"})
             reasoning.choice(name, {"auto", "concise", "detailed"});
         request.tells_summary = summary || older;
@@ -100,7 +100,7 @@ void read_include(Fields& fields, Request& request) {
         "web_search_call.action.sources",
         "message.input_image.image_url",
         "computer_call_output.output.image_url",
-        "code_interpreter_call.outputs"}; // which nobody runs here
+        "code_interpreter_call.outputs"}; // etna does not run these tools
     for (std::size_t i = 0; given != nullptr && i < given->size(); ++i) {
         const Json& name = (*given)[i];
         if (name == "message.output_text.logprobs") {
@@ -115,7 +115,7 @@ void read_include(Fields& fields, Request& request) {
     }
 }
 
-/// Where the conversation stands that the request goes on with.
+/// Reads the previous response or the conversation.
 void read_past(Fields& fields, Request& request) {
     request.previous = fields.text("previous_response_id");
     const Json* const given = fields.any("conversation");
@@ -138,7 +138,7 @@ void read_sampling(Fields& fields, Request& request) {
     for (const std::string_view name :
          {"temperature", "top_p", "presence_penalty", "frequency_penalty", "etna"}) {
         if (const Json* const given = fields.any(name))
-            request.chat[std::string(name)] = *given; // the chat's reader checks them
+            request.chat[std::string(name)] = *given; // checked by the chat's reader
     }
     const auto most = fields.integer("max_output_tokens", 1, tokens_max);
     if (most)
@@ -156,7 +156,7 @@ void read_sampling(Fields& fields, Request& request) {
         request.calls_max = static_cast<uint32_t>(*calls);
 }
 
-/// Who asks, and what is kept of it.
+/// Reads the user identifiers, metadata and storage fields.
 void read_bookkeeping(Fields& fields, Request& request) {
     request.told["metadata"] = read_metadata(fields);
     const auto user = fields.text("user");
@@ -178,7 +178,7 @@ void read_bookkeeping(Fields& fields, Request& request) {
     request.told["store"] = request.stores;
 }
 
-/// Events are never padded against those who measure their lengths: who asks for it is told.
+/// Events are never padded to obfuscate their lengths: a request for it is noted.
 void read_stream_options(Fields& fields, Request& request) {
     const Json* const given = fields.object("stream_options");
     if (given == nullptr)
@@ -189,11 +189,11 @@ void read_stream_options(Fields& fields, Request& request) {
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
     request.noted = options.noted();
-    options.accept({"include_usage"}); // the last event has it always
+    options.accept({"include_usage"}); // the last event always has it
     take_over(options, fields);
 }
 
-/// How long prompts are cached: as long as there is room, whatever is asked.
+/// Prompt cache retention fields: prompts are cached while there is room, regardless of the request.
 void read_caching(Fields& fields, Request& request) {
     if (fields.choice("prompt_cache_retention", {"in_memory", "24h"}))
         request.told["prompt_cache_retention"] = *fields.text("prompt_cache_retention");
@@ -230,7 +230,7 @@ struct Renamed {
     std::string_view own;
 };
 
-/// Members of chats that stand in a chat's choices, which a response has not.
+/// Chat fields that concern a chat's messages or choices, which a response does not have.
 constexpr std::array<std::string_view, 4> of_chats_alone = {"messages", "prompt_logprobs", "return_token_ids",
                                                             "return_tokens_as_token_ids"};
 
@@ -238,7 +238,7 @@ bool is_of_chats_alone(std::string_view name) {
     return std::find(of_chats_alone.begin(), of_chats_alone.end(), name) != of_chats_alone.end();
 }
 
-/// The first that fits counts.
+/// The first match is used.
 constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "text.format"},
                                              {"response_format", "text.format"},
                                              {"max_completion_tokens", "max_output_tokens"},

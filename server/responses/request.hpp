@@ -14,42 +14,42 @@
 
 namespace etna::server::responses {
 
-/// What clients may ask to be told beside the answer (`include`).
+/// Additional output requested with `include`.
 struct Included {
     bool logprobs = false;
     bool sealed_reasoning = false;
 };
 
-/// The body of POST /v1/responses, read as far as neither a model nor the store is needed.
+/// The body of POST /v1/responses, parsed as far as possible without the model and the store.
 struct Request {
     Json input = Json::array(); ///< this request's own items, see read_items()
     std::optional<std::string> instructions = {};
-    std::optional<std::string> previous = {};     ///< the response that it goes on from
-    std::optional<std::string> conversation = {}; ///< or the conversation
+    std::optional<std::string> previous = {};     ///< the id of the previous response
+    std::optional<std::string> conversation = {}; ///< alternatively, the id of the conversation
     bool stores = true;
     bool is_background = false;
     bool is_streamed = false;
-    bool drops_oldest = false; ///< truncation `auto`: items that have no room are left out
+    bool drops_oldest = false; ///< truncation `auto`: the oldest items that do not fit are dropped
     bool tells_summary = false;
     Included included = {};
     std::optional<uint32_t> calls_max = {};
     ToolNames tool_names = {};
     std::vector<OfferedTool> offered = {};
-    Json told = Json::object(); ///< the response's members that repeat the request
-    /// The same as a chat completion, without its messages; with the members that nobody knows here, which
-    /// may be etna's or vLLM's.
+    Json told = Json::object(); ///< the response's fields repeated from the request
+    /// The request converted to a chat completion, without messages; includes fields unknown to this API,
+    /// which may be etna's or vLLM's extensions.
     Json chat = Json::object();
-    std::vector<std::string> ignored = {}; ///< members that nobody knows, by path
-    std::vector<std::string> noted = {};   ///< those that are known, and without effect
+    std::vector<std::string> ignored = {}; ///< paths of unknown fields
+    std::vector<std::string> noted = {};   ///< known fields without effect
 };
 
-/// What a response is asked for; whose tokens are only counted may lack an input.
+/// The purpose of a request; with `count`, the input may be absent.
 enum class Purpose : uint8_t { answer, count };
 
-/// Errors: 400, with the member. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
+/// Errors: 400, with the field. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
 std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose);
 
-/// What went wrong with the chat completion that `request` became, by the names of the request's members.
+/// Maps the field names in an error of the derived chat completion back to those of `request`.
 ApiError in_words_of_responses(ApiError error, const Request& request);
 
 } // namespace etna::server::responses

@@ -113,9 +113,9 @@ bool Runs::spawn(uint64_t client, std::function<void()> work) {
             try {
                 work();
             } catch (const std::exception&) {
-                work = nullptr; // it has told what it could: see Making::make()
+                work = nullptr; // make() has reported what it could: see Making::make()
             }
-            work = nullptr; // what it holds may let go of a run, before anybody thinks that nothing is left
+            work = nullptr; // destroyed before end(), because its captures may release a run
             end();
         }).detach();
     } catch (const std::system_error&) {

@@ -20,8 +20,8 @@
 
 namespace etna::server::responses {
 
-/// A response that is being made, for those who did not ask for it: how far it is, what its stream has told,
-/// and whether somebody wants it ended. Thread-safe.
+/// The shared state of a running response, for other requests: its current object, the frames sent so far,
+/// and whether it is cancelled. Thread-safe.
 class Run {
 public:
     Run(std::string id, memory::Owner owner, bool is_streamed)
@@ -29,33 +29,34 @@ public:
 
     [[nodiscard]] const std::string& id() const { return id_; }
     [[nodiscard]] const memory::Owner& owner() const { return owner_; }
-    /// Whether it has events.
+    /// Whether it has stream events.
     [[nodiscard]] bool is_streamed() const { return is_streamed_; }
 
-    /// The request's items: before others may find it.
+    /// Sets the request's items. Call before show().
     void set_input(Json input) { input_ = std::move(input); }
     [[nodiscard]] const Json& input() const { return input_; }
 
     void set(Json object);
     [[nodiscard]] Json object() const;
 
-    /// The next event, as a frame.
+    /// Appends the next event, as a frame.
     void add(std::string frame);
-    /// No further event comes.
+    /// Marks the end of the events.
     void end();
     [[nodiscard]] bool has_ended() const;
-    /// At most so long.
+    /// Blocks until the end, at most for `patience`.
     void wait_for_end(std::chrono::milliseconds patience) const;
     [[nodiscard]] std::vector<std::string> frames() const;
 
-    /// The event of that number. Waits for it, at most so long; empty where it is not there by then.
+    /// Returns the event with that number. Blocks for it, at most for `patience`; empty on timeout or past
+    /// the end.
     [[nodiscard]] std::optional<std::string> wait(std::size_t number,
                                                   std::chrono::milliseconds patience) const;
 
     void cancel() { is_cancelled_ = true; }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
 
-    /// Says that the store does not have what it has become, so that it is told from here.
+    /// Marks that the result could not be stored, so that it is served from memory.
     void set_lost() { is_lost_ = true; }
     [[nodiscard]] bool is_lost() const { return is_lost_; }
 
@@ -73,37 +74,37 @@ private:
     bool has_ended_ = false;
 };
 
-/// The responses that are being made, and the threads of those that nobody waits for. Thread-safe.
+/// The running responses, and the threads of background ones. Thread-safe.
 class Runs {
 public:
-    static constexpr std::size_t background_max = 256; ///< at a time
-    /// A client that has no more than that finds room where others have used up `background_max`: as many
-    /// again in all.
+    static constexpr std::size_t background_max = 256; ///< concurrent
+    /// A client with fewer than this many is admitted even when `background_max` is reached, up to twice
+    /// `background_max` in total.
     static constexpr std::size_t background_of_light_client = 16;
-    static constexpr std::size_t lost_max = 256; ///< the newest are remembered
+    static constexpr std::size_t lost_max = 256; ///< unstored results; the newest are held
 
     Runs() = default;
     Runs(const Runs&) = delete;
     Runs& operator=(const Runs&) = delete;
-    /// Cancels what runs, and waits for it.
+    /// Cancels all running work and waits for it.
     ~Runs();
 
-    /// Lets others find it, as long as somebody holds it.
+    /// Makes it findable for as long as it is alive.
     void show(const std::shared_ptr<Run>& run);
 
-    /// Holds one that nobody else has any more: see Run::set_lost().
+    /// Retains a run that is not stored: see Run::set_lost().
     void hold(std::shared_ptr<Run> run);
-    /// Lets go of one that was held.
+    /// Releases a retained run.
     void forget(const Run& run);
 
-    /// Null where it is not there, or somebody else's.
+    /// Null if not found, or owned by another.
     [[nodiscard]] std::shared_ptr<Run> find(const memory::Owner& owner, const std::string& id);
 
-    /// Does the work of a client on a thread of its own. False where there are too many already, or no thread
-    /// is to be had. An exception ends the work, and nothing else.
+    /// Runs a client's work on a separate thread. Returns false if too many are running, or no thread can be
+    /// created. An exception ends only this work.
     bool spawn(uint64_t client, std::function<void()> work);
 
-    /// Waits until no work is left. False where the time is over before.
+    /// Blocks until no work is left. Returns false on timeout.
     bool wait(std::chrono::milliseconds patience);
 
 private:

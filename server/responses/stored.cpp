@@ -64,7 +64,7 @@ HttpReply not_in_background() {
                      .code = "not_in_background"});
 }
 
-/// The events of one that is whole, from a number on.
+/// Replays the events of a finished response, from `number` on.
 HttpReply replay(Service& service, const memory::Response& response, std::size_t number) {
     if (response.events.empty())
         return no_events();
@@ -113,7 +113,7 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
                              .code = "invalid_value"});
         }
     }
-    const auto first = static_cast<std::size_t>(after) + 1; // 0 where there was none
+    const auto first = static_cast<std::size_t>(after) + 1; // 0 if there was none
     const auto run = running(service, request, call);
     if (run != nullptr && (!run->has_ended() || run->is_lost())) {
         return is_streamed ? follow_reply(service, run, first)

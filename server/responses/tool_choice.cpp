@@ -12,8 +12,8 @@
 namespace etna::server::responses {
 namespace {
 
-/// The tool that a choice names, in the words of either API: some clients write a chat completion's. None for
-/// what names no tool.
+/// The tool named by a choice, in the format of either API: some clients send that of chat completions. Empty
+/// if it names no tool.
 std::optional<ToolName> named_tool(const Json& given) {
     const Json type = given.is_object() ? given.value("type", Json()) : Json();
     if (type != "function" && type != "custom")
@@ -26,8 +26,8 @@ std::optional<ToolName> named_tool(const Json& given) {
     return ToolName{.space = space.is_null() ? std::string() : space.get<std::string>(), .name = name};
 }
 
-/// As chat completions have it. A member of a namespace may be named without it where no other tool has the
-/// name. `place` is told of mistakes.
+/// Converts a choice to the chat completion format. A namespace member may be named without its namespace if
+/// the name is unique. `place` is the path for errors.
 Json chat_choice(Fields& fields, std::string_view place, const ToolName& named, const ToolNames& names) {
     std::string space = named.space;
     if (space.empty() && !names.has(space, named.name)) {
@@ -107,7 +107,7 @@ void read_tool_choice(Fields& fields, Tools& tools) {
         return refuse_hosted(fields, type.get_ref<const std::string&>());
     if (const auto named = named_tool(*given)) {
         tools.chat["tool_choice"] = chat_choice(fields, "tool_choice", *named, tools.names);
-        if (!given->contains("name")) // in a chat completion's words, which no client of this API reads
+        if (!given->contains("name")) // in the chat completion format, which clients of this API do not read
             tools.told_choice = {{"type", type}, {"name", named->name}};
         return;
     }

@@ -5,7 +5,7 @@
 namespace etna::server::responses {
 namespace {
 
-/// As clients of MCP servers name their tools, where they have one list of them.
+/// The naming convention of MCP clients with a flat tool list.
 std::string joined(const std::string& space, const std::string& name) {
     return space.empty() ? name : space + "__" + name;
 }

@@ -9,28 +9,28 @@
 
 namespace etna::server::responses {
 
-/// A tool as the client calls it.
+/// The client's name of a tool.
 struct ToolName {
     std::string space = {}; ///< its namespace; empty: none
     std::string name = {};
-    bool is_custom = false; ///< it takes a text instead of arguments
+    bool is_custom = false; ///< it takes text instead of arguments
 };
 
-/// The names of a request's tools, the client's and the model's: a model knows no namespaces, so that each of
-/// their members gets a name that no other tool has.
+/// Maps a request's tool names between client and model: the model has no namespaces, so that each namespace
+/// member gets a unique name.
 class ToolNames {
 public:
-    /// The model's name of one more tool; none where the client has another of that name.
+    /// Adds a tool and returns its model name; empty if the client already has a tool of that name.
     std::optional<std::string> add(ToolName tool);
 
-    /// What the client calls the tool that the model calls so; null for one that was not offered.
+    /// The client's name for a model name; null if the tool was not offered.
     [[nodiscard]] const ToolName* find(std::string_view model_name) const;
 
-    /// What the model calls a tool, which may be one that is not offered any more.
+    /// The model name of a tool, which may no longer be offered.
     [[nodiscard]] std::string of(const std::string& space, const std::string& name) const;
     [[nodiscard]] bool has(const std::string& space, const std::string& name) const;
 
-    /// The namespaces with a member of this name.
+    /// The namespaces that have a member of this name.
     [[nodiscard]] std::vector<std::string> spaces_with(std::string_view name) const;
 
 private:

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 16> hosted = {"apply_patch",
                                                      "web_search_preview",
                                                      "web_search_preview_2025_03_11"};
 
-/// The schema of the text that a custom tool takes.
+/// The schema of a custom tool's input.
 Json input_schema(Fields& tool, openai::StepsOfChecks& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = tool.object("format");
@@ -118,13 +118,13 @@ private:
             tell_about(space, *description, tools_->chat["tools"][first]["function"]);
     }
 
-    /// Where a model has no namespaces, what is said of one stands with its first function.
+    /// Puts a namespace's description into its first function, because models have no namespaces.
     static void tell_about(const std::string& space, const std::string& description, Json& function) {
         function["description"] = fmt::format("(About all tools of {}: {})\n{}", space, description,
                                               function.value("description", std::string()));
     }
 
-    /// A function or a custom tool, as the response repeats it; none of another type.
+    /// Reads a function or a custom tool and returns it as repeated in the response; empty for other types.
     std::optional<Json> read_tool(Fields& tool, const Json& given, const std::string& place,
                                   const std::string& space) {
         const std::string type = tool.text("type").value_or("");

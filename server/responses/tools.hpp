@@ -10,37 +10,37 @@
 
 namespace etna::server::responses {
 
-/// Where a function that the model is offered comes from.
+/// The origin of a function offered to the model.
 struct OfferedTool {
-    std::string place; ///< in the request: "tools[4].tools[0]"
+    std::string place; ///< path in the request: "tools[4].tools[0]"
     bool is_custom = false;
 };
 
 /// `tools`, `tool_choice` and `parallel_tool_calls` of a request.
 struct Tools {
-    Json told = Json::array();              ///< the tools as the response repeats them
-    Json told_choice = "auto";              ///< and the choice
-    Json chat = Json::object();             ///< the members of a chat completion that mean the same
-    ToolNames names = {};                   ///< of those in `chat`
-    std::vector<OfferedTool> offered = {};  ///< the same, in their order there
-    std::vector<std::string> left_out = {}; ///< types of hosted tools, which nothing here runs
+    Json told = Json::array();              ///< the tools as repeated in the response
+    Json told_choice = "auto";              ///< the choice as repeated in the response
+    Json chat = Json::object();             ///< the equivalent chat completion fields
+    ToolNames names = {};                   ///< names of the tools in `chat`
+    std::vector<OfferedTool> offered = {};  ///< the tools of `chat`, in order
+    std::vector<std::string> left_out = {}; ///< types of hosted tools, which etna does not run
     bool may_call_several = true;
 };
 
-/// Functions and custom tools, and namespaces of both: a custom tool becomes a function of one text, `input`,
-/// which its grammar is kept to, and the members of a namespace stand among the others. Tools that OpenAI
-/// would run are left out, as clients offer them unasked; a choice that demands one is refused. Mistakes are
-/// left in `fields`. Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
+/// Reads functions, custom tools and namespaces of both: a custom tool becomes a function with one string,
+/// `input`, constrained to its grammar; namespace members are flattened. Hosted tools are left out, because
+/// clients offer them by default; a choice that requires one is refused. Errors are recorded in `fields`.
+/// Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
 Tools read_tools(Fields& fields);
 
-/// Whether tools of that type run in OpenAI's service, or in a form of its own.
+/// Whether tools of that type run in OpenAI's service, or have an OpenAI-specific form.
 bool is_hosted(std::string_view type);
 
-/// `tool_choice`, after the tools have been read.
+/// Reads `tool_choice`, after the tools have been read.
 void read_tool_choice(Fields& fields, Tools& tools);
 
-/// What is wrong with the parameters of a function of the chat completion, told as a mistake in the tool that
-/// it was made of. Other errors stay as they are.
+/// Maps an error in the parameters of a chat completion function to the tool that it was converted from.
+/// Other errors are unchanged.
 void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& offered);
 
 } // namespace etna::server::responses

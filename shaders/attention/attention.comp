@@ -29,7 +29,7 @@ shared float largest[HEADS];
 shared float total[HEADS];
 shared float shrink[HEADS]; // exp(old largest - new largest)
 
-// q . K at a place, eight elements at a time.
+// q . K at a position, eight elements at a time.
 float score(uint head, uint piece, uint place) {
     float sum = 0;
     for (uint d = 0; d < head_stride; d += 8) {

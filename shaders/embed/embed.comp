@@ -1,6 +1,6 @@
 // y[row][k] = scale * table[token(row)][k], token given by id or read from a slot.
 // table: [vocabulary, columns] in FORMAT x ARRANGEMENT; y: f32 [rows, y_stride].
-// A table may lie in several parts: one dispatch each, which leaves rows of other parts alone.
+// A table may lie in several parts: one dispatch each, which skips rows of other parts.
 // Grid: x = ceil(columns / 512), y = rows; 64 invocations, eight elements each.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -1,5 +1,5 @@
 // Sorts pairs (row, choice) by expert and cuts each expert's into tiles of at most `columns`. Which pairs share a tile
-// changes no sum, so their order within an expert is left to chance.
+// changes no sum, so their order within an expert is unspecified.
 // experts: u32 [pairs]; groups: see groups.glsl. Grid: one workgroup of 64. At most 1024 experts.
 #version 450
 #extension GL_GOOGLE_include_directive : require

@@ -30,7 +30,7 @@ void main() {
                 id = e;
             }
         workgroup_best(best, id);
-        id = min(id, a.expert_count - 1); // no number was largest where all are NaN
+        id = min(id, a.expert_count - 1); // no value is largest if all are NaN
         barrier();
         if (t == 0) {
             left[id] = MINUS_INFINITY;

@@ -3,7 +3,7 @@ uint tile_expert;
 uint tile_first;
 uint tile_count; // 1..COLUMNS
 
-// False where the workgroup has no tile.
+// False if the workgroup has no tile.
 bool find_tile() {
     if (gl_WorkGroupID.y >= min(a.groups.v[0], a.tiles))
         return false;
@@ -14,7 +14,7 @@ bool find_tile() {
     return true;
 }
 
-// Pair of column c; columns behind the last repeat it.
+// Pair of column c; columns after the last repeat it.
 uint pair_of(uint c) {
     uint place = min(tile_first + min(c, tile_count - 1), a.pairs - 1);
     return min(a.groups.v[order_at(a.tiles) + place], a.pairs - 1);

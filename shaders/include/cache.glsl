@@ -1,8 +1,9 @@
-// The paged cache of a layer's keys or values, in words: [page][kv_head] pieces of PAGE_TOKENS places of head_stride
-// elements each (head_dim rounded up to 8 with zeros behind, so that loads of eight elements stay inside a place).
+// The paged cache of a layer's keys or values, in words: [page][kv_head] pieces of PAGE_TOKENS positions of
+// head_stride elements each (head_dim rounded up to 8 with zero padding, so that loads of eight elements
+// stay inside a position).
 //   f32: an element is a word; f16: two elements are a word
-//   q8_0: x = scale x code: [PAGE_TOKENS][head_stride] codes of 8 bits, then [PAGE_TOKENS][scale_words] scales in f16,
-//         two a word, one for each 32 elements of a place
+//   q8_0: x = scale x code: [PAGE_TOKENS][head_stride] codes of 8 bits, then [PAGE_TOKENS][scale_words]
+//         scales in f16, two a word, one for each 32 elements of a position
 // Needs HEAD_DIM.
 const uint CACHE_F32 = 0;
 const uint CACHE_F16 = 1;
@@ -21,7 +22,7 @@ uint piece_at(uint format, uint page, uint kv_heads, uint kv_head) {
     return (page * kv_heads + kv_head) * words;
 }
 
-// Word of a place's first scale, in a q8_0 piece.
+// Word of a position's first scale, in a q8_0 piece.
 uint scales_at(uint piece, uint place) { return piece + PAGE_TOKENS * (head_stride / 4) + place * scale_words; }
 
 vec4 codes_of(uint word) {
@@ -29,7 +30,7 @@ vec4 codes_of(uint word) {
     return vec4(bytes);
 }
 
-// Eight elements of a place, from element d, a multiple of 8.
+// Eight elements of a position, from element d, a multiple of 8.
 void load_eight(Quads cache, uint format, uint piece, uint place, uint d, out vec4 low, out vec4 high) {
     uint at = piece + place * place_words(format);
     if (format == CACHE_F32) {
@@ -50,7 +51,7 @@ void load_eight(Quads cache, uint format, uint piece, uint place, uint d, out ve
     }
 }
 
-// Elements 2 pair and 2 pair + 1 of a place.
+// Elements 2 pair and 2 pair + 1 of a position.
 vec2 load_pair(Words cache, uint format, uint piece, uint place, uint pair) {
     uint at = piece + place * place_words(format);
     if (format == CACHE_F32)

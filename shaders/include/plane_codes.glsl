@@ -1,6 +1,7 @@
-// Codes of quantised rows. A row is its low plane, LOW_BITS words per block of 32 elements, then its high plane, HIGH_BITS
-// words per block; each plane is filled up to whole quads of words. With `bits` of a plane, a word holds 8 / bits groups of
-// four elements: group j of it takes bits [bits j, bits j + bits) of each byte. So one shift and one mask give four codes.
+// Codes of quantised rows. A row is its low plane, LOW_BITS words per block of 32 elements, then its high
+// plane, HIGH_BITS words per block; each plane is padded to whole quads of words. With `bits` of a plane, a
+// word holds 8 / bits groups of four elements: group j of it takes bits [bits j, bits j + bits) of each
+// byte. So one shift and one mask give four codes.
 uint whole_quads(uint words) { return (words + 3) & ~3u; }
 uint weight_words(uint blocks) { return whole_quads(blocks * LOW_BITS) + whole_quads(blocks * HIGH_BITS); }
 
@@ -24,7 +25,8 @@ vec4 decode_codes(uint bytes) {
 #endif
 }
 
-// Codes of eight elements, one a byte, from the words of the planes that hold them; `eight` is 0..3 in its block.
+// Codes of eight elements, one a byte, from the words of the planes that hold them; `eight` is 0..3 in its
+// block.
 uvec2 eight_bytes(uint low, uint next_low, uint high, uint eight) {
 #if LOW_BITS == 8
     uvec2 bytes = uvec2(low, next_low);
@@ -61,8 +63,8 @@ void load_eight(Words weights, uint at, uint stride, uint blocks, uint block, ui
     codes[1] = decode_codes(bytes.y);
 }
 
-// A unit is what one invocation loads at once, 16 bytes where there are so many: half a block of q8_0, else a block.
-// Rows arrangement only.
+// A unit is what one invocation loads at once, 16 bytes if the block has that many: half a block of q8_0,
+// else a block. Rows arrangement only.
 #if LOW_BITS == 8
 const uint unit_vectors = 4;
 void load_unit(Quads quads, Words words, uint at, uint blocks, uint unit, out vec4 codes[unit_vectors]) {

@@ -5,13 +5,13 @@
 
 struct RowInfo {
     uint source;     // token id, or slot with INPUT_IS_SLOT
-    uint index;      // place in the sequence
+    uint index;      // position in the sequence
     uint table;      // first word of the sequence's page table
     uint first_page; // of consecutive pages, or NO_PAGE
 };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer RowInfos { RowInfo v[]; };
 
-// Page that holds a place; clamped, because nothing else would stop a wrong table.
+// Page of a position; clamped, because nothing else guards against a wrong table.
 uint page_of(RowInfo row, Words tables, uint place, uint pages) {
     uint number = place / PAGE_TOKENS;
     uint page = row.first_page == NO_PAGE ? tables.v[row.table + number] : row.first_page + number;

@@ -4,7 +4,7 @@ namespace etna::shaders {
 #endif
 struct LinearArguments {
     ADDRESS(Words) weights;
-    ADDRESS(Quads) quads; // the weights again, for 16-byte loads: a cast of references is more than some drivers take
+    ADDRESS(Quads) quads; // the weights again, for 16-byte loads: some drivers fail on reference casts
     ADDRESS(Words) scales;
     ADDRESS(InputElements) x;    // Vectors or Floats; of the first row of this dispatch
     ADDRESS(Floats) y;  // of the first row of this dispatch

@@ -1,6 +1,6 @@
 // y[c][m] (=|+=) sum_k W[m][k] x[c][k] for lavapipe: a lane owns whole weight rows, so there is no reduction, no shared
 // memory and no barrier, each of which costs more than the arithmetic there; both paths use it.
-// W: [rows, columns] in FORMAT, arrangement lanes: [8-row group][word of the row][8], scales likewise.
+// W: [rows, columns] in FORMAT, arrangement lanes: [8-row group][word of the row][8], same for scales.
 // x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = ceil(count / COLUMNS). 8 invocations = one subgroup of at least 8.
 // x is loaded eight elements at a time, one a lane, and broadcast. Measured on lavapipe: GROUPS 4 is best for one column.

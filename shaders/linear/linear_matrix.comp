@@ -1,7 +1,8 @@
 // y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prompt path of GPUs with matrix units
 // (VK_KHR_cooperative_matrix). Weights and inputs are rounded to f16, products and sums are f32.
 // W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
-// No input is too large for f16: a column is divided by the power of two at its largest magnitude, its sums multiplied.
+// f16 cannot overflow: each column is divided by the power of two of its largest magnitude, and its sums are
+// scaled back.
 // Grid: x, z = ceil(rows / 64) folded, y = ceil(count / 32). WORKGROUP invocations, at least SUBGROUPS subgroups, make a
 // tile of 64 weight rows by 32 columns from matrices of M x N x K, over steps of 32 along k in shared memory (16.5 KiB).
 #version 450
@@ -49,7 +50,7 @@ void find_largest(uint first_column) {
         largest[c] = 0;
     barrier();
     for (uint i = gl_LocalInvocationID.x; i < tile_columns * 8; i += WORKGROUP) {
-        uint most = 0; // the bits of magnitudes are in their order, what is no number behind them all
+        uint most = 0; // the bits of magnitudes sort like their values, NaN last
         for (uint s = 0; s < a.columns / step_elements; ++s) {
             uvec4 bits = floatBitsToUint(input_at(first_column, i / 8, s, i % 8)) & 0x7FFFFFFFu;
             most = max(most, max(max(bits.x, bits.y), max(bits.z, bits.w)));

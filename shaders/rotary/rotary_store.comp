@@ -1,5 +1,6 @@
-// Per row and head: x = x / sqrt(mean(x^2) + epsilon) * norm (q and k, when asked for), then for each pair (i, j)
-// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q goes back in place, k and v into the cache. arXiv 2104.09864.
+// Per row and head: x = x / sqrt(mean(x^2) + epsilon) * norm (q and k, if enabled), then for each pair (i, j)
+// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is written in place, k and v into the cache. arXiv
+// 2104.09864.
 // q: f32 [rows, q_stride]; k, v: f32 [rows, kv_stride]; cache as in include/cache.glsl.
 // Grid: x = q_heads + 2 kv_heads, y = rows; WORKGROUP invocations share one head.
 #version 450
@@ -50,10 +51,10 @@ void rotate(uint row) {
 
 const float half_max = 65504.0;
 
-// What is not finite becomes no number at all, so that it shows in the logits.
+// Values that are not finite become NaN, so that they propagate to the logits.
 float within_half(float x) { return is_finite(x) ? clamp(x, -half_max, half_max) : uintBitsToFloat(0x7FC00000u); }
 
-// The scale of 32 elements of head[] as the cache keeps it: the largest magnitude is code 127.
+// The scale of 32 elements of head[] as stored in the cache: the largest magnitude is code 127.
 float block_scale(uint block) {
     float largest = 0;
     bool finite = true;

@@ -8,7 +8,7 @@ struct SampleArguments {
     ADDRESS(Words) slots;
     ADDRESS(Words) partials;   // [row][chunk][4 + 2 candidates]: largest, sum, nan, unused, then pairs (id, logit)
     ADDRESS(Words) results;    // [row][4 + 2 x 64]: kernels::SampleResult
-    ADDRESS(Words) stages;     // [stage_rows]: what rms_norm left
+    ADDRESS(Words) stages;     // [stage_rows]: written by rms_norm
     uint vocabulary;
     uint logits_stride;
     uint chunks;

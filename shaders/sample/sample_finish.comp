@@ -1,6 +1,8 @@
-// Per row: log-sum-exp over the vocabulary, the `candidates` largest logits of all chunks in falling order, and one token:
+// Per row: log-sum-exp over the vocabulary, the `candidates` largest logits of all chunks in descending
+// order, and one token:
 // the largest at temperature 0, else a draw after top-k, top-p, min-p, temperature (sampling::Parameters).
-// partials: [rows, chunks] lists, results: [rows, 132] words, both as arguments.h says. Grid: x = rows; WORKGROUP invocations.
+// partials: [rows, chunks] lists, results: [rows, 132] words, both as arguments.h says. Grid: x = rows;
+// WORKGROUP invocations.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
@@ -16,7 +18,7 @@ shared uint taken[chunks_max]; // candidates already taken from each chunk's lis
 shared uint ids[candidates_max];
 shared float logits[candidates_max];
 
-// Index into the candidates. They fall, so each filter keeps a leading part.
+// Index into the candidates. They are in descending order, so each filter keeps a prefix.
 uint draw(SampleInfo info) {
     uint kept = clamp(info.top_k, 1, a.candidates);
     float all = 0;
@@ -73,7 +75,7 @@ void merge_candidates(uint from, uint list_words) {
     }
 }
 
-// The first stage at which any row of the step was no number: what one row holds, later rows attend to.
+// The first NaN probe that fired in any row of the step: rows that attend to a bad row are bad too.
 uint first_stage() {
     uint stage = NO_STAGE;
     for (uint r = 0; r < a.stage_rows; ++r)

@@ -1,5 +1,5 @@
 // Per row and chunk of 1024 logits: largest m, sum of exp(logit - m), whether any is NaN, and the `candidates` largest
-// logits in falling order, smaller id first among equals.
+// logits in descending order, smaller id first among equals.
 // logits: f32 [rows, logits_stride]; partials: see arguments.h. Grid: x = chunks, y = rows; WORKGROUP invocations.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -25,7 +25,7 @@ void main() {
         float logit = minus_infinity;
         if (id < a.vocabulary)
             logit = a.logits.v[row * a.logits_stride + id];
-        if ((floatBitsToUint(logit) & 0x7FFFFFFFu) > 0x7F800000u) { // NaN, told by its bits
+        if ((floatBitsToUint(logit) & 0x7FFFFFFFu) > 0x7F800000u) { // NaN, tested by its bits
             bad = 1;
             logit = minus_infinity;
         }
@@ -48,7 +48,7 @@ void main() {
         float best = minus_infinity;
         uint best_id = 0xFFFFFFFFu;
         for (uint i = 0; i < own_logits; ++i)
-            if (own[i] > best) { // ids rise with i, so the first of equals has the smaller id
+            if (own[i] > best) { // ids increase with i, so the first of equals has the smaller id
                 best = own[i];
                 best_id = first + i * WORKGROUP + t;
             }

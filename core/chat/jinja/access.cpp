@@ -34,12 +34,12 @@ Value unsafe_attribute(const Value& object, std::string_view name) {
          .is_unsafe = true});
 }
 
-/// A name as Python's own attributes have.
+/// Whether the name has the form of Python's special attributes, __name__.
 bool is_special(std::string_view name) {
     return name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__";
 }
 
-/// Whether every dict has an attribute of that special name; others may be keys.
+/// Whether dict has a special attribute of that name; other names may be keys.
 bool is_special_of_dicts(std::string_view name) {
     constexpr std::string_view known =
         " class class_getitem contains delattr delitem dir doc eq format ge getattribute getitem getstate gt "
@@ -50,7 +50,7 @@ bool is_special_of_dicts(std::string_view name) {
     return known.find(word) != std::string_view::npos;
 }
 
-/// The method of a built-in type; sets `is_mutation` for one that changes its object.
+/// Returns the method of a built-in type; sets `is_mutation` if it changes its object.
 const Native* method_of(const Value& object, std::string_view name, bool& is_mutation) {
     const Native* found = nullptr;
     switch (object.type()) {

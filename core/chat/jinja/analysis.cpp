@@ -14,14 +14,14 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// The names that one scope mentions, in the order in which the reference's compiler meets them.
+/// The names that one scope mentions, collected in the order of the reference compiler.
 struct Frame {
     const Frame* parent = nullptr;
     std::set<std::string, std::less<>> mentioned = {};
     Hidden hidden = {};
-    bool is_soft = false;     ///< within an if: filters that do not exist are an error only when reached
-    bool in_loop = false;     ///< `break` has something to leave
-    bool around_loop = false; ///< a loop is under way, so that `loop` is not to be assigned
+    bool is_soft = false;     ///< inside an if: an unknown filter is an error only when reached
+    bool in_loop = false;     ///< `break` is allowed
+    bool around_loop = false; ///< inside a loop, so that `loop` must not be assigned
 
     [[nodiscard]] bool knows(std::string_view name) const {
         return mentioned.count(name) > 0 || (parent != nullptr && parent->knows(name));
@@ -34,7 +34,7 @@ public:
     std::optional<Error> failed;
 
 private:
-    // First pass over a scope: its own names, not those of the scopes in it.
+    // First pass over a scope: its own names, without those of inner scopes.
     void mentions(const Block& block, Frame& frame, bool is_conditional);
     void reads(const ExpressionPtr& expression, Frame& frame);
     void stores(const Target& target, Frame& frame, bool is_conditional);
@@ -147,7 +147,7 @@ void Analysis::check(const ExpressionPtr& expression, bool is_soft) {
         expression->node);
 }
 
-/// A scope inside `frame` that hides what `hidden` then names.
+/// Analyses a scope inside `frame`; stores the names that it hides in `hidden`.
 void Analysis::nested(Block& block, Hidden& hidden, const Frame& frame) {
     Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
     mentions(block, inside, false);
@@ -196,7 +196,7 @@ void Analysis::macro(Macro& macro, const Frame& frame) {
     macro.hidden = std::move(inside.hidden);
 }
 
-/// A scope with nothing around it.
+/// Analyses a block as a scope without a parent.
 void Analysis::named_block(NamedBlock& block) {
     const auto used = uses_undeclared(block.body, {"self", "super"});
     block.uses_self = used.count("self") > 0;

@@ -5,10 +5,10 @@
 
 namespace etna::chat::jinja {
 
-/// Looks through a parsed template as the reference's compiler does and fills in what rendering needs to know
-/// beforehand: which names a scope hides, which loops use `loop`, which macros take `caller`, `varargs` and
-/// `kwargs`. Error: corrupt (unknown filter or test where it is certain to be reached, `break` outside a
-/// loop, assignment to `loop`).
+/// Analyses a parsed template as the reference compiler does and fills in the tree's analysis fields: names
+/// hidden by each scope, loops that use `loop`, macros that take `caller`, `varargs` and `kwargs`. Error:
+/// corrupt (unknown filter or test that is reached unconditionally, `break` outside a loop, assignment to
+/// `loop`).
 Status analyse(Tree& tree);
 
 } // namespace etna::chat::jinja

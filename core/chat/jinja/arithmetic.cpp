@@ -133,7 +133,7 @@ Result<Value> on_reals(BinaryOperator sign, double left, double right) {
     return overflow();
 }
 
-/// Strings joined; where one of them is markup, the other is escaped first.
+/// Concatenates strings; if one of them is markup, escapes the other first.
 Result<Value> joined_strings(Machine& machine, const Value& left, const Value& right) {
     const bool markup = left.is_markup() || right.is_markup();
     ETNA_CHECK(machine.reserve(left.string().size() + right.string().size()));

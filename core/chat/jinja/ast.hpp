@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-/// The tree that a template is parsed into. Names follow Jinja's documentation.
+/// Syntax tree of a template. Names follow Jinja's documentation.
 namespace etna::chat::jinja {
 
-/// Place in the template's text, both counted from 1; columns count code points.
+/// Position in the template's text, counted from 1; columns count code points.
 struct Position {
     uint32_t line = 1;
     uint32_t column = 1;
@@ -65,7 +65,7 @@ struct Concatenation {
 struct Condition {
     ExpressionPtr test;
     ExpressionPtr then;
-    ExpressionPtr otherwise; ///< null where there is no else
+    ExpressionPtr otherwise; ///< null if there is no else
 };
 struct Attribute {
     ExpressionPtr object;
@@ -91,7 +91,7 @@ struct Call {
     ExpressionPtr callee;
     CallArguments arguments;
 };
-/// A filter; `operand` is null where a block's text takes its place.
+/// A filter; `operand` is null if the filter applies to a block's text.
 struct Filter {
     ExpressionPtr operand;
     std::string name;
@@ -105,7 +105,7 @@ struct Test {
 
 struct Expression {
     Position at;
-    std::size_t height = 0; ///< levels of expressions below
+    std::size_t height = 0; ///< levels of expressions below this one
     std::variant<Constant, Name, Sequence, DictLiteral, Unary, Binary, Logic, Compare, Concatenation,
                  Condition, Attribute, Subscript, Slice, Call, Filter, Test>
         node;
@@ -113,7 +113,7 @@ struct Expression {
 
 // ---- statements
 
-/// What can be assigned to: a name, an attribute of a namespace, or a tuple of targets.
+/// Target of an assignment: a name, an attribute of a namespace, or a tuple of targets.
 struct Target {
     Position at = {};
     std::string name = {};          ///< empty for a tuple
@@ -122,12 +122,13 @@ struct Target {
     bool is_tuple = false;
 };
 
-/// Names that a scope assigns before it reads them: undefined until then, whatever surrounds the scope.
+/// Names that a scope assigns before it reads them: undefined until then, even if an outer scope defines
+/// them.
 using Hidden = std::vector<std::string>;
 
 struct Output {
     std::string text;         ///< template data, or
-    ExpressionPtr expression; ///< what is printed; null for template data
+    ExpressionPtr expression; ///< the printed expression; null for template data
 };
 struct If {
     std::vector<std::pair<ExpressionPtr, Block>> branches;
@@ -140,7 +141,7 @@ struct For {
     bool is_recursive = false;
     Block body;
     Block otherwise;
-    bool uses_loop = false; ///< filled in by the analysis, as are these
+    bool uses_loop = false; ///< set by analyse(), as are the fields below
     Hidden hidden;
     Hidden hidden_otherwise;
 };
@@ -163,7 +164,7 @@ struct Macro {
     std::string name; ///< empty for the body of a call block
     std::vector<Parameter> parameters;
     Block body;
-    bool uses_caller = false; ///< filled in by the analysis, as are these
+    bool uses_caller = false; ///< set by analyse(), as are the fields below
     bool uses_keywords = false;
     bool uses_varargs = false;
     Hidden hidden;
@@ -183,30 +184,30 @@ struct With {
     Block body;
     Hidden hidden;
 };
-/// `generation`: a macro without parameters, called where it stands.
+/// `generation`: a macro without parameters, called in place.
 struct Generation {
     Macro body;
 };
-/// `autoescape`: whether what is printed inside becomes HTML text.
+/// `autoescape`: sets whether output inside is HTML-escaped.
 struct Autoescape {
     ExpressionPtr wanted;
     Block body;
     Hidden hidden;
 };
-/// `block`: printed where it stands and by self.name(). Unless it is scoped, it sees the variables of the
-/// template's top level only.
+/// `block`: rendered in place and by self.name(). Unless it is scoped, it sees only the variables of the
+/// template's top level.
 struct NamedBlock {
     std::string name;
     bool is_scoped = false;
-    bool is_required = false; ///< to be filled in by another template, which never comes
+    bool is_required = false; ///< requires a child template to override it, which is not supported
     Block body;
-    bool uses_self = false; ///< filled in by the analysis, as are these
+    bool uses_self = false; ///< set by analyse(), as are the fields below
     bool uses_super = false;
     Hidden hidden;
 };
 struct Break {};
 struct Continue {};
-/// include, import, extends: there is nothing to load from.
+/// include, import, extends: not supported, because there is nothing to load from.
 struct Load {
     ExpressionPtr source;
 };
@@ -220,8 +221,8 @@ struct Statement {
 
 struct Tree {
     Block body;
-    std::vector<const NamedBlock*> blocks; ///< all of them, wherever they stand in `body`
-    bool uses_self = false;                ///< filled in by the analysis, as is this
+    std::vector<const NamedBlock*> blocks; ///< all blocks in `body`, at any depth
+    bool uses_self = false;                ///< set by analyse(), as is `hidden`
     Hidden hidden;
 };
 

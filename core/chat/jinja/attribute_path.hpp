@@ -6,10 +6,10 @@
 
 namespace etna::chat::jinja {
 
-/// "address.city" or "items.0" as the keys to follow one after another; empty for none (null or None).
+/// Splits "address.city" or "items.0" into the keys to look up in turn; empty for null or None.
 Result<std::vector<Value>> attribute_path(const Value* attribute);
 
-/// What the path leads to from `value`; where that is undefined and `fallback` is not null, the fallback.
+/// Looks up the path from `value`. If `fallback` is not null, it replaces an undefined result of a key.
 Result<Value> follow(Machine& machine, const Value& value, const std::vector<Value>& path,
                      const Value* fallback = nullptr);
 

@@ -1,4 +1,4 @@
-// The part of the interpreter that executes {% block %} and {% autoescape %}.
+// Interpreter: {% block %} and {% autoescape %}.
 
 #include "core/chat/jinja/containers.hpp"
 #include "core/chat/jinja/errors.hpp"
@@ -16,7 +16,7 @@ Value no_parent(const NamedBlock& block) {
     return undefined(fmt::format("there is no parent block called '{}'.", block.name));
 }
 
-/// `self.name`: a block that can be called.
+/// `self.name`: a callable block.
 class BlockObject final : public Object {
 public:
     BlockObject(std::size_t depth, Interpreter& interpreter, const NamedBlock& block,
@@ -80,7 +80,7 @@ const NamedBlock* Interpreter::find_block(std::string_view name) const {
     return found == tree_.blocks.end() ? nullptr : *found;
 }
 
-/// `around` is the scope that a scoped block sees; null for the top level alone.
+/// `around` is the scope that a scoped block sees; null: only the top level.
 Result<Value> Interpreter::self_value(const std::shared_ptr<Scope>& around) {
     if (around != nullptr)
         keep(around);

@@ -13,7 +13,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr int fields_in_fields_max = 2; ///< as Python's: a specification may hold fields, those may not
+constexpr int fields_in_fields_max = 2; ///< as in Python: a specification may contain fields, those may not
 
 class BraceFormat {
 public:
@@ -30,7 +30,7 @@ private:
     Machine& machine_;
     const Arguments& arguments_;
     bool is_markup_;
-    std::size_t next_ = 0; ///< of the fields without a name
+    std::size_t next_ = 0; ///< index of the next unnamed field
 };
 
 std::optional<std::size_t> number_of(std::string_view text) {
@@ -58,7 +58,7 @@ Result<Value> BraceFormat::first_value(std::string_view name) {
     return python_error("KeyError", quoted(name));
 }
 
-/// `name.attribute[index]...`
+/// Evaluates `name.attribute[index]...`
 Result<Value> BraceFormat::look_up(std::string_view path) {
     const std::size_t name_end = std::min(path.find_first_of(".["), path.size());
     ETNA_TRY(auto value, first_value(path.substr(0, name_end)));

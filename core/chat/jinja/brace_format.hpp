@@ -4,8 +4,8 @@
 
 namespace etna::chat::jinja {
 
-/// str.format(): fields in braces, with the look-ups, conversions and specifications of Python's format
-/// strings.
+/// Implements str.format(): fields in braces, with the lookups, conversions and specifications of Python's
+/// format strings.
 Result<Value> brace_format(Machine& machine, const Value& format, const Arguments& arguments);
 
 } // namespace etna::chat::jinja

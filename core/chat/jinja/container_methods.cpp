@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t grown_entry_bytes = sizeof(Dict::Entry) + 48;
 
-/// Whether `item` may be put into `list` or `dict`: room for it, and not too deep.
+/// Checks that `item` may be added to `list` or `dict`: memory and depth limits.
 template <class Container>
 Status admit(Machine& machine, const std::shared_ptr<Container>& container, const Value& item,
              std::size_t bytes) {
@@ -28,7 +28,7 @@ Status admit(Machine& machine, const std::shared_ptr<Container>& container, cons
     return {};
 }
 
-// count() and index() are those of ranges too.
+// Also count() and index() of ranges.
 
 Result<Value> count(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const auto cursor, iterate(machine, self));

@@ -9,7 +9,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr std::size_t indexed_from = 8; ///< smaller dicts are searched from end to end
+constexpr std::size_t indexed_from = 8; ///< smaller dicts use linear search
 
 } // namespace
 

@@ -7,13 +7,13 @@
 
 namespace etna::chat::jinja {
 
-/// Counts the bytes that a rendering's strings and containers hold.
+/// Counts the bytes held by a rendering's strings and containers.
 struct Memory {
     std::size_t live_bytes = 0;
 };
 
-/// Bytes counted in a Memory for as long as this lives. The Memory (borrowed; none for what the caller of a
-/// rendering made) outlives every value of its rendering.
+/// Bytes charged to a Memory during the lifetime of this object. The Memory (borrowed; none for values made
+/// by the caller of a rendering) outlives every value of its rendering.
 class Charge {
 public:
     Charge() = default;
@@ -39,8 +39,8 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// A string's bytes (UTF-8). Markup is what `safe` and `escape` make: joined with a plain string it escapes
-/// it.
+/// A string (UTF-8). Markup is the result of `safe` and `escape`: it escapes a plain string that is joined
+/// with it.
 struct Text {
     explicit Text(std::string text) : bytes(std::move(text)) {}
     Text(std::string text, bool is_markup, Memory& memory, std::size_t size)
@@ -51,54 +51,54 @@ struct Text {
     Charge charge;
 };
 
-/// An integer that does not fit into 64 bits.
+/// An integer of more than 64 bits.
 struct LargeInteger {
-    std::string decimal; ///< its digits without zeros in front, after a - where it is negative
+    std::string decimal; ///< digits without leading zeros; starts with - if negative
     Charge charge = {};
 };
 
-/// A list or, where `is_tuple`, a tuple.
+/// A list, or a tuple if `is_tuple`.
 struct List {
     std::vector<Value> items;
-    std::size_t depth = 1; ///< when it was made; a list that grew later may be deeper
+    std::size_t depth = 1; ///< at construction; a list that grew later may be deeper
     bool is_tuple = false;
-    bool is_group = false;   ///< a tuple of groupby, whose items are also `grouper` and `list`
-    bool is_mutated = false; ///< the rendering keeps it alive and takes it apart at its end
+    bool is_group = false;   ///< a tuple from groupby, with the attributes `grouper` and `list`
+    bool is_mutated = false; ///< owned by the Machine, which clears it at the end of the rendering
     Charge charge;
 };
 
-/// Entries in the order of insertion, found by Python's equality of keys (1 == 1.0 == True).
+/// Entries in insertion order, looked up by Python's key equality (1 == 1.0 == True).
 struct Dict {
     struct Entry {
         Value key;
         Value value;
     };
     std::vector<Entry> entries;
-    std::unordered_multimap<std::size_t, std::size_t> index; ///< hash of the key -> place in `entries`
+    std::unordered_multimap<std::size_t, std::size_t> index; ///< hash of the key -> index in `entries`
     std::size_t depth = 1;
     bool is_mutated = false;
     Charge charge;
 
-    /// Precondition of all: is_hashable(key).
+    /// Precondition of all lookups: is_hashable(key).
     [[nodiscard]] std::optional<std::size_t> position(const Value& key) const;
-    [[nodiscard]] const Value* find(const Value& key) const; ///< null where it is not
+    [[nodiscard]] const Value* find(const Value& key) const; ///< null if not found
     [[nodiscard]] const Value* find(std::string_view key) const;
     void set(const Value& key, Value value);
     void erase(std::size_t position);
 };
 
-/// Why a value is undefined; the message that the reference would raise is made from it when it is needed.
+/// Reason why a value is undefined. The reference's error message is built from it on demand.
 struct Missing {
-    std::string hint = {};  ///< the whole message, or empty
-    std::string owner = {}; ///< "dict object", "None", or empty where a variable was looked up
-    Value name = None{};    ///< name or index that was looked up
-    bool is_unsafe = false; ///< refused by the sandbox, a SecurityError
+    std::string hint = {};  ///< the complete message, or empty
+    std::string owner = {}; ///< "dict object", "None"; empty if a variable was looked up
+    Value name = None{};    ///< name or index of the lookup
+    bool is_unsafe = false; ///< refused by the sandbox: a SecurityError
 };
 
-/// An undefined value whose use is an error with this message.
+/// Returns an undefined value whose use is an error with this message.
 Value undefined(std::string hint);
 
-/// Whether Python could use it as a key: everything but lists, dicts and tuples that hold such.
+/// Whether Python accepts the value as a key: anything but lists, dicts and tuples that contain them.
 bool is_hashable(const Value& value);
 
 /// Hash and equality of keys. Precondition: is_hashable() of each.

@@ -7,7 +7,7 @@
 
 namespace etna::chat::jinja {
 
-/// An error that begins with the name of Python's exception, as the reference's message would read.
+/// Returns an error whose message starts with the Python exception's name, as in the reference.
 inline Error python_error(std::string_view exception, std::string_view message) {
     std::string text(exception);
     text += ": ";
@@ -23,7 +23,7 @@ inline Error value_error(std::string_view message) {
     return python_error("ValueError", message);
 }
 
-/// A bound of limits.hpp was reached.
+/// Returns the error for a limit in limits.hpp.
 inline Error limit_error(std::string_view message) {
     return {.kind = ErrorKind::unsupported,
             .message = std::string(message),

@@ -1,4 +1,4 @@
-// The part of the interpreter that evaluates expressions.
+// Interpreter: expressions.
 
 #include "core/chat/jinja/access.hpp"
 #include "core/chat/jinja/errors.hpp"
@@ -31,7 +31,7 @@ Value Interpreter::look_up(std::string_view name) {
     if (const auto* variable = scope_->find(name)) {
         if (*variable)
             return **variable;
-    } else if (exported != nullptr && *exported) { // in a block, which stands in no other scope
+    } else if (exported != nullptr && *exported) { // in a block, which has no outer scope
         return **exported;
     } else if (const Value* given = context_->find(name)) {
         return *given;
@@ -104,7 +104,7 @@ Result<Value> Interpreter::value_of(const Compare& comparison, Position /*at*/) 
     return Value(true);
 }
 
-/// Text; within {% autoescape true %} HTML text as soon as one part is.
+/// Concatenates to text; inside {% autoescape true %} to markup if any part is markup.
 Result<Value> Interpreter::value_of(const Concatenation& parts, Position /*at*/) {
     std::vector<Value> pieces;
     bool is_markup = false;
@@ -159,7 +159,7 @@ Result<Value> Interpreter::value_of(const Subscript& node, Position /*at*/) {
     return sliced(machine_, object, parts[0], parts[1], parts[2]);
 }
 
-/// A slice among others, as in a[1:2, 3], which no template's value understands.
+/// A slice inside a tuple index, as in a[1:2, 3], which no value supports.
 Result<Value> Interpreter::value_of(const Slice& /*slice*/, Position /*at*/) {
     return type_error("a slice can only stand alone between brackets");
 }
@@ -214,7 +214,7 @@ Result<Value> Interpreter::value_of(const Filter& filter, Position /*at*/) {
     return filtered(filter, operand);
 }
 
-/// A chain of filters whose first one has `text` before it.
+/// Applies a chain of filters to `text`.
 Result<Value> Interpreter::filtered_text(const Expression& chain, const Value& text) {
     const auto& filter = std::get<Filter>(chain.node);
     if (filter.operand == nullptr)

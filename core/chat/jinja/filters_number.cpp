@@ -1,4 +1,4 @@
-// Filters about numbers.
+// Filters on numbers.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
@@ -67,7 +67,7 @@ Result<Value> real(Machine& /*machine*/, const Value& self, const Bound& argumen
     return arguments.at(0) != nullptr ? *arguments.at(0) : Value(0.0);
 }
 
-/// Half to even, on the decimal digits of the number, as Python's round().
+/// Rounds half to even in decimal, like Python's round().
 double rounded(double number, int64_t digits) {
     constexpr int64_t digits_max = 308;
     if (digits > digits_max || !std::isfinite(number))
@@ -111,7 +111,7 @@ Result<Value> round(Machine& machine, const Value& self, const Bound& arguments)
         return std::isnan(value) ? value_error("cannot convert float NaN to integer")
                                  : python_error("OverflowError", "cannot convert float infinity to integer");
     }
-    const Value whole = scaled.is(Type::real) ? Value(value + 0.0) : scaled; // and no negative zero
+    const Value whole = scaled.is(Type::real) ? Value(value + 0.0) : scaled; // + 0.0 removes a negative zero
     return binary(machine, BinaryOperator::divide, whole, scale);
 }
 

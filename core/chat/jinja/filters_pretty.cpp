@@ -1,4 +1,4 @@
-// The filter pprint, as Python's pprint.pformat() lays values out.
+// The filter pprint, with the layout of Python's pprint.pformat().
 
 #include "core/chat/jinja/filters.hpp"
 #include "core/chat/jinja/operators.hpp"
@@ -20,7 +20,7 @@ int64_t length_of(std::string_view text) {
     return static_cast<int64_t>(count_code_points(text));
 }
 
-/// Python sorts keys that it cannot compare by the names of their types.
+/// Sort rank of a key's type: Python orders incomparable keys by type name.
 int64_t rank_of(const Value& key) {
     switch (key.type()) {
     case Type::none:
@@ -43,7 +43,8 @@ class Printer {
 public:
     explicit Printer(Machine& machine) : machine_(machine) {}
 
-    /// Writes the value at `indent`; `allowance` columns after it are taken. Depth 0 is the whole.
+    /// Writes the value at `indent`; reserves `allowance` columns after it. `depth` is 0 for the outermost
+    /// value.
     Status write(const Value& value, int64_t indent, int64_t allowance, int depth);
     std::string text;
 
@@ -76,7 +77,7 @@ Result<std::vector<Dict::Entry>> Printer::sorted(const Dict& dict) {
     }
     const auto places = sorted_places(machine_, keys, SortOrder::ascending);
     if (!places)
-        return dict.entries; // by their addresses in Python
+        return dict.entries; // Python orders these by address
     std::vector<Dict::Entry> entries;
     entries.reserve(keys.size());
     for (const std::size_t place : *places)
@@ -84,7 +85,7 @@ Result<std::vector<Dict::Entry>> Printer::sorted(const Dict& dict) {
     return entries;
 }
 
-/// The value on one line, with the keys of dicts in order.
+/// Formats the value on one line, with dict keys sorted.
 Result<std::string> Printer::flat(const Value& value) {
     const Machine::Level level(machine_);
     ETNA_CHECK(level.check());
@@ -163,7 +164,7 @@ Status Printer::entries(const Dict& dict, int64_t indent, int64_t allowance, int
     return {};
 }
 
-/// Words, each with the white space after it.
+/// Splits a line into words, each with the white space after it.
 std::vector<std::string> words_of(const std::string& line) {
     std::vector<std::string> words;
     bool after_space = true;
@@ -179,7 +180,7 @@ std::vector<std::string> words_of(const std::string& line) {
     return words;
 }
 
-/// A string that is too long for its line, as several literals.
+/// Writes a string, as several literals if it is too long for its line.
 Status Printer::string(const std::string& bytes, int64_t indent, int64_t allowance, int depth) {
     const bool is_whole = depth == 1;
     indent += is_whole ? 1 : 0;

@@ -1,4 +1,4 @@
-// Filters that choose, order and group items.
+// Filters that select, sort and group items.
 
 #include "core/chat/jinja/attribute_path.hpp"
 #include "core/chat/jinja/errors.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 enum class Case : uint8_t { ignored, kept };
 
-/// Strings in lower case where case does not matter; other values as they are.
+/// Returns the comparison key: strings in lower case if case is ignored, other values unchanged.
 Result<Value> key_of(Machine& machine, const Value& value, Case letters) {
     if (letters == Case::kept || !value.is(Type::string))
         return value;
@@ -64,8 +64,8 @@ Result<Value> map_attribute(Machine& machine, const Value& self, Arguments argum
                           });
 }
 
-/// The generators of map, select and reject begin lazily: what is wrong with their arguments shows when they
-/// are used.
+/// Returns a generator that fails when used: map, select and reject are lazy and report argument errors only
+/// then.
 Result<Value> failing_generator(Machine& machine, std::string_view name, const Error& error) {
     return make_generator(machine, name, 1,
                           [error](Machine& /*now*/) -> Result<std::optional<Value>> { return error; });

@@ -1,4 +1,4 @@
-// Filters that take lists and dicts apart or put them together.
+// Filters that split or join lists and dicts.
 
 #include "core/chat/jinja/access.hpp"
 #include "core/chat/jinja/attribute_path.hpp"
@@ -57,7 +57,7 @@ Result<Value> last(Machine& machine, const Value& self, const Bound& /*arguments
     return item ? std::move(*item) : undefined("No last item, sequence was empty.");
 }
 
-/// Texts with a separator between them; within {% autoescape true %} HTML text as soon as one of them is.
+/// Joins texts with a separator; inside {% autoescape true %} the result is markup if any of them is.
 Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) {
     const Value separator = arguments.at(0) != nullptr ? *arguments.at(0) : Value("");
     ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
@@ -89,7 +89,7 @@ Result<Value> items(Machine& machine, const Value& self, const Bound& /*argument
             machine, "do_items", 1,
             [](Machine& /*machine*/) -> Result<std::optional<Value>> { return std::optional<Value>(); });
     }
-    if (!self.is(Type::dict)) { // the reference's is a generator and complains when it is used
+    if (!self.is(Type::dict)) { // the reference returns a generator, which fails only when used
         return make_generator(machine, "do_items", 1,
                               [](Machine& /*machine*/) -> Result<std::optional<Value>> {
                                   return type_error("Can only get item pairs from a mapping.");
@@ -137,7 +137,7 @@ Result<Value> sum(Machine& machine, const Value& self, const Bound& arguments) {
     }
 }
 
-/// Lists of `count` items each; the last one filled up.
+/// Splits into lists of `count` items; pads the last one.
 Result<Value> batch(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const int64_t count, integer_argument(*arguments.at(0)));
     const std::optional<Value> filler = arguments.at(1) != nullptr && !arguments.at(1)->is(Type::none)
@@ -171,7 +171,7 @@ Result<Value> batch(Machine& machine, const Value& self, const Bound& arguments)
                           [shared](Machine& machine_now) { return shared->next(machine_now); });
 }
 
-/// As many lists as asked for, about equally long.
+/// Splits into the given number of lists of about equal length.
 Result<Value> slice(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const int64_t slices, integer_argument(*arguments.at(0)));
     ETNA_TRY(const auto all, items_of(machine, self));

@@ -1,4 +1,4 @@
-// Filters that give strings.
+// Filters that return strings.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
@@ -23,12 +23,12 @@ Result<Value> plain_text(Machine& machine, const Value& value) {
     return machine.text(std::move(text));
 }
 
-/// The value itself where it is a string (markup stays markup), else its text.
+/// Returns the value itself if it is a string (markup included), else its text.
 Result<Value> soft_text(Machine& machine, const Value& value) {
     return value.is(Type::string) ? Result<Value>(value) : plain_text(machine, value);
 }
 
-/// The string method of the same name.
+/// Calls the string method of the same name.
 Result<Value> by_method(Machine& machine, const Value& self, std::string_view method,
                         std::vector<Value> arguments = {}) {
     ETNA_TRY(const auto text, soft_text(machine, self));
@@ -191,7 +191,7 @@ Result<Value> truncate(Machine& machine, const Value& self, const Bound& argumen
     return machine.text(kept + end, self.is_markup());
 }
 
-/// json.dumps() as transformers calls it: no escapes for what is not ASCII, no sorting.
+/// json.dumps() as called by transformers: non-ASCII characters are not escaped, keys are not sorted.
 Result<Value> tojson(Machine& machine, const Value& self, const Bound& arguments) {
     JsonStyle style;
     ETNA_TRY(style.ascii_only, flag(machine, arguments.at(0), false));
@@ -227,7 +227,7 @@ Result<Value> parsed_json(Machine& machine, const Value& self, const Bound& /*ar
     return machine.adopt(*value);
 }
 
-/// Text without tags and comments, white space of any length one space.
+/// Removes tags and comments and collapses white space to single spaces.
 Result<Value> striptags(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_TRY(auto text, to_text(machine, self));
     ETNA_CHECK(machine.reserve(text.size() * 2));

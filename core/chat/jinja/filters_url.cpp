@@ -1,4 +1,4 @@
-// Filters that make and find addresses of the web.
+// Filters that encode and detect URLs.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
@@ -66,7 +66,7 @@ Result<Value> urlencode(Machine& machine, const Value& self, const Bound& /*argu
     return machine.text(std::move(out));
 }
 
-/// Whether a prefix such as "ftp:" or "git+ssh://" may begin an address.
+/// Whether the text is a valid URL scheme prefix such as "ftp:" or "git+ssh://".
 bool is_scheme(std::string_view text) {
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos || colon < 2 || text.size() > colon + 3)
@@ -78,7 +78,7 @@ bool is_scheme(std::string_view text) {
     return is_name && text.find_first_not_of('/', colon + 1) == std::string_view::npos;
 }
 
-/// The words of `rel` and those that every link has, in order.
+/// Returns the words of `rel` and those that every link gets, sorted.
 Result<std::string> relations(Machine& machine, const Bound& arguments) {
     std::set<std::string> words = {"noopener"};
     ETNA_TRY(const bool no_follow, flag(machine, arguments.at(1), false));
@@ -121,7 +121,7 @@ Result<LinkStyle> link_style(Machine& machine, const Bound& arguments) {
 Result<Value> urlize(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const auto style, link_style(machine, arguments));
     ETNA_TRY(const auto text, to_text(machine, self));
-    ETNA_CHECK(machine.reserve(text.size() * 12)); // as references, thrice in a link
+    ETNA_CHECK(machine.reserve(text.size() * 12)); // escaped, and up to three times per link
     const std::string source = self.is_markup() ? text : escaped(text);
     std::string out;
     std::size_t begin = 0;

@@ -1,4 +1,4 @@
-// The filter wordwrap, as Python's textwrap breaks lines.
+// The filter wordwrap, with the line breaks of Python's textwrap.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/filters.hpp"
@@ -24,12 +24,12 @@ bool is_gap(char32_t letter) {
            std::string_view("\t\n\v\f\r ").find(static_cast<char>(letter)) != std::string_view::npos;
 }
 
-/// A letter of any script or an underscore; digits are parts of words without being letters.
+/// Whether it is a letter of any script or an underscore; digits are word characters but not letters.
 bool is_letter(char32_t letter) {
     return is_word_letter(letter) && !is_decimal(letter);
 }
 
-/// Where a line may break: text is taken apart into gaps and words, words after their hyphens and at dashes.
+/// Splits text at possible line breaks: into gaps and words, and words after hyphens and at dashes.
 class Chunks {
 public:
     Chunks(std::u32string_view text, bool at_hyphens) : text_(text), at_hyphens_(at_hyphens) {}
@@ -66,7 +66,7 @@ private:
     std::size_t dashes_end(std::size_t place) const {
         return std::min(text_.find_first_not_of(U'-', place), text_.size());
     }
-    /// Two or more hyphens between words.
+    /// Whether two or more hyphens between words start here.
     bool is_dash_at(std::size_t place) const {
         const std::size_t end = dashes_end(place);
         if (!at_hyphens_ || place == 0 || end < place + 2 || end == text_.size())
@@ -76,7 +76,7 @@ private:
                (is_word_letter(before) ||
                 std::u32string_view(U"!\"'&.,?").find(before) != std::u32string_view::npos);
     }
-    /// A hyphen in a word, after which it may be broken: letters stand on both sides.
+    /// Whether this is a hyphen between letters, after which the word may be broken.
     bool is_hyphen_at(std::size_t place) const {
         if (!at_hyphens_ || text_[place] != '-')
             return false;
@@ -96,7 +96,7 @@ bool is_blank(std::u32string_view chunk) {
                        [](char32_t letter) { return has(letter, Property::space); });
 }
 
-/// How much of a chunk that no line can hold goes onto one with `room` left.
+/// Returns how many characters of an overlong chunk go on a line with `room` left.
 std::size_t broken_at(std::u32string_view chunk, std::size_t room, const WrapStyle& style) {
     if (!style.breaks_at_hyphens || chunk.size() <= room || room == 0)
         return room;
@@ -105,7 +105,7 @@ std::size_t broken_at(std::u32string_view chunk, std::size_t room, const WrapSty
     return is_inside ? hyphen + 1 : room;
 }
 
-/// Lines of at most the width each, without white space at their ends.
+/// Returns lines of at most the width, without white space at their ends.
 std::vector<std::string> wrapped(std::u32string_view text, const WrapStyle& style) {
     std::vector<std::u32string_view> chunks = Chunks(text, style.breaks_at_hyphens).all();
     std::reverse(chunks.begin(), chunks.end());
@@ -160,7 +160,7 @@ Result<Value> wordwrap(Machine& machine, const Value& self, const Bound& argumen
         return python_error("AttributeError",
                             fmt::format("'{}' object has no attribute 'splitlines'", type_name(self)));
     }
-    constexpr std::size_t bytes_per_byte = 64; // in chunks and lines, while they are made
+    constexpr std::size_t bytes_per_byte = 64; // peak memory for chunks and lines
     ETNA_CHECK(machine.reserve(self.string().size() * bytes_per_byte));
     std::string out;
     bool is_first = true;

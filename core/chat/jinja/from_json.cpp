@@ -8,7 +8,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// Builds the value while the parser reads, so that nesting is bounded and keys keep their order.
+/// Builds the value during parsing, to bound nesting and to preserve key order.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
 public:
     explicit Builder(std::size_t nesting_max) : nesting_max_(nesting_max) {}
@@ -35,7 +35,7 @@ public:
     bool end_array() override { return close(); }
     bool parse_error(std::size_t position, const std::string& /*token*/,
                      const nlohmann::detail::exception& error) override {
-        constexpr int number_out_of_range = 406; // as nlohmann's documentation numbers its errors
+        constexpr int number_out_of_range = 406; // error id in nlohmann::json's documentation
         return fail(fmt::format(
             "{} at byte {}", error.id == number_out_of_range ? "a number too large" : "invalid", position));
     }

@@ -7,9 +7,9 @@
 
 namespace etna::chat::jinja {
 
-/// A JSON text (UTF-8) as a value: objects keep the order of their keys, numbers with a point or exponent are
-/// floats, integers of up to 308 digits keep them all. `nesting_max` bounds lists and objects in each other.
-/// Errors: invalid_argument (no JSON, with the place; too deep; a number beyond all floats).
+/// Parses JSON text (UTF-8): objects keep their key order, numbers with a point or exponent are floats,
+/// integers of up to 308 digits are exact. `nesting_max` limits the nesting of lists and objects. Errors:
+/// invalid_argument (not JSON, with the position; too deep; a number out of float range).
 Result<Value> from_json(std::string_view text, std::size_t nesting_max = 200);
 
 } // namespace etna::chat::jinja

@@ -14,7 +14,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// A function that is there from the start.
+/// A global function.
 class Function final : public Object {
 public:
     using Run = Result<Value> (*)(Machine& machine, Arguments& arguments);
@@ -36,7 +36,7 @@ public:
 private:
     std::string description_;
     Run run_;
-    std::span<const Native> methods_; ///< that are called without an object, as dict.fromkeys()
+    std::span<const Native> methods_; ///< class methods, such as dict.fromkeys()
 };
 
 Result<Value> raise_exception(Machine& machine, Arguments& arguments) {
@@ -60,7 +60,8 @@ Result<Value> strftime_now(Machine& machine, Arguments& arguments) {
     return machine.text(std::move(text));
 }
 
-/// Entries of dict(...) and namespace(...): those of a mapping or of pairs, then the named ones.
+/// Returns the entries of dict(...) and namespace(...): those of a mapping or of pairs, then keyword
+/// arguments.
 Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& arguments) {
     std::vector<Dict::Entry> entries;
     if (arguments.positional.size() > 1) {
@@ -194,7 +195,7 @@ Result<Value> make_joiner(Machine& machine, Arguments& arguments) {
     return machine.object<Joiner>(depth, std::move(separator));
 }
 
-/// Those that need no dict.
+/// Methods of dict that can be called without an instance.
 std::span<const Native> class_methods_of_dict() {
     return {find_native(dict_methods(), "fromkeys"), 1};
 }

@@ -7,7 +7,7 @@
 
 namespace etna::chat::jinja {
 
-/// What namespace() makes: the one thing that templates may assign attributes of.
+/// The result of namespace(): the only type with attributes that a template can assign.
 class Namespace final : public Object {
 public:
     explicit Namespace(std::size_t depth) : Object(depth) {}
@@ -27,11 +27,10 @@ private:
     Dict attributes_;
 };
 
-/// Null for any other object.
+/// Returns null for any other object.
 Namespace* as_namespace(Object& object);
 
-/// The functions that every template has: range, dict, namespace, cycler, joiner, raise_exception,
-/// strftime_now.
+/// Returns a global function: range, dict, namespace, cycler, joiner, raise_exception, strftime_now.
 std::optional<Value> global_value(std::string_view name);
 
 } // namespace etna::chat::jinja

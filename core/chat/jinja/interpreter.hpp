@@ -14,11 +14,11 @@ namespace etna::chat::jinja {
 
 class LoopObject;
 
-/// Whether the part of a template under way prints HTML text. Where {% autoescape %} has no constant, that
-/// shows only while it is rendered.
+/// Whether the current part of a template escapes HTML. If {% autoescape %} has no constant argument, this is
+/// known only at render time (`as_machine`).
 enum class Escaping : uint8_t { off, on, as_machine };
 
-/// Renders one tree once. Borrows the tree and the machine.
+/// Renders a tree once. Borrows the tree and the machine.
 class Interpreter {
 public:
     Interpreter(const Tree& tree, Machine& machine) : tree_(tree), machine_(machine) {}
@@ -26,24 +26,24 @@ public:
     Interpreter& operator=(const Interpreter&) = delete;
     ~Interpreter();
 
-    /// `context` is a dict: the variables that the template is given. They hide globals.
+    /// `context` is a dict of the template's variables, which shadow globals.
     Result<std::string> render(const Value& context);
 
-    /// Where the innermost expression stood that failed.
+    /// Position of the innermost expression that failed.
     [[nodiscard]] std::optional<Position> failed_at() const { return failed_at_; }
 
-    // For macros, loops and blocks, which come back from values.
+    // Called from macro, loop and block objects.
     Result<Value> call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Escaping escaping,
                              Arguments arguments);
     Result<Value> call_loop(const For& loop, const std::shared_ptr<Scope>& scope, const Value& items,
                             std::size_t depth);
-    [[nodiscard]] const NamedBlock* find_block(std::string_view name) const; ///< null where there is none
+    [[nodiscard]] const NamedBlock* find_block(std::string_view name) const; ///< null if not found
     Result<Value> call_block(const NamedBlock& block, const std::shared_ptr<Scope>& around);
 
 private:
     enum class Flow : uint8_t { onward, break_loop, continue_loop };
 
-    /// Text under way: the output, or what a macro or block collects.
+    /// Text being written: the output, or the text of a macro or block.
     struct Buffer {
         std::string text;
         Charge charge;
@@ -69,7 +69,7 @@ private:
     Result<Flow> run(const Load& load);
 
     Status write(std::string_view text);
-    /// Executes the block in a scope of its own around which `parent` lies; its text goes to `out`.
+    /// Executes the block in a new scope inside `parent`; writes its text to `out`.
     Result<Flow> collect(const Block& block, const Hidden& hidden, const std::shared_ptr<Scope>& parent,
                          std::string& out);
     Result<Flow> execute_in(const Block& block, std::shared_ptr<Scope> scope);
@@ -112,7 +112,7 @@ private:
 
     const Tree& tree_;
     Machine& machine_;
-    std::shared_ptr<Scope> top_; ///< of the template; blocks see it from everywhere
+    std::shared_ptr<Scope> top_; ///< top-level scope, visible in every block
     std::shared_ptr<Scope> scope_;
     std::shared_ptr<Dict> context_;
     Escaping escaping_ = Escaping::off;

@@ -9,16 +9,16 @@
 
 namespace etna::chat::jinja {
 
-/// How json.dumps() writes; the defaults are those of the tojson filter of transformers.
+/// Options of json.dumps(); the defaults are those of the tojson filter in transformers.
 struct JsonStyle {
-    std::optional<std::string> indent = {}; ///< of one level; none writes one line
+    std::optional<std::string> indent = {}; ///< per level; none: one line
     std::string item_separator = ", ";
     std::string key_separator = ": ";
     bool sort_keys = false;
     bool ascii_only = false;
 };
 
-/// Errors: TypeError for what JSON cannot hold, a bound.
+/// Errors: TypeError for a value that JSON cannot represent; a limit.
 Result<std::string> to_json(Machine& machine, const Value& value, const JsonStyle& style);
 
 } // namespace etna::chat::jinja

@@ -13,7 +13,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// Python's universal newlines become \n, and the last one goes.
+/// Converts universal newlines to \n and removes a trailing one.
 std::string normalized(std::string_view source) {
     std::string text;
     text.reserve(source.size());
@@ -41,7 +41,7 @@ std::size_t skip_spaces(std::string_view text, std::size_t position) {
     return position;
 }
 
-/// The text without the white space at its end.
+/// Returns the text without trailing white space.
 std::string_view right_stripped(std::string_view text) {
     std::size_t end = 0;
     for (std::size_t position = 0; position < text.size();) {
@@ -62,8 +62,8 @@ public:
 private:
     struct Tag {
         char kind = 0;           ///< '%', '{' or '#'
-        std::size_t at = 0;      ///< of the opening brace
-        std::size_t content = 0; ///< after the sign of white space control
+        std::size_t at = 0;      ///< offset of the opening brace
+        std::size_t content = 0; ///< offset after the white space control sign
         char control = 0;        ///< '-', '+' or 0
     };
 
@@ -87,10 +87,10 @@ private:
 
     std::string source_;
     std::size_t position_ = 0;
-    bool line_starts_ = true; ///< the last tag ended with a newline, or there was none
+    bool line_starts_ = true; ///< the last tag ended with a newline, or there was no tag
     std::string open_brackets_;
     std::vector<Token> tokens_;
-    std::size_t counted_offset_ = 0; ///< up to where `counted_` has been counted
+    std::size_t counted_offset_ = 0; ///< offset of `counted_`
     Position counted_;
 };
 
@@ -126,7 +126,7 @@ std::optional<Lexer::Tag> Lexer::next_tag() const {
     return {};
 }
 
-/// Adds the data from `from` up to the tag (to the end where it is null), stripped as the tag demands.
+/// Adds the data from `from` to the tag (to the end if null), stripped as the tag specifies.
 void Lexer::add_data(std::size_t from, const Tag* tag) {
     const std::string_view rest(source_);
     std::string_view text = rest.substr(from, tag != nullptr ? tag->at - from : std::string_view::npos);
@@ -142,7 +142,7 @@ void Lexer::add_data(std::size_t from, const Tag* tag) {
         add(TokenType::data, from, std::string(text));
 }
 
-/// Where the closing brackets of `kind` begin if they stand at `position`, after a sign of control or none.
+/// Returns the offset of the closing brackets of `kind` at `position`, after an optional control sign.
 std::optional<std::size_t> Lexer::closing(std::size_t position, char kind) const {
     const char first = kind == '{' ? '}' : kind;
     const bool has_control = at(position) == '-' || (at(position) == '+' && kind != '{');
@@ -152,7 +152,7 @@ std::optional<std::size_t> Lexer::closing(std::size_t position, char kind) const
     return {};
 }
 
-/// Where the text goes on after closing brackets at `position`: trim_blocks eats one newline, - all space.
+/// Returns the offset after closing brackets at `position`: trim_blocks skips one newline, - all white space.
 std::size_t Lexer::after_close(std::size_t position, char kind, char control) const {
     position += 2;
     if (control == '-')
@@ -161,7 +161,7 @@ std::size_t Lexer::after_close(std::size_t position, char kind, char control) co
 }
 
 Status Lexer::skip_comment(const Tag& tag) {
-    if (tag.content == source_.size()) { // the reference misses the end only where something follows
+    if (tag.content == source_.size()) { // the reference requires the end only if something follows
         position_ = tag.content;
         return {};
     }
@@ -174,7 +174,7 @@ Status Lexer::skip_comment(const Tag& tag) {
     return {};
 }
 
-/// Whether the tag begins a raw block; if so, adds its text and goes on after it.
+/// Whether the tag opens a raw block; if so, adds its text and skips it.
 Result<bool> Lexer::raw_block(const Tag& tag) {
     const std::string_view source(source_);
     std::size_t begin = skip_spaces(source, tag.content);
@@ -226,7 +226,7 @@ Status Lexer::tag_content(const Tag& tag) {
             }
         }
         if (position_ >= source_.size())
-            return {}; // the parser says what it misses
+            return {}; // the parser reports the missing end
         if (is_space_at(source_, position_)) {
             position_ = skip_spaces(source_, position_);
         } else {
@@ -307,7 +307,7 @@ Status Lexer::add_string() {
     return {};
 }
 
-/// Digits with single underscores between them, from `position` on.
+/// Returns the end of digits from `position`, with single underscores between them.
 std::size_t digits_end(std::string_view text, std::size_t position, std::string_view digits) {
     const auto is_digit_at = [&](std::size_t i) {
         return i < text.size() && digits.find(text[i]) != std::string_view::npos;
@@ -335,7 +335,7 @@ Status Lexer::add_number() {
     }
     end = digits_end(source, end, base == 10 ? decimal : digits);
     bool is_real = false;
-    const bool after_dot = begin > 0 && at(begin - 1) == '.'; // `x.0.1` is two look-ups
+    const bool after_dot = begin > 0 && at(begin - 1) == '.'; // `x.0.1` is two lookups
     if (base == 10 && !after_dot) {
         if (at(end) == '.' && digits_end(source, end + 1, decimal) > end + 1 && at(end + 1) != '_') {
             end = digits_end(source, end + 1, decimal);

@@ -19,18 +19,18 @@ enum class TokenType : uint8_t {
     string,
     integer,
     real,
-    sign, ///< an operator or bracket; `text` says which
+    sign, ///< the operator or bracket in `text`
     end,
 };
 
 struct Token {
     TokenType type = TokenType::end;
     Position at = {};
-    std::string text = {}; ///< data, name, sign, or the content of a string with its escapes resolved
+    std::string text = {}; ///< data, name, sign, or unescaped content of a string
     Value number = {};
 };
 
-/// Where a syntax error is; the message says what.
+/// Returns a syntax error at a position.
 Error syntax_error(Position at, std::string_view message);
 
 /// Splits a template into tokens as Jinja's lexer does with trim_blocks and lstrip_blocks on and

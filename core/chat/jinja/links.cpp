@@ -48,7 +48,7 @@ std::vector<std::u32string_view> parts_of(std::u32string_view text, char32_t sep
     }
 }
 
-/// name.name.tld, as it may stand after "https://" or "www.".
+/// Whether the host is valid after "https://" or "www.": name.name.tld.
 bool is_named_host(std::u32string_view host) {
     const auto labels = parts_of(host, '.');
     const std::u32string_view tld = labels.back();
@@ -61,7 +61,7 @@ bool is_named_host(std::u32string_view host) {
            });
 }
 
-/// name.com: without a scheme, only under the best known ends.
+/// Whether the host counts as an address without a scheme: name.com, with a common TLD only.
 bool is_plain_domain(std::u32string_view host) {
     constexpr std::array<std::u32string_view, 8> ends = {U"com", U"net", U"int",  U"edu",
                                                          U"gov", U"org", U"info", U"mil"};
@@ -80,7 +80,7 @@ bool is_ipv4(std::u32string_view host) {
            });
 }
 
-/// What stands between [ and ]: two groups with their colons, then one to six more.
+/// Checks the text between [ and ]: two groups with their colons, then up to six more.
 bool is_ipv6(std::u32string_view inside) {
     std::size_t groups = 0;
     while (!inside.empty() || groups < 2) {
@@ -97,7 +97,7 @@ bool is_ipv6(std::u32string_view inside) {
     return true;
 }
 
-/// Nothing, or a port, a path, a query or a fragment.
+/// Whether the text is empty, or a port, a path, a query or a fragment.
 bool is_tail(std::u32string_view text) {
     if (!text.empty() && text[0] == ':') {
         std::size_t end = 1;
@@ -154,7 +154,7 @@ std::string link(std::string_view address, std::string_view shown, std::string_v
     return fmt::format("<a href=\"{}\"{}>{}</a>", address, attributes, shown);
 }
 
-/// At most so many characters, and dots where some are left out.
+/// Truncates the text to `characters_max` characters and appends "..." if truncated.
 std::string shortened(const std::string& text, int64_t characters_max) {
     const std::u32string letters = decode(text);
     const auto size = static_cast<int64_t>(letters.size());
@@ -192,7 +192,7 @@ std::size_t count_of(std::string_view text, std::string_view part) {
     return found;
 }
 
-/// Where the opening brackets before an address end.
+/// Returns the end of the opening brackets before an address.
 std::size_t head_end(std::string_view word) {
     std::size_t end = 0;
     while (end < word.size()) {
@@ -204,7 +204,7 @@ std::size_t head_end(std::string_view word) {
     return end;
 }
 
-/// Where the closing brackets and the punctuation after it begin.
+/// Returns the start of the closing brackets and punctuation after an address.
 std::size_t tail_begin(std::string_view word) {
     std::size_t begin = word.size();
     while (begin > 0) {
@@ -226,7 +226,7 @@ std::string linked(const std::string& word, const LinkStyle& style) {
     middle.resize(end);
     constexpr std::pair<std::string_view, std::string_view> brackets[] = {
         {"(", ")"}, {"<", ">"}, {"&lt;", "&gt;"}};
-    for (const auto& [open, close] : brackets) { // a bracket that the address opens, it closes
+    for (const auto& [open, close] : brackets) { // brackets opened in the address also close in it
         const std::size_t opened = count_of(middle, open);
         if (opened <= count_of(middle, close))
             continue;

@@ -6,17 +6,17 @@
 #include <string_view>
 #include <vector>
 
-/// What the filter urlize takes for an address.
+/// Link options of the filter urlize.
 namespace etna::chat::jinja {
 
 struct LinkStyle {
-    int64_t shown_max = std::numeric_limits<int64_t>::max(); ///< characters of an address that are shown
-    std::string attributes = {};                             ///< of a link, each after a space
-    std::vector<std::string> schemes = {};                   ///< beyond http, https and mailto: "ftp:"
+    int64_t shown_max = std::numeric_limits<int64_t>::max(); ///< maximum displayed characters of an address
+    std::string attributes = {};                             ///< attributes of a link, each after a space
+    std::vector<std::string> schemes = {}; ///< in addition to http, https and mailto: "ftp:"
 };
 
-/// One word of HTML text (its &, < and > are references), as a link where it is an address of the web or of
-/// mail. Brackets and punctuation around it stay outside.
+/// Converts one word of HTML text (&, < and > are escaped) to a link if it is a web or mail address.
+/// Surrounding brackets and punctuation stay outside the link.
 std::string linked(const std::string& word, const LinkStyle& style);
 
 } // namespace etna::chat::jinja

@@ -8,7 +8,7 @@
 
 namespace etna::chat::jinja {
 
-/// The variable `loop`: where a for loop stands. It drives the loop too, as it may look ahead.
+/// The variable `loop`, the state of a for loop. It also drives the loop, because it can look ahead.
 class LoopObject final : public Object {
 public:
     struct Recursion {
@@ -17,13 +17,13 @@ public:
         std::shared_ptr<Scope> scope = {};
     };
 
-    /// `length` is that of what is iterated, where it is known.
+    /// `length` is the number of items, if known.
     LoopObject(std::size_t depth, std::unique_ptr<Cursor> cursor, std::optional<std::size_t> length,
                std::size_t level, Recursion recursion)
         : Object(depth), cursor_(std::move(cursor)), length_(length), level_(level),
           recursion_(std::move(recursion)) {}
 
-    /// Goes on to the next item; false at the end.
+    /// Advances to the next item; returns false at the end.
     Result<bool> advance(Machine& machine);
     [[nodiscard]] const Value& current() const { return *current_; }
 
@@ -44,7 +44,7 @@ private:
 
     std::unique_ptr<Cursor> cursor_;
     std::optional<std::size_t> length_;
-    std::size_t level_; ///< of a recursive loop, from 0
+    std::size_t level_; ///< recursion level, from 0
     Recursion recursion_;
     int64_t index0_ = -1;
     std::optional<Value> before_;

@@ -11,7 +11,7 @@ namespace etna::chat::jinja {
 namespace {
 
 constexpr std::size_t text_overhead_bytes = sizeof(Text) + 16;
-constexpr std::size_t entry_bytes = sizeof(Dict::Entry) + 48; ///< with its share of the index
+constexpr std::size_t entry_bytes = sizeof(Dict::Entry) + 48; ///< including its share of the index
 constexpr std::size_t kept_bytes = 64;
 
 std::size_t depth_of(const std::vector<Value>& items) {

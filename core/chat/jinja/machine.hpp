@@ -11,14 +11,14 @@
 
 namespace etna::chat::jinja {
 
-/// Whether list.append(), dict.update() and their like work on what a rendering has made.
+/// Whether list.append(), dict.update() and similar methods may change values made by the rendering.
 enum class Mutation : uint8_t {
     allowed,
-    refused, ///< a SecurityError, as in the reference's immutable sandbox
+    refused, ///< raise a SecurityError, as in the reference's immutable sandbox
 };
 
-/// What one rendering shares: its bounds, the memory it holds, the clock. Makes every string and container,
-/// so that nothing grows uncounted. Not thread-safe; outlives all values it makes.
+/// Shared state of one rendering: limits, memory accounting, clock. Creates every string and container, so
+/// that all memory is accounted for. Not thread-safe; outlives all values it creates.
 class Machine {
 public:
     Machine(const Limits& limits, Mutation mutation, int64_t now_unix_s)
@@ -27,21 +27,21 @@ public:
     Machine& operator=(const Machine&) = delete;
     ~Machine();
 
-    /// Adds to the work done. Error: unsupported, past the bound.
+    /// Charges `bytes` of work. Error: unsupported, if the limit is exceeded.
     Status spend(uint64_t bytes);
-    /// Whether so many more bytes may be held. Error: unsupported.
+    /// Checks that `bytes` more fit the memory limit. Error: unsupported.
     [[nodiscard]] Status room_for(std::size_t bytes) const;
-    /// Both: before so many bytes are made.
+    /// Calls spend() and room_for(); to be called before `bytes` are allocated.
     Status reserve(std::size_t bytes);
 
     Result<Value> text(std::string bytes, bool markup = false);
     Result<Value> integer(std::string decimal); ///< of any size, as integer_value() reads it
     Result<Value> list(std::vector<Value> items);
     Result<Value> tuple(std::vector<Value> items);
-    Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for a key that cannot be hashed
+    Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for an unhashable key
     Result<Value> pair(Value first, Value second);
-    /// An object that holds values; its constructor takes the depth first. The machine keeps those that may
-    /// come to hold themselves.
+    /// Creates an object that holds values; its constructor takes the depth first. Objects that may come to
+    /// contain themselves must be passed to keep().
     template <class T, class... Rest>
     Result<Value> object(std::size_t depth, Rest&&... rest) {
         ETNA_CHECK(check_depth(depth));
@@ -53,25 +53,25 @@ public:
     Status keep(const std::shared_ptr<Dict>& dict);
     Status check_depth(std::size_t depth) const;
 
-    /// A copy of what the caller of the rendering gave, made of the rendering's own containers.
+    /// Copies a value from the caller of the rendering into the rendering's own containers.
     Result<Value> adopt(const Value& value);
 
     [[nodiscard]] Memory& memory() { return memory_; }
     [[nodiscard]] const Limits& limits() const { return limits_; }
     [[nodiscard]] Mutation mutation() const { return mutation_; }
-    /// Whether {% autoescape %} is on: filters that make text make HTML text.
+    /// Whether {% autoescape %} is on, so that filters that return text escape HTML.
     [[nodiscard]] bool escapes() const { return escapes_; }
     void set_escapes(bool escapes) { escapes_ = escapes; }
     [[nodiscard]] int64_t now_unix_s() const { return now_unix_s_; }
 
-    /// One level of recursion for as long as it lives.
+    /// One level of recursion, for the lifetime of the object.
     class Level {
     public:
         explicit Level(Machine& machine) : machine_(machine) { ++machine_.levels_; }
         Level(const Level&) = delete;
         Level& operator=(const Level&) = delete;
         ~Level() { --machine_.levels_; }
-        /// RecursionError, past the bound.
+        /// RecursionError if the limit is exceeded.
         [[nodiscard]] Status check() const;
 
     private:
@@ -88,7 +88,8 @@ private:
     Memory memory_;
     uint64_t work_ = 0;
     std::size_t levels_ = 0;
-    // What may hold itself, or grow deeper than when it was made: alive until the end, then taken apart.
+    // Values that may contain themselves, or become deeper after construction: owned until the end, then
+    // cleared.
     std::vector<std::shared_ptr<Object>> kept_objects_;
     std::vector<std::shared_ptr<List>> kept_lists_;
     std::vector<std::shared_ptr<Dict>> kept_dicts_;

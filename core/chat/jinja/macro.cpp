@@ -39,8 +39,8 @@ Result<std::optional<Value>> MacroObject::attribute(Machine& machine, std::strin
     return std::optional<Value>(std::move(tuple));
 }
 
-/// Puts the arguments into the macro's scope, whose current one it is: positional ones, named ones, what is
-/// left over, then defaults in order.
+/// Binds the arguments in the macro's scope, which is the current one: positional, keyword, surplus, then
+/// defaults in order.
 Status Interpreter::bind_parameters(const Macro& macro, Arguments arguments,
                                     const std::shared_ptr<Scope>& scope) {
     const std::size_t count = macro.parameters.size();

@@ -5,7 +5,7 @@
 
 namespace etna::chat::jinja {
 
-/// A macro as a value: what it says, and the scope that it was written in.
+/// A macro as a value, with the scope of its definition.
 class MacroObject final : public Object {
 public:
     MacroObject(std::size_t depth, Interpreter& interpreter, const Macro& macro, std::shared_ptr<Scope> scope,
@@ -28,7 +28,7 @@ private:
     Interpreter& interpreter_;
     const Macro& macro_; ///< in the template's tree
     std::shared_ptr<Scope> scope_;
-    Escaping escaping_; ///< where it was written
+    Escaping escaping_; ///< at its definition
 };
 
 } // namespace etna::chat::jinja

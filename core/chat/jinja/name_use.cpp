@@ -97,7 +97,7 @@ void NameUse::visit(const Statement& statement) {
         visit(autoescape->body);
     } else if (const auto* block = std::get_if<NamedBlock>(&statement.node)) {
         if (block->is_scoped && wanted_.count("loop") > 0)
-            found.insert("loop"); // it may be read there
+            found.insert("loop"); // the block may read it
     }
 }
 

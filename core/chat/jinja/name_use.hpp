@@ -9,7 +9,7 @@ namespace etna::chat::jinja {
 
 using Names = std::set<std::string, std::less<>>;
 
-/// Which of `names` the block reads, at any depth, before it assigns them.
+/// Returns those of `names` that the block reads, at any depth, before it assigns them.
 Names uses_undeclared(const Block& block, Names names);
 
 } // namespace etna::chat::jinja

@@ -9,37 +9,37 @@
 
 namespace etna::chat::jinja {
 
-/// Arguments of a native function, put to its parameters.
+/// Arguments of a native function, bound to its parameters.
 struct Bound {
-    std::vector<std::optional<Value>> named; ///< in the order of the parameters
-    Arguments all;                           ///< of a function that takes any ("*")
+    std::vector<std::optional<Value>> named; ///< in parameter order
+    Arguments all;                           ///< for a function that takes any arguments ("*")
 
-    /// Null where it was not given.
+    /// Returns null if the argument was not given.
     [[nodiscard]] const Value* at(std::size_t place) const { return named[place] ? &*named[place] : nullptr; }
 };
 
-/// A function of Python or Jinja that is built in: a method, a filter or a test. `self` is the object, or
-/// what stands before | or `is`.
+/// A built-in function of Python or Jinja: a method, a filter or a test. `self` is the object, or the left
+/// operand of | or `is`.
 struct Native {
     std::string_view name;
-    std::string_view parameters; ///< separated by a space; "*" takes any, "/..." none by name
-    std::size_t required;        ///< how many of them must be given
+    std::string_view parameters; ///< separated by spaces; "*": any; "/...": positional only
+    std::size_t required;        ///< number of required parameters
     Result<Value> (*run)(Machine& machine, const Value& self, const Bound& arguments);
 };
 
-/// TypeError where the arguments do not fit the parameters.
+/// TypeError if the arguments do not match the parameters.
 Result<Bound> bind(const Native& native, Arguments arguments);
 
-const Native* find_native(std::span<const Native> table, std::string_view name); ///< null where it is not
+const Native* find_native(std::span<const Native> table, std::string_view name); ///< null if not found
 
-/// Calls `native` with arguments that are not yet bound.
+/// Binds the arguments and calls `native`.
 Result<Value> call_native(Machine& machine, const Native& native, const Value& self, Arguments arguments);
 
-/// Arguments of a type; TypeError with the parameter's name where it is of another one.
+/// Converts an argument to a type; TypeError if it has another one.
 Result<int64_t> integer_argument(const Value& value);
 Result<std::string> string_argument(const Value& value, std::string_view function);
 
-/// `value.name` as a value.
+/// Returns `self.name` as a value.
 Result<Value> bound_method(Machine& machine, const Value& self, const Native& native);
 
 } // namespace etna::chat::jinja

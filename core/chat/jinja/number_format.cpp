@@ -20,7 +20,7 @@ bool is_align(char letter) {
     return letter == '<' || letter == '>' || letter == '^' || letter == '=';
 }
 
-/// Reads digits at the beginning of `text` and removes them; -1 where there are none.
+/// Parses and removes leading digits of `text`; returns -1 if there are none.
 int64_t take_number(std::string_view& text) {
     int64_t number = -1;
     const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -30,7 +30,7 @@ int64_t take_number(std::string_view& text) {
     return result.ec == std::errc() ? number : std::numeric_limits<int64_t>::max();
 }
 
-/// Sign, "0x" and digits apart, as filling with = stands between them.
+/// Sign, "0x" prefix and digits, separate because the alignment = pads between them.
 struct NumberParts {
     std::string sign;
     std::string prefix;
@@ -38,7 +38,7 @@ struct NumberParts {
     std::string rest;   ///< from there on
 };
 
-/// Digits with `group` between each `size` of them, and zeros in front up to the width.
+/// Inserts `group` between every `size` digits, and leading zeros up to the width.
 std::string grouped(const std::string& digits, char group, std::size_t size, int64_t width) {
     std::string reversed;
     auto left = static_cast<int64_t>(digits.size());
@@ -64,7 +64,7 @@ Status check_group(const FormatSpec& spec) {
     return value_error(fmt::format("Cannot specify '{}' with '{}'.", spec.group, spec.type));
 }
 
-/// Parts put together and filled.
+/// Joins the parts and pads the result.
 Result<std::string> joined(Machine& machine, NumberParts parts, const FormatSpec& spec) {
     const std::string front = parts.sign + parts.prefix;
     if (spec.group != 0 && !parts.digits.empty()) {
@@ -87,7 +87,7 @@ Result<std::string> joined(Machine& machine, NumberParts parts, const FormatSpec
     return front + filled;
 }
 
-/// The digits of an integer without its sign.
+/// Returns the digits of an integer without its sign.
 Result<std::string> integer_digits(const Value& value, const FormatSpec& spec) {
     if (spec.type == 0 || spec.type == 'd' || spec.type == 'n') {
         const std::string text = integer_text(value);

@@ -19,7 +19,7 @@ Result<Value> is_integer(Machine& /*machine*/, const Value& self, const Bound& /
     return Value(std::isfinite(self.real()) && std::floor(self.real()) == self.real());
 }
 
-/// The bits of an integer without its sign.
+/// Returns the absolute value of an integer.
 Result<uint64_t> magnitude(const Value& self) {
     const auto number = integer_of(self);
     if (!number)

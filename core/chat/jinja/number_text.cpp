@@ -10,7 +10,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// Without single underscores between digits or letters; nothing where one stands elsewhere.
+/// Removes single underscores between digits or letters; returns nothing if there is one elsewhere.
 std::optional<std::string> without_underscores(std::string_view text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -25,7 +25,7 @@ std::optional<std::string> without_underscores(std::string_view text) {
     return out;
 }
 
-/// Takes the sign from the front.
+/// Removes a leading sign.
 bool take_sign(std::string_view& text) {
     const bool is_negative = !text.empty() && text[0] == '-';
     if (!text.empty() && (text[0] == '-' || text[0] == '+'))

@@ -6,9 +6,9 @@
 
 namespace etna::chat::jinja {
 
-/// Python's int(text, base) and float(text), for digits of ASCII: white space around, a sign, underscores
-/// between digits, prefixes (0x with base 16 or 0). Nothing where Python raises ValueError. An integer comes
-/// as decimal digits, see numbers.hpp.
+/// Python's int(text, base) and float(text), for ASCII digits: surrounding white space, a sign, underscores
+/// between digits, prefixes (0x with base 16 or 0). Returns nothing if Python raises ValueError. Integers are
+/// returned as decimal digits, see numbers.hpp.
 std::optional<std::string> parse_integer(std::string_view text, int base);
 std::optional<double> parse_real(std::string_view text);
 

@@ -13,7 +13,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr double integer_bound = 9223372036854775808.0; ///< 2^63: the first float that is no int64_t
+constexpr double integer_bound = 9223372036854775808.0; ///< 2^63: the first float above int64_t
 constexpr uint64_t limb_bound = 1'000'000'000;
 constexpr std::size_t limb_digits = 9;
 
@@ -22,7 +22,7 @@ int order(const Number& left, const Number& right) {
     return left < right ? -1 : (right < left ? 1 : 0);
 }
 
-/// Order of two signed decimal numbers without zeros in front.
+/// Compares two signed decimal numbers without leading zeros.
 int decimal_order(std::string_view left, std::string_view right) {
     const bool is_negative = left[0] == '-';
     if (is_negative != (right[0] == '-'))
@@ -32,7 +32,8 @@ int decimal_order(std::string_view left, std::string_view right) {
     return is_negative ? -magnitudes : magnitudes;
 }
 
-/// Of an integer and a float that is not NaN. Rounding the integer would make unequal numbers equal.
+/// Compares an integer and a float that is not NaN, without rounding the integer, which could make unequal
+/// numbers equal.
 int mixed_order(const Value& integer, double real) {
     if (std::isinf(real))
         return real < 0 ? 1 : -1;
@@ -115,7 +116,7 @@ std::string decimal_digits(std::string_view digits, int base) {
     digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));
     if (base == 10)
         return std::string(digits);
-    std::vector<uint64_t> limbs = {0}; // nine decimal digits each, the lowest ones first
+    std::vector<uint64_t> limbs = {0}; // nine decimal digits each, least significant first
     for (const char digit : digits) {
         uint64_t carry = 0;
         std::from_chars(&digit, &digit + 1, carry, base);

@@ -8,7 +8,7 @@ namespace etna::chat::jinja {
 
 class Machine;
 
-/// What stands between the brackets of a call.
+/// Arguments of a call.
 struct Arguments {
     std::vector<Value> positional;
     std::vector<std::pair<std::string, Value>> keyword;
@@ -17,7 +17,7 @@ struct Arguments {
     std::optional<Value> take(std::string_view name);
 };
 
-/// Gives the items of something iterable, once and in order.
+/// Single-pass iterator over an iterable value.
 class Cursor {
 public:
     Cursor() = default;
@@ -25,11 +25,12 @@ public:
     Cursor& operator=(const Cursor&) = delete;
     virtual ~Cursor() = default;
 
-    /// The next item, or nothing at the end.
+    /// Returns the next item; nothing at the end.
     virtual Result<std::optional<Value>> next(Machine& machine) = 0;
 };
 
-/// Every value that is no plain data: macros, loops, namespaces, generators, ranges, bound methods, ...
+/// Base class of values that are not plain data: macros, loops, namespaces, generators, ranges, bound
+/// methods, ...
 class Object : public std::enable_shared_from_this<Object> {
 public:
     explicit Object(std::size_t depth = 0) : depth_(depth) {}
@@ -38,7 +39,7 @@ public:
     virtual ~Object() = default;
 
     [[nodiscard]] virtual std::string_view type_name() const = 0;
-    /// As undefined values name their owner: "generator object", "jinja2.utils.Namespace object".
+    /// Owner's name in errors of undefined values: "generator object", "jinja2.utils.Namespace object".
     [[nodiscard]] virtual std::string owner_name() const { return std::string(type_name()) + " object"; }
     virtual Result<std::string> repr(Machine& machine) = 0;
 
@@ -46,19 +47,19 @@ public:
     [[nodiscard]] virtual bool is_callable() const { return false; }
     virtual Result<Value> call(Machine& machine, Arguments&& arguments);
 
-    /// Number of items, or nothing where Python's len() raises.
+    /// Returns the number of items; nothing if Python's len() raises.
     virtual Result<std::optional<std::size_t>> length(Machine& machine);
-    /// The item at a valid place of something with a length and indices; nothing where there are no indices.
+    /// Returns the item at a valid index; nothing if the object is not indexable.
     [[nodiscard]] virtual std::optional<Value> item(std::size_t place) const;
     [[nodiscard]] virtual bool is_indexable() const { return false; }
-    /// Null where it is not iterable.
+    /// Returns null if the object is not iterable.
     virtual Result<std::unique_ptr<Cursor>> iterate(Machine& machine);
-    /// Items from the last to the first; null where Python's reversed() raises.
+    /// Iterates from the last item to the first; returns null if Python's reversed() raises.
     virtual Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine);
-    /// What the name means after a dot; nothing where there is no such attribute.
+    /// Returns the attribute of that name; nothing if there is none.
     virtual Result<std::optional<Value>> attribute(Machine& machine, std::string_view name);
 
-    /// Lets go of every value that it holds (against cycles, at the end of a rendering).
+    /// Releases all values that it holds, to break cycles at the end of a rendering.
     virtual void clear() {}
 
     [[nodiscard]] std::size_t depth() const { return depth_; }

@@ -112,7 +112,7 @@ private:
     std::size_t position_ = 0;
 };
 
-/// repr() of a key that is no string, as far as keys that miss are worth it.
+/// repr() of a key that is not a string, simplified for error messages.
 std::string plain_repr(const Value& key) {
     switch (key.type()) {
     case Type::integer:
@@ -199,7 +199,7 @@ Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const
     if (is_number(left) && is_number(right))
         return holds(sign, number_order(left, right));
     if (left.is(Type::string) && right.is(Type::string)) {
-        const int order = left.string().compare(right.string()); // bytes of UTF-8 sort as code points do
+        const int order = left.string().compare(right.string()); // UTF-8 bytes sort in code point order
         return holds(sign, order < 0 ? -1 : (order > 0 ? 1 : 0));
     }
     if (left.is_sequence() && left.type() == right.type())

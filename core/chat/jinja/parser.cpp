@@ -46,7 +46,7 @@ std::string quoted_alternatives(const std::vector<std::string>& names) {
 } // namespace
 
 Status Parser::Level::check() const {
-    if (parser_.nesting_ <= parser_.limits_.nesting * 2) // one bracket is an expression and a primary
+    if (parser_.nesting_ <= parser_.limits_.nesting * 2) // a bracket takes two levels: expression and primary
         return {};
     return limit_error(fmt::format("template: {}: more than {} levels of nesting",
                                    to_string(parser_.current().at), parser_.limits_.nesting));
@@ -115,7 +115,8 @@ Result<Block> Parser::block_until(std::string_view end) {
     return body;
 }
 
-/// Statements up to a tag that begins with one of the names, the current token afterwards, or the end.
+/// Parses statements up to the end or a tag that starts with one of the names, which is then the current
+/// token.
 Result<Block> Parser::statements(Tags end) {
     Block body;
     while (current().type != TokenType::end) {

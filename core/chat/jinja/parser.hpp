@@ -8,8 +8,8 @@
 
 namespace etna::chat::jinja {
 
-/// Parses a template. Errors: corrupt (syntax, with the place; unknown tag, filter or test), unsupported (a
-/// bound of `limits`).
+/// Parses a template. Errors: corrupt (syntax, with the position; unknown tag, filter or test), unsupported
+/// (a limit of `limits`).
 Result<Tree> parse(std::string_view source, const Limits& limits);
 
 } // namespace etna::chat::jinja

@@ -1,4 +1,4 @@
-// The part of the parser that reads expressions.
+// Parser: expressions.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/parser_private.hpp"
@@ -11,7 +11,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr std::size_t height_max = 500; ///< of one expression's tree: `a + b + c + ...` grows by one each
+constexpr std::size_t height_max = 500; ///< of one expression's tree; `a + b + c + ...` adds one per operand
 
 } // namespace
 
@@ -37,7 +37,7 @@ Result<ExpressionPtr> Parser::expression(Conditions conditions) {
     return conditions == Conditions::allowed ? condition() : logic_or();
 }
 
-/// Expressions between commas make a tuple; one without a comma is itself.
+/// Parses expressions separated by commas as a tuple; one expression without a comma is not wrapped.
 Result<ExpressionPtr> Parser::tuple(Conditions conditions, std::string_view end_name, bool is_bracketed) {
     const Position at = current().at;
     Sequence sequence = {.items = {}, .is_tuple = true};
@@ -176,7 +176,7 @@ Result<ExpressionPtr> Parser::product() {
 Result<ExpressionPtr> Parser::power() {
     const Position at = current().at;
     ETNA_TRY(auto left, unary(true));
-    while (skip_sign("**")) { // from left to right, unlike Python's
+    while (skip_sign("**")) { // left-associative, unlike in Python
         ETNA_TRY(auto right, unary(true));
         ETNA_TRY(left, make(at, Binary{BinaryOperator::power, std::move(left), std::move(right)}));
     }
@@ -215,7 +215,7 @@ Result<ExpressionPtr> Parser::primary() {
     }
     if (token.type == TokenType::string) {
         std::string text;
-        while (current().type == TokenType::string) // neighbours are one string
+        while (current().type == TokenType::string) // adjacent literals form one string
             text += take().text;
         return make(at, Constant{text});
     }
@@ -348,7 +348,7 @@ Result<std::string> Parser::dotted_name() {
     return name;
 }
 
-/// Filters one after another. `operand` is null before the first filter of a block.
+/// Parses a chain of filters. `operand` is null for the first filter of a block.
 Result<ExpressionPtr> Parser::filter_chain(ExpressionPtr operand, bool starts_with_name) {
     while (starts_with_name || skip_sign("|")) {
         starts_with_name = false;

@@ -10,11 +10,11 @@
 
 namespace etna::chat::jinja {
 
-enum class Conditions : uint8_t { allowed, left_alone }; ///< whether `a if b else c` is taken
+enum class Conditions : uint8_t { allowed, left_alone }; ///< whether `a if b else c` is parsed
 
 enum class Attributes : uint8_t { refused, allowed }; ///< whether `name.attribute` may be assigned
 
-/// Recursive descent over the tokens, with the precedences and messages of Jinja's own parser.
+/// Recursive-descent parser with the precedences and messages of Jinja's own parser.
 class Parser {
 public:
     Parser(std::vector<Token> tokens, const Limits& limits) : tokens_(std::move(tokens)), limits_(limits) {}
@@ -24,7 +24,7 @@ public:
 private:
     using Tags = std::initializer_list<std::string_view>;
 
-    /// Counts one level of nesting for as long as it lives.
+    /// One level of nesting, for the lifetime of the object.
     class Level {
     public:
         explicit Level(Parser& parser) : parser_(parser) { ++parser_.nesting_; }
@@ -58,8 +58,8 @@ private:
     [[nodiscard]] Error unexpected(std::string_view wanted) const;
 
     // statements
-    Result<Block> block(Tags end); ///< after the head of a tag, up to the word of an end tag
-    Result<Block> block_until(std::string_view end); ///< the same, and takes that word
+    Result<Block> block(Tags end); ///< from the end of a tag's head to the word of an end tag
+    Result<Block> block_until(std::string_view end); ///< as block(), and consumes that word
     Result<Block> statements(Tags end);
     Status statement(Block& out);
     [[nodiscard]] Error unknown_tag(const Token& tag) const;
@@ -109,9 +109,9 @@ private:
     const Limits& limits_; ///< borrowed
     std::size_t place_ = 0;
     std::size_t nesting_ = 0;
-    std::vector<const NamedBlock*> blocks_; ///< in the order of their ends
+    std::vector<const NamedBlock*> blocks_; ///< in the order of their end tags
     std::vector<std::string> open_tags_;
-    std::vector<std::vector<std::string>> awaited_; ///< end tags that the blocks under way wait for
+    std::vector<std::vector<std::string>> awaited_; ///< end tags that the open blocks expect
 };
 
 } // namespace etna::chat::jinja

@@ -1,4 +1,4 @@
-// The part of the parser that reads what stands in {% %}.
+// Parser: statements, {% %}.
 
 #include "core/chat/jinja/parser_private.hpp"
 #include "core/chat/jinja/text.hpp"
@@ -57,7 +57,7 @@ Status Parser::set_statement(Statement& out) {
     return {};
 }
 
-/// One name or namespace attribute, or a tuple in brackets.
+/// Parses a name, a namespace attribute, or a tuple in brackets.
 Result<Target> Parser::target_part(Attributes attributes) {
     const Level level(*this);
     ETNA_CHECK(level.check());
@@ -191,7 +191,7 @@ Status Parser::print_statement(Block& out) {
     return {};
 }
 
-/// There is nothing to load, so only the source matters; the rest of the tag is read over.
+/// Parses only the source, because there is nothing to load from; skips the rest of the tag.
 Result<Load> Parser::load_statement() {
     Load result;
     ETNA_TRY(result.source, expression());

@@ -4,7 +4,7 @@
 
 namespace etna::chat::jinja {
 
-/// `format % arguments`: a tuple's items or a dict's values in the places that the format names.
+/// Evaluates `format % arguments`: the fields take a tuple's items or a dict's values.
 Result<Value> percent_format(Machine& machine, const Value& format, const Value& arguments);
 
 } // namespace etna::chat::jinja

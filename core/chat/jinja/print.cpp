@@ -12,7 +12,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr int fixed_exponent_min = -4; ///< outside of these Python prints an exponent
+constexpr int fixed_exponent_min = -4; ///< outside this range Python prints an exponent
 constexpr int fixed_exponent_max = 16;
 
 Result<std::string> joined_reprs(Machine& machine, const std::vector<Value>& items) {
@@ -112,7 +112,7 @@ std::string real_text(double number) {
     const char* digits = buffer + mark + (buffer[mark + 1] == '+' ? 2 : 1);
     std::from_chars(digits, end, exponent);
     if (exponent < fixed_exponent_min || exponent >= fixed_exponent_max)
-        return std::string(scientific); // to_chars writes the exponent as Python does
+        return std::string(scientific); // to_chars writes the exponent in Python's form
     const auto* fixed_end =
         std::to_chars(buffer, buffer + sizeof buffer, number, std::chars_format::fixed).ptr;
     const std::string text(buffer, static_cast<std::size_t>(fixed_end - buffer));

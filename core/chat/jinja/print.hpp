@@ -12,16 +12,16 @@ namespace etna::chat::jinja {
 Result<std::string> to_text(Machine& machine, const Value& value);
 Result<std::string> to_repr(Machine& machine, const Value& value);
 
-/// repr() of a string: single quotes where they serve, escapes for what cannot be printed.
+/// repr() of a string: single quotes if possible, escapes for unprintable characters.
 std::string quoted(std::string_view text);
 
-/// With escapes for what is not ASCII, as ascii() makes it of a repr().
+/// Escapes non-ASCII characters, as ascii() does for a repr().
 std::string ascii_only(std::string_view text);
 
-/// repr() of a float: the shortest digits that read back as the same number.
+/// repr() of a float: the shortest digits that round-trip.
 std::string real_text(double number);
 
-/// Whether the markup's rules apply: &, <, >, ' and " as character references.
+/// Replaces &, <, >, ' and " by character references.
 std::string escaped(std::string_view text);
 
 } // namespace etna::chat::jinja

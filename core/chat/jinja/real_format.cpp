@@ -12,9 +12,9 @@
 namespace etna::chat::jinja {
 namespace {
 
-constexpr int64_t precision_max = 1000; ///< digits; Python's own bound is that of an int
+constexpr int64_t precision_max = 1000; ///< digits; Python's own limit is that of an int
 
-/// In capital letters where the type is one.
+/// Converts to upper case if the type is E, F or G.
 std::string in_case(std::string text, char type) {
     if (type == 'E' || type == 'F' || type == 'G') {
         for (char& letter : text)
@@ -23,15 +23,16 @@ std::string in_case(std::string text, char type) {
     return text;
 }
 
-/// With a point, as the alternate form always has one.
+/// Adds a missing decimal point, as the alternate form requires.
 std::string with_point(std::string text) {
     if (text.find('.') == std::string::npos)
         text.insert(std::min(text.find('e'), text.size()), 1, '.');
     return text;
 }
 
-/// C's %g: so many digits, with an exponent where the number is tiny or has more before the point; without
-/// zeros at the end, unless the form is alternate. A plain number (without a type) looks like a float.
+/// C's %g with `precision` significant digits: uses an exponent if the number is tiny or has more digits
+/// before the point; strips trailing zeros unless the form is alternate. A plain number (without a type)
+/// looks like a float.
 std::string general(double magnitude, int precision, bool is_alternate, bool is_plain) {
     const std::string scientific = fmt::format("{:.{}e}", magnitude, precision - 1);
     const std::size_t mark = scientific.find('e');

@@ -7,8 +7,8 @@
 
 namespace etna::chat::jinja {
 
-/// A float without its sign as the type, the precision and the alternate form of the specification say it.
-/// Error: ValueError (too many digits).
+/// Formats a float without its sign by the type, precision and alternate form of the specification. Error:
+/// ValueError (too many digits).
 Result<std::string> real_digits(double magnitude, const FormatSpec& spec);
 
 } // namespace etna::chat::jinja

@@ -11,7 +11,7 @@
 
 namespace etna::chat::jinja {
 
-/// The variables of one scope under way, and the scope around it. Macros keep the scope they stand in.
+/// Variables of one active scope, with its parent scope. Macros keep their defining scope alive.
 class Scope {
 public:
     Scope(std::shared_ptr<Scope> parent, const Hidden& hidden) : parent_(std::move(parent)) {
@@ -19,8 +19,8 @@ public:
             variables_.emplace_back(name, std::nullopt);
     }
 
-    /// The variable here or in a scope around; null where there is none. An empty optional is one that this
-    /// template assigns later; a block does not see such of the scopes around it.
+    /// Returns the variable here or in an outer scope; null if there is none. An empty optional is a variable
+    /// that the template assigns later; a block ignores those of its outer scopes.
     [[nodiscard]] const std::optional<Value>* find(std::string_view name) const {
         bool is_around_block = false;
         for (const Scope* scope = this; scope != nullptr; scope = scope->parent_.get()) {
@@ -46,8 +46,8 @@ public:
 
     void clear() { variables_.clear(); }
 
-    bool is_kept = false;  ///< a macro has it
-    bool is_block = false; ///< of {% block %}
+    bool is_kept = false;  ///< referenced by a macro
+    bool is_block = false; ///< scope of {% block %}
 
 private:
     std::shared_ptr<Scope> parent_;

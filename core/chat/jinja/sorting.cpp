@@ -7,7 +7,7 @@
 
 namespace etna::chat::jinja {
 
-/// A merge sort from the bottom up: stable, and safe where comparing fails or contradicts itself (NaN).
+/// Bottom-up merge sort: stable, and safe if a comparison fails or is inconsistent (NaN).
 Result<std::vector<std::size_t>> sorted_places(Machine& machine, const std::vector<Value>& keys,
                                                SortOrder order) {
     std::vector<std::size_t> places(keys.size());

@@ -8,8 +8,8 @@ namespace etna::chat::jinja {
 
 enum class SortOrder : uint8_t { ascending, descending };
 
-/// The order in which Python's stable sort puts items with such keys: places in `keys`. TypeError where two
-/// keys cannot be compared.
+/// Returns indices into `keys` in the order of Python's stable sort. TypeError if two keys cannot be
+/// compared.
 Result<std::vector<std::size_t>> sorted_places(Machine& machine, const std::vector<Value>& keys,
                                                SortOrder order);
 

@@ -1,4 +1,4 @@
-// The part of the interpreter that executes statements.
+// Interpreter: statements.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/globals.hpp"
@@ -14,7 +14,7 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// The items of a loop with a condition: those that pass it.
+/// Iterates over the items of a loop that satisfy its condition.
 class FilteredCursor final : public Cursor {
 public:
     using Passes = std::function<Result<bool>(const Value&)>;
@@ -112,7 +112,7 @@ Result<Interpreter::Flow> Interpreter::run(const Output& output) {
         return Flow::onward;
     }
     ETNA_TRY(const auto value, evaluate(output.expression));
-    // What is constant the reference prints as it is where it cannot yet know whether to escape.
+    // The reference prints constants unescaped if it does not know at compile time whether to escape.
     const bool is_constant = std::holds_alternative<Constant>(output.expression->node);
     const bool is_plain =
         !escapes() || value.is_markup() || (is_constant && escaping_ == Escaping::as_machine);
@@ -329,7 +329,7 @@ Result<Interpreter::Flow> Interpreter::run(const Load& load) {
     return type_error("no loader for this environment specified");
 }
 
-/// A scope that a macro refers to lives until the rendering ends.
+/// Keeps a scope that a macro refers to alive until the rendering ends.
 void Interpreter::keep(const std::shared_ptr<Scope>& scope) {
     if (!std::exchange(scope->is_kept, true))
         kept_.push_back(scope);

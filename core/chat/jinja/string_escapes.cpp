@@ -14,7 +14,7 @@ bool is_high_surrogate(uint32_t code_point) {
     return code_point >= 0xD800 && code_point < 0xDC00;
 }
 
-/// The second half of a character that is written as two \\u escapes.
+/// Returns the low surrogate of a character written as two \\u escapes.
 std::optional<uint32_t> low_surrogate_at(std::string_view text, std::size_t position) {
     constexpr std::size_t digits = 4;
     if (text.substr(std::min(position, text.size()), 2) != "\\u")
@@ -26,8 +26,8 @@ std::optional<uint32_t> low_surrogate_at(std::string_view text, std::size_t posi
     return is_whole && code_point >= 0xDC00 && code_point < 0xE000 ? std::optional(code_point) : std::nullopt;
 }
 
-/// Appends what the escape at `position` (of the backslash) stands for; returns where the text goes on, or
-/// nothing where Python refuses it.
+/// Resolves the escape at `position` (of the backslash); returns the offset after it, or nothing if Python
+/// rejects it.
 std::optional<std::size_t> append_escape(std::string& out, std::string_view text, std::size_t position) {
     const char letter = text[position + 1];
     const std::string_view letters = "\\'\"abfnrtv";
@@ -38,13 +38,13 @@ std::optional<std::size_t> append_escape(std::string& out, std::string_view text
     }
     if (letter == '\n')
         return position + 2;
-    if (static_cast<uint8_t>(letter) >= 0x80) { // the reference escapes it first, and meets two backslashes
+    if (static_cast<uint8_t>(letter) >= 0x80) { // the reference escapes it first, then sees two backslashes
         const std::size_t bytes = decode_at(text, position + 1).bytes;
         out += ascii_only(text.substr(position + 1, bytes));
         return position + 1 + bytes;
     }
     if (letter == 'N')
-        return {}; // characters by their names are not known here
+        return {}; // escapes by character name are not supported
     const bool is_octal = letter >= '0' && letter <= '7';
     const std::size_t digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 3;
     if (!is_octal && digits == 3) {

@@ -1,4 +1,4 @@
-// str methods that give strings and lists of strings.
+// str methods that return strings and lists of strings.
 
 #include "core/chat/jinja/brace_format.hpp"
 #include "core/chat/jinja/errors.hpp"
@@ -15,12 +15,12 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// A string made from `self`: markup where that is.
+/// Returns a string derived from `self`: markup if `self` is.
 Result<Value> like(Machine& machine, const Value& self, std::string text) {
     return machine.text(std::move(text), self.is_markup());
 }
 
-/// A string that comes to stand in `self`: escaped where only that is markup.
+/// Returns a string for insertion into `self`: escaped if only `self` is markup.
 std::string within(const Value& self, const Value& added) {
     return self.is_markup() && !added.is_markup() ? escaped(added.string()) : added.string();
 }
@@ -75,7 +75,7 @@ Result<Value> divided(Machine& machine, const Value& self, const Bound& argument
     if (const Value* given = arguments.at(1)) {
         ETNA_TRY(splits_max, integer_argument(*given));
     }
-    const std::size_t effort = separator ? separator->size() + 1 : 1; // from the right each place is compared
+    const std::size_t effort = separator ? separator->size() + 1 : 1; // rsplit compares at every offset
     ETNA_CHECK(machine.room_for(self.string().size()));
     ETNA_CHECK(machine.spend(static_cast<uint64_t>(self.string().size()) * effort));
     return strings(machine, self, divide(self.string(), separator, splits_max));

@@ -1,4 +1,4 @@
-// str methods that give numbers and truth values.
+// str methods that return numbers and booleans.
 
 #include "core/chat/jinja/errors.hpp"
 #include "core/chat/jinja/methods.hpp"
@@ -14,11 +14,11 @@
 namespace etna::chat::jinja {
 namespace {
 
-/// A stretch of the text, from `start` to `stop` as slices count.
+/// A range of the text, from `start` to `stop` as in slices.
 struct Range {
     std::size_t begin;
     std::size_t end;
-    bool is_empty_before_start; ///< start lies after the end: nothing is found, not even ""
+    bool is_empty_before_start; ///< start is after the end: nothing is found, not even ""
 };
 
 Result<int64_t> bound_of(const Value* given, int64_t fallback, int64_t length) {
@@ -42,7 +42,7 @@ Result<Range> range_of(const Bound& arguments, std::size_t size) {
 enum class Search : uint8_t { first, last };
 enum class Absence : uint8_t { minus_one, error };
 
-/// Bytes of the text between two places counted in code points.
+/// Returns the bytes of the text in a range counted in code points.
 std::string_view window_of(std::string_view text, const Range& range) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < range.begin; ++i)
@@ -59,7 +59,7 @@ Result<Value> find(Machine& machine, const Value& self, const Bound& arguments) 
         return type_error(fmt::format("must be str, not {}", type_name(*arguments.at(0))));
     const std::string& part = arguments.at(0)->string();
     const uint64_t effort =
-        search == Search::last ? part.size() + 2 : search_work; // rfind compares at each place
+        search == Search::last ? part.size() + 2 : search_work; // rfind compares at every offset
     ETNA_CHECK(machine.spend(self.string().size() * effort));
     ETNA_TRY(const Range range, range_of(arguments, count_code_points(self.string())));
     const std::string_view window = window_of(self.string(), range);
@@ -148,7 +148,7 @@ Result<Value> isidentifier(Machine& /*machine*/, const Value& self, const Bound&
                  std::all_of(text.begin(), text.end(), with<Property::name_part>));
 }
 
-/// Some letter has the case, and none another one.
+/// Whether some letter has the case `wanted` and none has `other`.
 template <Property wanted, Property other>
 Result<Value> is_case(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_CHECK(machine.reserve(self.string().size() * 4));

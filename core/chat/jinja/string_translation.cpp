@@ -19,7 +19,7 @@ Value code_of(char32_t letter) {
     return static_cast<int64_t>(letter);
 }
 
-/// Appends what a table has for a letter: a code point, a string or None.
+/// Appends a table's mapping of a letter: a code point, a string or None.
 Status append_mapped(std::u32string& out, const Value& mapped) {
     if (mapped.is(Type::none))
         return {};
@@ -55,7 +55,7 @@ Result<Value> translate(Machine& machine, const Value& self, const Bound& argume
     return machine.text(encode(out), self.is_markup());
 }
 
-/// A table from a dict of letters or code points.
+/// Builds a table from a dict of letters or code points.
 Result<Value> table_of(Machine& machine, const Value& given) {
     if (!given.is(Type::dict))
         return type_error("if you give only one argument to maketrans it must be a dict");

@@ -11,7 +11,7 @@ namespace {
 
 Error with_place(Error error, std::optional<Position> place) {
     if (error.kind == ErrorKind::invalid_argument)
-        return error; // the template's own words
+        return error; // the template's own message
     error.message = place ? fmt::format("template: {}: {}", to_string(*place), error.message)
                           : fmt::format("template: {}", error.message);
     if (error.hint.empty())

@@ -63,7 +63,7 @@ Result<Value> callable(Machine& /*machine*/, const Value& self, const Bound& /*a
     return Value(self.is(Type::undefined) || (self.is(Type::object) && self.object()->is_callable()));
 }
 
-/// Something with a length and items; dicts too, as in the reference.
+/// Whether the value has a length and items; true for dicts, as in the reference.
 Result<Value> sequence(Machine& /*machine*/, const Value& self, const Bound& /*arguments*/) {
     return Value(self.is(Type::undefined) || self.is(Type::string) || self.is_sequence() ||
                  self.is(Type::dict) || (self.is(Type::object) && self.object()->is_indexable()));
@@ -81,7 +81,7 @@ Result<Value> is_markup(Machine& /*machine*/, const Value& self, const Bound& /*
     return Value(self.is_markup());
 }
 
-/// Some letter of that case, and none of another.
+/// Whether some letter has the case `wanted` and none has `other`.
 template <Property wanted, Property other>
 Result<Value> has_case(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_TRY(const auto text, to_text(machine, self));

@@ -8,7 +8,7 @@ namespace etna::chat::jinja {
 
 bool is_test(std::string_view name);
 
-/// `value is name(arguments)`.
+/// Evaluates `value is name(arguments)`.
 Result<Value> call_test(Machine& machine, std::string_view name, const Value& value, Arguments arguments);
 
 } // namespace etna::chat::jinja

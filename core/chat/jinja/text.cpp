@@ -17,7 +17,7 @@ std::size_t limit_of(int64_t count) {
     return count < 0 ? std::numeric_limits<std::size_t>::max() : static_cast<std::size_t>(count);
 }
 
-/// Where the last character of the text begins (the text is not empty).
+/// Returns the offset of the last character. Precondition: the text is not empty.
 std::size_t last_character(std::string_view text) {
     std::size_t begin = text.size() - 1;
     while (begin > 0 && text.size() - begin < 4 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80)

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t time_bytes_max = 4096;
 
-/// Fields that Python answers itself for a time without zone and microseconds.
+/// Replaces the fields that Python formats itself, for a time without zone and microseconds.
 std::string without_zone(const std::string& format) {
     std::string out;
     for (std::size_t i = 0; i < format.size(); ++i) {
@@ -40,7 +40,7 @@ Result<std::string> time_text(int64_t unix_s, const std::string& format) {
         return value_error("year is out of range");
     static const locale_t english = newlocale(LC_ALL_MASK, "C", nullptr); // lives as long as the process
     char buffer[time_bytes_max];
-    const std::string marked = without_zone(format) + "."; // so that nothing at all is told from too much
+    const std::string marked = without_zone(format) + "."; // distinguishes an empty result from an overflow
     const std::size_t bytes = strftime_l(buffer, sizeof buffer, marked.c_str(), &parts, english);
     if (bytes == 0)
         return limit_error("a time of more than 4096 bytes");

@@ -7,8 +7,8 @@
 
 namespace etna::chat::jinja {
 
-/// A moment (seconds since 1970, UTC) written as strftime's `format` says, in English. A time without a zone,
-/// as Python's datetime.now(): %z and %Z are empty.
+/// Formats a time (seconds since 1970, UTC) with strftime's `format`, in English. The time has no zone, as in
+/// Python's datetime.now(): %z and %Z are empty.
 Result<std::string> time_text(int64_t unix_s, const std::string& format);
 
 } // namespace etna::chat::jinja

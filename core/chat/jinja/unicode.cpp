@@ -33,7 +33,7 @@ const CaseTable lower_table = {tables::lower_ranges, tables::lower_range_count, 
 const CaseTable title_table = {tables::title_ranges, tables::title_range_count, tables::title_expansions,
                                tables::title_expansion_count};
 
-/// Appends what the table makes of the code point; false where it says nothing about it.
+/// Appends the table's mapping of the code point; returns false if it has none.
 bool append_mapped(std::u32string& out, char32_t code_point, const CaseTable& table) {
     const auto* range =
         std::lower_bound(table.ranges, table.ranges + table.range_count, code_point,
@@ -65,7 +65,7 @@ void append_title(std::u32string& out, char32_t code_point) {
         append_upper(out, code_point);
 }
 
-/// A sigma ends a word when a cased letter stands before it and none after it, ignorable marks aside.
+/// Whether a sigma ends a word: a cased letter precedes it and none follows, ignoring ignorable marks.
 bool is_final_sigma(std::u32string_view text, std::size_t place) {
     std::size_t before = place;
     while (before > 0 && has(text[before - 1], Property::case_ignorable))

@@ -6,7 +6,7 @@
 
 namespace etna::chat::jinja {
 
-/// Properties of a code point as Python's str methods see them.
+/// Properties of a code point as defined by Python's str methods.
 enum class Property : uint32_t {
     alphabetic = 1 << 2,
     printable = 1 << 3,
@@ -22,12 +22,13 @@ enum class Property : uint32_t {
 bool has(char32_t code_point, Property property);
 bool is_cased(char32_t code_point);
 bool is_decimal(char32_t code_point);
-bool is_digit(char32_t code_point);   ///< decimals and such as superscripts
-bool is_numeric(char32_t code_point); ///< digits and such as fractions
+bool is_digit(char32_t code_point);   ///< decimals, superscripts and similar
+bool is_numeric(char32_t code_point); ///< digits, fractions and similar
 bool is_alphanumeric(char32_t code_point);
-bool is_word_letter(char32_t code_point); ///< \w of Python's expressions: alphanumeric, or an underscore
+bool is_word_letter(char32_t code_point); ///< \w of Python's re module: alphanumeric, or an underscore
 
-/// Bytes of the character at `position` (below the size) and its code point; an invalid byte is U+FFFD alone.
+/// Size and code point of one character; an invalid byte is a single U+FFFD. Precondition: `position` is less
+/// than the size.
 struct Decoded {
     char32_t code_point;
     std::size_t bytes;

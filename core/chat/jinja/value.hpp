@@ -21,7 +21,7 @@ struct Text;
 
 struct None {};
 
-/// Python's int is `integer` where it has at most 64 bits, else `large`.
+/// Python's int is `integer` if it fits 64 bits, else `large`.
 enum class Type : uint8_t {
     undefined,
     none,
@@ -36,9 +36,9 @@ enum class Type : uint8_t {
     object
 };
 
-/// What a template computes with: Python's values as far as templates meet them. Copies are cheap: strings
-/// and containers are shared. A string never changes; lists and dicts do only where a rendering mutates its
-/// own. Values given to a rendering are copied first, so that one Value may serve many threads.
+/// A value of a template: the subset of Python's values that templates use. Copies are cheap: strings and
+/// containers are shared. Strings are immutable; a rendering mutates only lists and dicts that it made.
+/// Inputs of a rendering are copied first, so that threads can share a Value.
 class Value {
 public:
     Value();                                      ///< an undefined value without a name
@@ -49,7 +49,7 @@ public:
     Value(std::string_view text);                 // NOLINT(google-explicit-constructor): UTF-8
     Value(const std::string& text) : Value(std::string_view(text)) {} // NOLINT(google-explicit-constructor)
     Value(const char* text) : Value(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
-    Value(int) = delete;                                              ///< say int64_t or bool
+    Value(int) = delete;                                              ///< use int64_t or bool
     explicit Value(std::shared_ptr<const Missing> missing) : content_(std::move(missing)) {}
     explicit Value(std::shared_ptr<const LargeInteger> integer) : content_(std::move(integer)) {}
     explicit Value(std::shared_ptr<const Text> text) : content_(std::move(text)) {}
@@ -57,8 +57,8 @@ public:
     explicit Value(std::shared_ptr<Dict> dict) : content_(std::move(dict)) {}
     explicit Value(std::shared_ptr<Object> object) : content_(std::move(object)) {}
 
-    /// Containers made by the caller of a rendering. A dict keeps the order of its entries; of two with the
-    /// same key the last value counts.
+    /// Containers for the caller of a rendering. A dict keeps the order of its entries; of two entries with
+    /// the same key, the last value counts.
     static Value list(std::vector<Value> items);
     static Value dict(std::vector<std::pair<std::string, Value>> entries);
 
@@ -66,22 +66,22 @@ public:
     [[nodiscard]] bool is(Type type) const { return this->type() == type; }
     [[nodiscard]] bool is_sequence() const { return std::holds_alternative<std::shared_ptr<List>>(content_); }
 
-    /// Precondition of each: the type that it names.
+    /// Precondition of each accessor: the value has its type.
     [[nodiscard]] bool boolean() const { return std::get<bool>(content_); }
     [[nodiscard]] int64_t integer() const { return std::get<int64_t>(content_); }
     [[nodiscard]] const LargeInteger& large() const;
     [[nodiscard]] double real() const { return std::get<double>(content_); }
     [[nodiscard]] const std::string& string() const;
-    [[nodiscard]] bool is_markup() const; ///< a string that `safe` or `escape` made; false for other types
+    [[nodiscard]] bool is_markup() const; ///< a string from `safe` or `escape`; false for other types
     [[nodiscard]] const std::shared_ptr<List>& sequence() const; ///< list or tuple
     [[nodiscard]] const std::shared_ptr<Dict>& dict() const;
     [[nodiscard]] const std::shared_ptr<Object>& object() const;
-    [[nodiscard]] const Missing* missing() const; ///< null where nothing is known of an undefined value
+    [[nodiscard]] const Missing* missing() const; ///< null for an undefined value without details
 
-    /// Whether both are the very same thing (Python's `is`, with equal scalars taken as the same).
+    /// Whether both are identical (Python's `is`; equal scalars count as identical).
     [[nodiscard]] bool same_as(const Value& other) const;
 
-    /// How many containers lie in each other here; 0 for what is no container.
+    /// Nesting depth of containers; 0 if the value is not a container.
     [[nodiscard]] std::size_t depth() const;
 
 private:
@@ -91,7 +91,7 @@ private:
         content_;
 };
 
-/// Python's name of a value's type: "str", "NoneType", "list", ...
+/// Returns Python's name of a value's type: "str", "NoneType", "list", ...
 std::string_view type_name(const Value& value);
 
 } // namespace etna::chat::jinja

@@ -14,8 +14,8 @@ void for_each_child(const CallArguments& arguments, const Visit& visit) {
     visit(arguments.more_keyword);
 }
 
-/// Calls visit(ExpressionPtr) for each expression right below `node`, in the order of evaluation; null ones
-/// too.
+/// Calls visit(ExpressionPtr) for each direct child expression of `node`, in evaluation order; null ones
+/// included.
 template <class Node, class Visit>
 void for_each_child(const Node& node, const Visit& visit) {
     if constexpr (std::is_same_v<Node, Sequence>) {

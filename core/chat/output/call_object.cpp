@@ -17,7 +17,7 @@ bool is_any(std::string_view text, const std::vector<std::string_view>& spelling
     return std::find(spellings.begin(), spellings.end(), text) != spellings.end();
 }
 
-/// A JSON string's text; nothing for other values.
+/// Returns the text of a JSON string; nothing for other values.
 std::optional<std::string> text_of(const std::string& json) {
     const auto value = nlohmann::json::parse(json, nullptr, false);
     if (!value.is_string())
@@ -43,7 +43,7 @@ CallObject::Step CallObject::feed(char byte) {
             text_.clear();
         append_json_byte(text_, byte, before);
         if (text_.size() > max_name_bytes)
-            text_.resize(max_name_bytes); // no member of ours
+            text_.resize(max_name_bytes); // too long to be a known member
         return after == Phase::colon && before == Phase::in_string ? end_key() : Step::inside;
     }
     const bool begins = at_top && before == Phase::value && after != Phase::value;
@@ -88,7 +88,7 @@ CallObject::Step CallObject::begin_value(char byte) {
     if (member_ == Member::name && byte != '"')
         return Step::bad;
     if (member_ == Member::arguments) {
-        if (byte != '{' && byte != '"' && byte != 'n') // a string may hold the object, null means none
+        if (byte != '{' && byte != '"' && byte != 'n') // a string may contain the object; null: no arguments
             return Step::bad;
         has_arguments_ = true;
         streams_ = byte == '{';

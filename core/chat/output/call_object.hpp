@@ -9,9 +9,9 @@
 
 namespace etna::chat::output {
 
-constexpr std::size_t max_name_bytes = 256; ///< of functions, ids, keys and words
+constexpr std::size_t max_name_bytes = 256; ///< for names of functions, ids, keys and words
 
-/// Reads Slot::object byte by byte: the members that matter, in any order.
+/// Incremental parser for Slot::object, byte by byte; extracts name, id and arguments in any order.
 class CallObject {
 public:
     explicit CallObject(const Members& members) : members_(&members) {}
@@ -19,14 +19,14 @@ public:
     enum class Step : uint8_t { inside, done, bad };
     Step feed(char byte);
 
-    [[nodiscard]] const std::string& name() const { return name_; } ///< empty: has not come
+    [[nodiscard]] const std::string& name() const { return name_; } ///< empty: not read yet
     [[nodiscard]] const std::string& id() const { return id_; }
     [[nodiscard]] bool has_arguments() const { return has_arguments_; }
 
-    /// A member has come that calls do not have. Such objects are calls only where a mark says so.
+    /// Whether the object has a member that calls do not have. Such an object is a call only after a mark.
     [[nodiscard]] bool is_odd() const { return is_odd_; }
 
-    /// What has come of the arguments' JSON since the last time.
+    /// Returns the arguments' JSON read since the last call.
     std::string take_arguments();
 
 private:
@@ -39,13 +39,13 @@ private:
 
     const Members* members_;
     JsonScanner scanner_;
-    Member member_ = Member::none; ///< whose value is read
+    Member member_ = Member::none; ///< the member whose value is being read
     bool in_value_ = false;
     std::string text_; ///< JSON of the key, or of the member's value
     std::string name_;
     std::string id_;
     std::string arguments_;
-    bool streams_ = false; ///< the arguments are an object, as they should be
+    bool streams_ = false; ///< the arguments are an object (not a string or null), so they are streamed
     bool has_arguments_ = false;
     bool is_odd_ = false;
 };

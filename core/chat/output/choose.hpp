@@ -10,13 +10,13 @@ namespace etna::chat::output {
 /// Whether the vocabulary has a token of exactly this text.
 using HasToken = std::function<bool(std::string_view)>;
 
-/// How the model writes that brings this template (empty: none) and vocabulary. Never fails: a model of no
-/// known family gets the generic syntax. Reasoning marks that stand in the template, or are tokens, become
-/// expected.
+/// Returns the syntax for a model with this template (empty: none) and vocabulary. Never fails: an unknown
+/// family gets the generic syntax. Sets `expected` for reasoning marks that occur in the template or are
+/// tokens.
 Syntax choose_syntax(std::string_view template_text, const HasToken& has_token);
 
-/// How a model that otherwise writes `own` answers when tools were told to it in words, see
-/// AdaptedPrompt::tools_in_text: calls as Hermes writes them, and all else as its own.
+/// Returns the syntax for a model of syntax `own` if its tools are described in the system message, see
+/// AdaptedPrompt::tools_in_text: Hermes syntax for calls, `own` for everything else.
 Syntax syntax_of_told_tools(Syntax own);
 
 } // namespace etna::chat::output

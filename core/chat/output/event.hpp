@@ -10,19 +10,19 @@ namespace etna::chat::output {
 
 enum class EventKind : uint8_t {
     content,               ///< `text` for the user
-    reasoning,             ///< `text` of the model's thought
-    content_was_reasoning, ///< the end of reasoning came, and nothing had begun it: all content so far was
+    reasoning,             ///< `text` of the model's reasoning
+    content_was_reasoning, ///< reasoning was closed without having been opened: all content so far was
                            ///< reasoning
-    call_begun,            ///< `call`, `name`, `id` (empty: the model gave none)
-    call_arguments,        ///< `call`, `text`: more of the arguments' JSON, only what is certain
-    call_done,   ///< `call`, `id` if it came after call_begun: the arguments are one whole JSON object
-    call_broken, ///< `call`, `text`: what the model wrote; a call_begun may or may not have come before
+    call_begun,            ///< `call`, `name`, `id` (empty: none so far)
+    call_arguments,        ///< `call`, `text`: the next final part of the arguments' JSON
+    call_done,   ///< `call`, `id` if it followed call_begun: the arguments are one complete JSON object
+    call_broken, ///< `call`, `text`: the model's text; call_begun may or may not have been sent
 };
 
-/// A step of the output. Pieces of text are whole UTF-8 characters and never empty.
+/// One parsed piece of the output. Texts are whole UTF-8 characters and never empty.
 struct Event {
     EventKind kind = EventKind::content;
-    std::size_t call = 0; ///< calls are counted from 0, broken ones too
+    std::size_t call = 0; ///< index of the call from 0, broken ones included
     std::string text = {};
     std::string name = {};
     std::string id = {};
@@ -38,29 +38,29 @@ struct Call {
     bool operator==(const Call&) const = default;
 };
 
-/// A whole turn of the model.
+/// A complete turn of the model.
 struct Output {
     std::string content = {};
     std::string reasoning = {};
-    std::vector<Call> calls;         ///< finished ones
-    std::vector<std::string> broken; ///< calls that were cut off or are no call, as the model wrote them
+    std::vector<Call> calls;         ///< completed calls
+    std::vector<std::string> broken; ///< truncated or malformed calls, as the model wrote them
 
     bool operator==(const Output&) const = default;
 };
 
-/// Adds events up. Not thread-safe.
+/// Accumulates events into an Output. Not thread-safe.
 class Collector {
 public:
     void add(std::span<const Event> events);
 
-    /// What has come so far, without calls that are not finished.
+    /// The output so far, without unfinished calls.
     [[nodiscard]] const Output& output() const { return output_; }
 
 private:
     void add(const Event& event);
 
     Output output_;
-    Call open_; ///< the call that has begun; calls never overlap
+    Call open_; ///< the open call; calls never overlap
 };
 
 } // namespace etna::chat::output

@@ -17,7 +17,7 @@ void EventWriter::text(EventKind kind, std::string_view text) {
         const auto first = text.find_first_not_of(white_space);
         space_ += text.substr(0, first);
         text.remove_prefix(first);
-        if (after_mark_) { // what stands on the text's own line indents it
+        if (after_mark_) { // white space on the text's own line is its indentation
             const auto line_end = space_.rfind('\n');
             space_.erase(0, line_end == std::string::npos ? space_.size() : line_end + 1);
         }

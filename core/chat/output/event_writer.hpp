@@ -10,8 +10,8 @@
 
 namespace etna::chat::output {
 
-/// Makes events: joins neighbouring pieces, leaves out white space at marks, counts calls, and holds back the
-/// events of a call that may turn out to be none.
+/// Produces events: joins adjacent text, drops white space next to marks, counts calls, and holds back the
+/// events of tentative calls.
 class EventWriter {
 public:
     enum class Before { nothing, mark };
@@ -20,27 +20,28 @@ public:
     /// Content or reasoning, as the model wrote it.
     void text(EventKind kind, std::string_view text);
 
-    /// Protocol stands here: white space around it goes, and the next text begins a stretch of its own.
+    /// Records a protocol mark: drops the white space around it; the next text starts a new span.
     void mark();
 
-    /// A message ends: the white space in front is its own, if nothing comes behind it.
+    /// Ends a message: the white space before the mark belongs to the message if nothing follows.
     void end_message();
 
-    /// Whether there has been content other than white space.
+    /// Whether content other than white space has been written.
     [[nodiscard]] bool has_content() const { return has_content_; }
 
-    /// The white space that came last is no mark's.
+    /// Emits the held-back trailing white space: no mark follows it.
     void keep_space();
 
-    /// Reasoning ended that nothing had begun. Only the first thing in an output can be reasoning.
+    /// Records the end of reasoning that was never opened. The content so far becomes reasoning only if
+    /// neither reasoning nor a call precedes it.
     void end_unopened_reasoning();
 
     void begin_call(std::string_view name, std::string_view id);
     void arguments(std::string_view json);
     void end_call(std::string_view late_id);
-    void break_call(std::string_view raw); ///< ends the call that has begun, or is one that never did
+    void break_call(std::string_view raw); ///< ends the open call, or adds a broken call without call_begun
 
-    /// Events from here on wait: release() lets them go, take_back() forgets them.
+    /// Holds back subsequent events until release() emits them or take_back() discards them.
     void hold();
     void release();
     void take_back();
@@ -55,14 +56,14 @@ private:
     std::vector<Event> events_;
     std::vector<Event> held_;
     bool holding_ = false;
-    std::string space_; ///< white space, content only if text follows
+    std::string space_; ///< pending white space, emitted only if text follows
     EventKind space_kind_ = EventKind::content;
-    std::string last_space_; ///< at the end of a message, content only if nothing follows
-    bool after_mark_;        ///< of the stretch that has not begun yet
+    std::string last_space_; ///< at the end of a message, emitted only if nothing follows
+    bool after_mark_;        ///< the next span follows a mark
     bool in_stretch_ = false;
     bool has_content_ = false;
     bool has_reasoning_ = false;
-    std::size_t calls_ = 0; ///< finished or broken
+    std::size_t calls_ = 0; ///< completed or broken
 };
 
 } // namespace etna::chat::output

@@ -24,7 +24,7 @@ bool is_control(char byte) {
     return static_cast<unsigned char>(byte) < 0x20;
 }
 
-/// Whether it is beyond all doubles, so that no reader takes it. Small ones are zero.
+/// Whether the number overflows a double, so that other parsers reject it. Underflow counts as zero.
 bool is_too_large(std::string_view number) {
     double value = 0;
     if (std::from_chars(number.data(), number.data() + number.size(), value).ec !=
@@ -89,7 +89,7 @@ Phase JsonScanner::step(char byte) {
 Phase JsonScanner::begin_value(char byte) {
     if (byte == '{' || byte == '[')
         return open(byte == '{');
-    if (depth_ == 0) // only containers say where they end
+    if (depth_ == 0) // only containers have a definite end
         return Phase::bad;
     is_key_ = false;
     number_text_ = byte;
@@ -206,7 +206,7 @@ Phase JsonScanner::number_byte(char byte) {
         return Phase::bad;
     if (is_too_large(number_text_))
         return Phase::bad;
-    phase_ = after_value(); // the number ended before this byte
+    phase_ = after_value(); // this byte follows the number
     return step(byte);
 }
 

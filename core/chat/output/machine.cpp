@@ -41,7 +41,7 @@ std::span<const Event> Parser::Machine::finish(Ending ending) {
             run();
         }
     }
-    // White space alone that is cut off may stand in front of a call, where there are tools.
+    // With tools, truncated output of white space alone may have preceded a call.
     const bool may_come_before_call = ending == Ending::cut_off && !tools_.empty() && !out_.has_content();
     if (state_ == State::content && rest().empty() && !may_come_before_call)
         out_.keep_space();
@@ -53,7 +53,7 @@ std::span<const Event> Parser::Machine::finish(Ending ending) {
     return out_.events();
 }
 
-/// At the end of the output: what is not certainly a call is none.
+/// Whether an open call is still tentative. At the end of the output it then does not count as a call.
 bool Parser::Machine::may_be_no_call() {
     if (state_ == State::section && section_ == bare_ && section_calls_ == 0) {
         call_.tentative = true;

@@ -19,8 +19,8 @@ namespace etna::chat::output {
 
 constexpr std::size_t max_header_bytes = 1024;
 
-/// The parser: a state, and a step that consumes text, changes the state, or finds that more text must come
-/// before anything is certain. What a step does depends on the text only, never on how it was cut.
+/// State machine of the parser. Each step consumes text, changes the state, or waits for more text to decide.
+/// The result of a step depends on the text alone, never on chunk boundaries.
 class Parser::Machine {
 public:
     Machine(const Syntax& syntax, Tools tools, const ParserOptions& options);
@@ -32,15 +32,15 @@ private:
     enum class State : uint8_t {
         content,
         reasoning,
-        header,  ///< of a message
-        dropped, ///< a message's text that is for nobody here
+        header,  ///< in a message header
+        dropped, ///< in a message body that is discarded
         section, ///< between calls
         call,
-        broken, ///< after something that is no call, looking for the end of it
+        broken, ///< in a broken call, looking for its end
     };
     enum class Progress : uint8_t { again, wait };
 
-    /// What a mark in content means, and which one of its kind it is.
+    /// The meaning of a mark in content, with its index among its kind.
     struct Meaning {
         enum class Kind : uint8_t {
             section,
@@ -59,10 +59,10 @@ private:
     Progress step();
     void forget_consumed();
     [[nodiscard]] std::string_view rest() const { return std::string_view(input_).substr(at_); }
-    Progress skip_space(); ///< wait: nothing but white space is left, and more may come
+    Progress skip_space(); ///< wait: all text is consumed, and more may come
     Match match(std::string_view mark) const;
 
-    // machine_text.cpp: what is no call
+    // machine_text.cpp: content and reasoning
     void collect_marks();
     void enter_content();
     Progress content();
@@ -82,7 +82,7 @@ private:
     [[nodiscard]] bool fits(const Route& route, std::string_view channel, std::string_view recipient) const;
     bool follow(const Route& route, std::string_view recipient);
 
-    // machine_section.cpp: where calls begin
+    // machine_section.cpp: starts of calls
     void enter_section(const Section& section);
     Progress section();
     Match section_part();
@@ -93,7 +93,7 @@ private:
     Progress no_call_begins();
     void enter_call(const Pattern& pattern);
 
-    // machine_call.cpp: the fixed texts of calls, their beginning and end
+    // machine_call.cpp: fixed texts, start and end of calls
     Progress part_text();
     void end_pattern();
     void next_part();
@@ -103,7 +103,7 @@ private:
     void fail();
     Progress broken();
 
-    // machine_slots.cpp: what stands between the fixed texts
+    // machine_slots.cpp: slots between the fixed texts
     void enter_slot();
     Progress slot();
     Progress word_slot(Slot slot);
@@ -127,10 +127,10 @@ private:
         std::size_t part = 0;
         bool in_slot = false;
         std::size_t begin = 0;          ///< offset in input_
-        const Pattern* outer = nullptr; ///< of a parameter: the call's pattern, and where it is there
+        const Pattern* outer = nullptr; ///< in a parameter: the call's pattern and the part in it
         std::size_t outer_part = 0;
-        bool tentative = false; ///< it may turn out to be none
-        bool begun = false;     ///< call_begun is out
+        bool tentative = false; ///< may turn out not to be a call
+        bool begun = false;     ///< call_begun has been written
         bool done = false;
         bool has_parameters = false;
         std::string name;
@@ -141,10 +141,10 @@ private:
     struct Value {
         bool begun = false;
         bool verbatim = false;
-        uint8_t types = no_type; ///< a text goes out while it comes, other values when they are whole
+        uint8_t types = no_type; ///< strings are streamed, other values are sent when complete
         std::string key;
         std::string kind;
-        std::string text; ///< all of it, or what is held back
+        std::string text; ///< the whole value; for strings, the held-back part
     };
 
     static constexpr std::size_t nothing = std::numeric_limits<std::size_t>::max();
@@ -156,35 +156,35 @@ private:
     More more_ = More::may_come;
     Utf8Gate gate_;
     std::string input_;
-    std::size_t at_ = 0;         ///< how far input_ is consumed
-    std::size_t kept_ = nothing; ///< where the text of the call begins, which may be needed again
+    std::size_t at_ = 0;         ///< consumed bytes of input_
+    std::size_t kept_ = nothing; ///< start of the text that is retained for a failed call or header
 
     State state_ = State::content;
-    bool fresh_ = true; ///< a stretch of content could begin here
+    bool fresh_ = true; ///< a span of content could start here
     MarkSet content_marks_;
     std::vector<Meaning> meanings_;
     MarkSet reasoning_opens_;
-    MarkSet reasoning_marks_;       ///< where the reasoning ends; the sections begin after its closes
-    std::size_t closes_ = 0;        ///< of reasoning, or of a broken section
-    std::size_t call_closes_ = 0;   ///< after those, of a broken call
-    const Section* bare_ = nullptr; ///< the section that needs no mark
-    std::size_t header_begin_ = 0;  ///< offset in input_; before it, from kept_ on, the mark that opened it
-    std::string function_;          ///< whom the message is for
+    MarkSet reasoning_marks_;       ///< closes of the reasoning, then the opens of sections
+    std::size_t closes_ = 0;        ///< number of closes of the reasoning, or of a broken section
+    std::size_t call_closes_ = 0;   ///< `closes_` plus the number of closes of a broken call
+    const Section* bare_ = nullptr; ///< the section without an opening mark
+    std::size_t header_begin_ = 0;  ///< offset in input_; its opening mark lies between kept_ and here
+    std::string function_;          ///< the function that the message addresses
 
     const Section* section_ = nullptr;
     Section message_section_;
     std::size_t section_calls_ = 0;
     bool bracketed_ = false;
     bool brackets_closed_ = false;
-    bool separated_ = false; ///< a separator came after the last call
+    bool separated_ = false; ///< a separator followed the last call
     Call call_;
     Value value_;
-    MarkSet ends_; ///< of the slot
+    MarkSet ends_; ///< marks that end the slot
     std::optional<CallObject> object_;
     std::optional<JsonScanner> json_;
     std::optional<NotationScanner> notation_;
-    std::string text_;           ///< of the slot
-    std::size_t slot_begin_ = 0; ///< offset in input_
+    std::string text_;           ///< text of the slot
+    std::size_t slot_begin_ = 0; ///< start of the slot, offset in input_
 };
 
 } // namespace etna::chat::output

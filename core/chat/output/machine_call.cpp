@@ -4,7 +4,7 @@
 
 namespace etna::chat::output {
 
-/// A shorter text ends a call, but does not tell where a broken one ends: it stands in other places, too.
+/// Minimum size of a closing text that ends a broken call; a shorter one also occurs inside calls.
 constexpr std::size_t shortest_close = 4;
 
 Parser::Machine::Progress Parser::Machine::part_text() {
@@ -23,7 +23,7 @@ Parser::Machine::Progress Parser::Machine::part_text() {
         if (found == Match::no) {
             if (part.presence == Presence::optional) {
                 ++call_.part;
-            } else if (call_.done) { // what a finished call lacks does not matter
+            } else if (call_.done) { // texts missing after a completed call do not matter
                 call_.part = call_.pattern->size();
             } else {
                 fail();
@@ -44,7 +44,7 @@ Parser::Machine::Progress Parser::Machine::part_text() {
 }
 
 void Parser::Machine::end_pattern() {
-    if (call_.outer != nullptr) { // a parameter ends, another one may follow
+    if (call_.outer != nullptr) { // end of a parameter; another one may follow
         call_.pattern = call_.outer;
         call_.part = call_.outer_part;
         call_.outer = nullptr;
@@ -59,7 +59,7 @@ void Parser::Machine::end_pattern() {
     kept_ = at_;
 }
 
-/// After a slot. A call whose slots end by themselves is done without the texts that follow them.
+/// Leaves a slot. A call whose last slot is self-delimiting is done, even without the closing texts.
 void Parser::Machine::next_part() {
     const Slot slot = (*call_.pattern)[call_.part].slot;
     call_.in_slot = false;
@@ -74,7 +74,7 @@ bool Parser::Machine::slots_follow() const {
                        [](const Part& part) { return part.slot != Slot::none; });
 }
 
-/// False: it is no call.
+/// Returns false if this is not a call.
 bool Parser::Machine::begin_call() {
     if (call_.begun)
         return true;
@@ -83,7 +83,7 @@ bool Parser::Machine::begin_call() {
     out_.begin_call(call_.name, call_.id);
     call_.sent_id = call_.id;
     call_.begun = true;
-    if (call_.tentative && section_ == bare_) { // a known name, and arguments: enough
+    if (call_.tentative && section_ == bare_) { // a known name and arguments are sufficient
         out_.mark();
         out_.release();
         call_.tentative = false;
@@ -104,7 +104,7 @@ void Parser::Machine::end_call() {
     ++section_calls_;
 }
 
-/// What began as a call is none: it is content, or a program, or something broken.
+/// Handles text that started like a call but is not one: it is content, a program or a broken call.
 void Parser::Machine::fail() {
     if (call_.tentative) {
         out_.take_back();
@@ -133,7 +133,7 @@ void Parser::Machine::fail() {
     }
 }
 
-/// Looks for the end of something broken: the section's or the call's close, or the next mark.
+/// Looks for the end of a broken call: the section's or the call's close, or the next mark.
 Parser::Machine::Progress Parser::Machine::broken() {
     const Sighting seen = ends_.find(rest(), more_);
     at_ += seen.at;

@@ -7,7 +7,7 @@ namespace etna::chat::output {
 
 namespace {
 
-/// The word after `mark` in a header; empty where there is none.
+/// Returns the word after `mark` in a header; empty if there is none.
 std::string_view word_after(std::string_view header, std::string_view mark) {
     const auto at = mark.empty() ? std::string_view::npos : header.find(mark);
     if (at == std::string_view::npos)
@@ -48,7 +48,7 @@ Parser::Machine::Progress Parser::Machine::header() {
     return Progress::again;
 }
 
-/// Whether marks follow at most one word, the role.
+/// Whether at most one word, the role, precedes the first mark.
 bool Parser::Machine::may_begin_header(std::string_view text) const {
     const Messages& messages = syntax_.messages;
     std::vector<std::string_view> marks = messages.open;
@@ -79,9 +79,9 @@ bool Parser::Machine::names_channel_or_recipient(std::string_view header) const 
     return stands(syntax_.messages.channel) || stands(syntax_.messages.recipient);
 }
 
-/// Where a header is no more than a name, other text may look like the mark before it: then that is content.
-/// Elsewhere the mark is dropped, and with it what there is of a header at the end; a model that answers
-/// without the header that the prompt has begun is heard all the same.
+/// If headers are bare recipient names, the mark before this one was ordinary text and becomes content.
+/// Otherwise the mark is dropped, together with a partial header at the end of the output. Content without
+/// the header that the prompt has opened is still delivered.
 void Parser::Machine::not_a_header() {
     at_ = header_begin_;
     const std::size_t begin = kept_;

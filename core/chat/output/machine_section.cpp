@@ -12,7 +12,7 @@ bool is_code(const Pattern& pattern) {
 
 } // namespace
 
-/// kept_ is where its first mark begins.
+/// Precondition: kept_ is the start of the section's first mark.
 void Parser::Machine::enter_section(const Section& section) {
     state_ = State::section;
     section_ = &section;
@@ -58,7 +58,7 @@ Parser::Machine::Progress Parser::Machine::section() {
     return no_call_begins();
 }
 
-/// Brackets, separator, close. Yes: one was consumed. Open: perhaps one will be.
+/// Consumes a bracket, separator or close. `yes`: consumed one; `open`: more text is needed to decide.
 Match Parser::Machine::section_part() {
     const bool outside = section_calls_ == 0 && !bracketed_ && !brackets_closed_;
     if (outside && section_->brackets != Brackets::none && rest().starts_with('[')) {
@@ -134,17 +134,17 @@ bool Parser::Machine::may_begin(Slot slot) const {
     }
 }
 
-/// The section holds something else, or nothing more.
+/// Handles a section that continues with something other than a call, or ends.
 Parser::Machine::Progress Parser::Machine::no_call_begins() {
     if (section_calls_ > 0 && !bracketed_) {
-        const Sighting seen = content_marks_.match(rest(), more_); // the section's end is missing
+        const Sighting seen = content_marks_.match(rest(), more_); // the section's close is missing
         if (seen.at == 0 && !seen.mark && !rest().empty())
             return Progress::wait;
         if (seen.mark || rest().empty()) {
             leave_section();
             return Progress::again;
         }
-        if (rest().find_first_of("}])") == 0) { // one bracket too many is no call
+        if (rest().find_first_of("}])") == 0) { // skip a surplus closing bracket
             ++at_;
             return Progress::again;
         }

@@ -32,7 +32,7 @@ void Parser::Machine::enter_slot() {
     }
 }
 
-/// The marks that may follow a slot which reaches up to the next text.
+/// Collects the marks that can end a slot that extends to the next text.
 void Parser::Machine::collect_ends(std::size_t part) {
     ends_.clear();
     for (; part < call_.pattern->size(); ++part) {
@@ -90,7 +90,7 @@ Parser::Machine::Progress Parser::Machine::word_slot(Slot slot) {
         call_.id = word;
     } else if (slot == Slot::key && !value_.begun) {
         value_.key = word;
-    } else if (slot == Slot::key && value_.key != word) { // the end of something inside the value
+    } else if (slot == Slot::key && value_.key != word) { // the end of an element inside the value
         fail();
         return Progress::again;
     } else if (slot == Slot::kind) {
@@ -106,7 +106,7 @@ Parser::Machine::Progress Parser::Machine::object_slot() {
         step = object_->feed(input_[at_]);
         if (step != CallObject::Step::bad)
             ++at_;
-        if (!call_.begun && !deliver_object()) // byte by byte, or how it is cut would matter
+        if (!call_.begun && !deliver_object()) // per byte, to be independent of chunk boundaries
             step = CallObject::Step::bad;
     }
     (void)deliver_object();
@@ -118,7 +118,7 @@ Parser::Machine::Progress Parser::Machine::object_slot() {
     return Progress::again;
 }
 
-/// What is certain of an object. False: it is no call.
+/// Delivers the parts of an object that are final. Returns false if this is not a call.
 bool Parser::Machine::deliver_object() {
     call_.name = object_->name();
     call_.id = object_->id();
@@ -177,7 +177,7 @@ Parser::Machine::Progress Parser::Machine::notation_slot(Slot slot) {
         if (belongs)
             text_ += input_[at_++];
         if (step == NotationScanner::Step::closed && slot == Slot::keywords)
-            step = NotationScanner::Step::inside; // a bracket of a value
+            step = NotationScanner::Step::inside; // the bracket belongs to a value
     }
     if (step == NotationScanner::Step::inside)
         return Progress::wait;
@@ -193,7 +193,7 @@ Parser::Machine::Progress Parser::Machine::notation_slot(Slot slot) {
     return Progress::again;
 }
 
-/// False: it is no call.
+/// Returns false if this is not a call.
 bool Parser::Machine::send_arguments(std::string_view json) {
     if (!begin_call())
         return false;

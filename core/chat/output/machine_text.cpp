@@ -79,7 +79,7 @@ Parser::Machine::Progress Parser::Machine::content() {
     return Progress::again;
 }
 
-/// Whether reasoning opens here, or may.
+/// Whether reasoning opens here. Also true, with `progress` set to wait, if more text is needed to decide.
 bool Parser::Machine::reasoning_opens(Progress& progress) {
     const Sighting seen = reasoning_opens_.match(rest(), more_);
     if (seen.at != 0)
@@ -146,7 +146,7 @@ void Parser::Machine::enter_reasoning(std::string_view close) {
     }
 }
 
-/// The text of a message that is not content, up to the next mark of messages.
+/// Enters a message body that is not content; it ends at the next message mark.
 void Parser::Machine::enter_message_text(State state) {
     state_ = state;
     kept_ = nothing;

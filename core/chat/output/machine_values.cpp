@@ -11,7 +11,7 @@ Parser::Machine::Progress Parser::Machine::parameters_slot() {
     }
     if (skip_space() == Progress::wait)
         return Progress::wait;
-    const std::size_t next = call_.part + 1; // its text may begin as a parameter's does, and decides
+    const std::size_t next = call_.part + 1; // its text takes precedence over a parameter's
     const Match end = next < call_.pattern->size() ? match((*call_.pattern)[next].text) : Match::no;
     switch (end == Match::no ? match(syntax_.parameter.front().text) : end == Match::yes ? Match::no : end) {
     case Match::open:
@@ -45,7 +45,7 @@ Parser::Machine::Progress Parser::Machine::value_slot() {
         next_part();
         return Progress::again;
     }
-    if (value_.types == text_type) { // all but the line break that may belong to the end
+    if (value_.types == text_type) { // stream all but a line break that may belong to the closing text
         const std::size_t held = value_.text.ends_with('\n') ? 1 : 0;
         std::string json;
         append_json_text(json, std::string_view(value_.text).substr(0, value_.text.size() - held));
@@ -104,7 +104,7 @@ void Parser::Machine::end_value() {
     out_.arguments(json + '"');
 }
 
-/// A program is one text argument. It goes out while it comes, without the white space at its end.
+/// A program is a single string argument, streamed without the white space at its end.
 Parser::Machine::Progress Parser::Machine::code_slot() {
     if (!call_.begun) {
         const auto& names = syntax_.code.names;

@@ -40,7 +40,7 @@ Sighting MarkSet::match(std::string_view text, More more) const {
     for (std::size_t i = 0; i < marks_.size(); ++i) {
         const Match match = begins_with(text, marks_[i]);
         if (match == Match::open && more == More::may_come)
-            return {.at = 0, .mark = {}}; // a longer one may still come
+            return {.at = 0, .mark = {}}; // a longer mark may still match
         if (match == Match::yes && (!result.mark || marks_[i].size() > marks_[*result.mark].size()))
             result = {.at = 0, .mark = i};
     }

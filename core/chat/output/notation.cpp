@@ -20,7 +20,7 @@ bool is_word(char byte) {
            static_cast<unsigned char>(byte) >= 0x80;
 }
 
-/// Recursive descent over a whole text; false as soon as something does not fit.
+/// Recursive-descent converter for a complete text; its functions return false on a syntax error.
 class Converter {
 public:
     Converter(std::string_view text, std::string_view string_mark) : rest_(text), string_mark_(string_mark) {}
@@ -98,7 +98,7 @@ bool Converter::marked_string() {
 
 bool Converter::string() {
     std::string text;
-    do { // Python joins neighbouring strings, which makes ''' work, too
+    do { // Python joins adjacent strings, which also handles '''
         const char quote = rest_.front();
         rest_.remove_prefix(1);
         while (!rest_.empty() && rest_.front() != quote) {
@@ -129,7 +129,7 @@ bool Converter::escape(std::string& text) {
         text += meanings[at];
     } else if (byte == 'x' || byte == 'u' || byte == 'U') {
         return code_point(text, byte == 'x' ? 2 : byte == 'u' ? 4 : 8);
-    } else if (byte != '\n') { // a backslash at a line's end joins lines
+    } else if (byte != '\n') { // a backslash at the end of a line joins lines
         text += {'\\', byte};
     }
     return true;
@@ -152,7 +152,7 @@ bool Converter::code_point(std::string& text, std::size_t digits) {
     char32_t value = 0;
     if (!hex(value))
         return false;
-    if (value >= 0xD800 && value < 0xDC00 && rest_.starts_with("\\u")) { // as JSON writes it
+    if (value >= 0xD800 && value < 0xDC00 && rest_.starts_with("\\u")) { // a surrogate pair, as in JSON
         char32_t low = 0;
         rest_.remove_prefix(2);
         if (!hex(low) || low < 0xDC00 || low > 0xDFFF)

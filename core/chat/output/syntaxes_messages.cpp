@@ -16,7 +16,7 @@ Syntax harmony() {
             .close = {"<|end|>", "<|call|>", "<|return|>"},
             .channel = "<|channel|>",
             .recipient = "to=",
-            .routes = {{.recipient = "assistant", .audience = Audience::developer}, // a tool's answer
+            .routes = {{.recipient = "assistant", .audience = Audience::developer}, // a tool result
                        {.channel = "commentary", .recipient = "functions.", .audience = Audience::function},
                        {.recipient = "functions.", .audience = Audience::function},
                        {.addressed = true, .audience = Audience::function},
@@ -33,7 +33,7 @@ Syntax harmony() {
             .json_body = {" <|constrain|>json", "<|constrain|>json", " json"}}};
 }
 
-/// Muse, Onyx: messages to oneself, to a tool, to the user.
+/// Muse, Onyx: messages to the model itself, to a tool, to the user.
 Syntax muse() {
     return {
         .name = "muse",
@@ -57,7 +57,7 @@ Syntax muse() {
             .function_headers = {{{" to=", Slot::name}}}}};
 }
 
-/// Functionary 3.2: ">>>all\n" and content, ">>>name\n" and arguments.
+/// Functionary 3.2: ">>>all\n" before content, ">>>name\n" before arguments.
 Syntax functionary_v3_2() {
     return {.name = "functionary_v3_2",
             .signs = {.all = {">>>all"}},

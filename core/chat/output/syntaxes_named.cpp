@@ -23,7 +23,7 @@ Syntax kimi_k2() {
                           .close = "<|tool_calls_section_end|>"}}};
 }
 
-/// DeepSeek V3, R1 and its distillations.
+/// DeepSeek V3, R1 and its distilled models.
 Syntax deepseek_v3() {
     return {.name = "deepseek_v3",
             .signs = {.all = {"<｜tool▁calls▁begin｜>", "```json"}},
@@ -52,7 +52,7 @@ Syntax deepseek_v3_1() {
                           .close = "<｜tool▁calls▁end｜>"}}};
 }
 
-/// Mistral from the tokenizer's version 11 on: Small 3.2, Devstral, Ministral, Magistral.
+/// Mistral with tokenizer version 11 and later: Small 3.2, Devstral, Ministral, Magistral.
 Syntax mistral_named() {
     return {.name = "mistral_named",
             .signs = {.all = {"[TOOL_CALLS]", "[ARGS]"}, .none = {}, .tokens = {"[ARGS]"}},
@@ -87,7 +87,7 @@ Syntax gemma_4() {
             .string_mark = "<|\"|>"};
 }
 
-/// Functionary 3.1, and Llama 3.1 told to write its own functions so.
+/// Functionary 3.1, and Llama 3.1 if instructed to call custom functions in this form.
 Syntax function_tag() {
     return {.name = "function_tag",
             .signs = {.all = {"<function="}},
@@ -101,7 +101,7 @@ Syntax function_tag() {
             .code = {.names = {"python", "code_interpreter", "ipython"}}};
 }
 
-/// MiroThinker: tools of servers.
+/// MiroThinker: tools of MCP servers.
 Syntax mcp_tag() {
     return {.name = "mcp_tag",
             .signs = {.all = {"<use_mcp_tool>"}},
@@ -132,7 +132,7 @@ Syntax lfm2() {
                           .close = "<|tool_call_end|>"}}};
 }
 
-/// One object with the name as its only key.
+/// Apertus: an object with the function's name as its only key.
 Syntax apertus() {
     return {.name = "apertus",
             .signs = {.all = {"<|tools_prefix|>"}, .none = {}, .tokens = {"<|tools_prefix|>"}},
@@ -144,7 +144,7 @@ Syntax apertus() {
                           .close = "<|tools_suffix|>"}}};
 }
 
-/// Gemma 2 and 3 have no marks of their own: Google's guide for Gemma 3 uses these blocks.
+/// Gemma 2 and 3, which define no call marks; Google's guide for Gemma 3 uses these blocks.
 Syntax gemma_3() {
     return {.name = "gemma_3",
             .signs = {.all = {"<start_of_turn>"}, .none = {}, .tokens = {"<start_of_turn>"}},

@@ -51,7 +51,7 @@ Syntax command_r() {
             .members = {.name = {"tool_name", "name"}, .arguments = {"parameters", "arguments"}}};
 }
 
-/// Mistral up to the tokenizer's version 7: 7B v0.3, Nemo, Large, Small 3.
+/// Mistral up to tokenizer version 7: 7B v0.3, Nemo, Large, Small 3.
 Syntax mistral() {
     return {.name = "mistral",
             .signs = {.all = {"[TOOL_CALLS]"}, .none = {}, .tokens = {"[TOOL_CALLS]"}},
@@ -82,7 +82,7 @@ Syntax minimax_m1() {
                           .close = "\n</tool_calls>"}}};
 }
 
-/// NVIDIA's models until Nemotron 3.
+/// NVIDIA's models before Nemotron 3.
 Syntax nemotron() {
     return {.name = "nemotron",
             .signs = {.all = {"<TOOLCALL>"}},
@@ -90,7 +90,7 @@ Syntax nemotron() {
             .sections = {list("<TOOLCALL>", "</TOOLCALL>")}};
 }
 
-/// FireFunction, Phi-4-mini with the template of other runners.
+/// FireFunction; Phi-4-mini with the template of other inference engines.
 Syntax functools() {
     return {.name = "functools",
             .signs = {.all = {"functools["}},
@@ -107,7 +107,7 @@ Syntax phi_4_mini() {
                          {.open = {"functools["}, .calls = {json_object}, .separator = ", ", .close = "]"}}};
 }
 
-/// Granite 3; Granite 4 writes as Hermes does.
+/// Granite 3; Granite 4 uses Hermes syntax.
 Syntax granite_3() {
     return {.name = "granite_3",
             .signs = {.all = {"<|start_of_role|>"}, .none = {"<tool_call>"}, .tokens = {"<|start_of_role|>"}},

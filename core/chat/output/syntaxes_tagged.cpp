@@ -18,7 +18,7 @@ Syntax qwen3_coder() {
                       .calls = {function, json_object},
                       .close = "</tool_call>",
                       .parallel = Parallel::sections},
-                     {.open = {"<function="}, .calls = {without_mark}}}, // the first mark is easily forgotten
+                     {.open = {"<function="}, .calls = {without_mark}}}, // the opening mark is easily omitted
         .parameter = {{"<parameter=", Slot::key}, {">\n", Slot::value}, {"\n</parameter>\n"}},
         .hidden = {"</tool_call>"}};
 }
@@ -61,8 +61,8 @@ Syntax minimax_m2() {
             .parameter = {{"<parameter name=\"", Slot::key}, {"\">", Slot::value}, {"</parameter>\n"}}};
 }
 
-/// Arguments that are no objects or arrays: those are written as nested elements, and such a call is broken
-/// here.
+/// MiniMax M3, except for arguments that are objects or arrays: it writes those as nested elements, and such
+/// a call is broken here.
 Syntax minimax_m3() {
     return {.name = "minimax_m3",
             .signs = {.all = {"]<]minimax[>["}},

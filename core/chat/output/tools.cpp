@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int max_schema_depth = 16; ///< of anyOf and the like
+constexpr int max_schema_depth = 16; ///< nesting of anyOf and the like
 
 uint8_t named_type(std::string_view name) {
     struct Named {
@@ -89,7 +89,7 @@ bool fits(const json& value, uint8_t types) {
     return value.is_number() && ((types & number_type) != 0 || ((types & integer_type) != 0 && whole));
 }
 
-/// Any JSON value, not only an object.
+/// Whether `text` is any JSON value, not only an object.
 bool is_json(std::string_view text) {
     return is_json_object("{\"v\":" + std::string(text) + "}");
 }

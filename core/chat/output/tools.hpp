@@ -23,10 +23,10 @@ enum Types : uint8_t {
     null_type = 64
 };
 
-/// Whether a call may name a function so.
+/// Whether `name` is a valid function name for a call.
 bool is_function_name(std::string_view name);
 
-/// The functions that a request offers, and the types of their parameters.
+/// The functions offered by a request, with the types of their parameters.
 class Tools {
 public:
     /// See ParserOptions::tools. Error: invalid_argument.
@@ -35,33 +35,33 @@ public:
     [[nodiscard]] bool empty() const { return functions_.empty(); }
     [[nodiscard]] bool offers(std::string_view function) const { return functions_.contains(function); }
 
-    /// no_type: the schema does not tell.
+    /// Returns the parameter's types; no_type if the schema does not declare them.
     [[nodiscard]] uint8_t types_of(std::string_view function, std::string_view parameter) const;
 
     using Parameters = std::map<std::string, uint8_t, std::less<>>; ///< types by name
 
-    /// Those that the schema tells of; null for a function that is not offered.
+    /// Returns the parameters declared in the schema; null for a function that is not offered.
     [[nodiscard]] const Parameters* parameters_of(std::string_view function) const;
 
 private:
     std::map<std::string, Parameters, std::less<>> functions_;
 };
 
-/// A function as a request offers it.
+/// A function offered by a request.
 struct Function {
     std::string name;
-    std::string parameters;              ///< its JSON Schema, members in the request's order; empty for none
-    std::vector<std::string> names = {}; ///< of the parameters that the schema tells of, in that order
-    bool is_strict = false;              ///< its arguments have to fit the schema
-    std::string place;                   ///< of the schema: "tools[0].function.parameters"
+    std::string parameters;              ///< their JSON Schema, members in request order; empty: none
+    std::vector<std::string> names = {}; ///< names of the declared parameters, in schema order
+    bool is_strict = false;              ///< the arguments must match the schema
+    std::string place; ///< path of the schema in the request: "tools[0].function.parameters"
 };
 
-/// The functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
+/// Returns the functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
 Result<std::vector<Function>> functions_of(std::string_view tools);
 
-/// A value that stands between marks as JSON. It becomes what `types` allow, if it can be read so, and a
-/// string otherwise; without types only what is clearly JSON is not a string. Python's spelling of JSON is
-/// understood.
+/// Converts a value enclosed in marks to JSON. Parses it as one of `types` if possible, else returns a
+/// string; without types, anything that is not clearly JSON is a string. Also accepts Python's spelling of
+/// JSON.
 std::string value_to_json(std::string_view text, uint8_t types);
 
 } // namespace etna::chat::output

@@ -10,7 +10,7 @@ bool is_list(const JsonValue* value) {
     return value != nullptr && value->kind == JsonValue::Kind::array;
 }
 
-/// Schemas by position, and of all positions behind: null where nothing is said.
+/// Schemas by position, and for all later positions; null if not given.
 struct Positions {
     const JsonValue* first = nullptr; ///< a list
     const JsonValue* rest = nullptr;
@@ -27,8 +27,8 @@ Positions positions_of(const JsonValue& schema) {
     return {.first = schema.find("prefixItems"), .rest = items != nullptr ? items : unevaluated};
 }
 
-/// Both names of the schemas by position, of which no version of JSON Schema knows more than one as a list.
-/// In draft-07 the other one means nothing.
+/// Whether a schema has lists under both names, of which every version of JSON Schema knows only one as a
+/// list. In draft-07 the other one has no meaning.
 bool has_two_lists(const Keyword& keyword) {
     return is_list(keyword.schema.find("items")) && keyword.schema.find("prefixItems") != nullptr &&
            keyword.context.document.dialect(keyword.schema) != Dialect::draft_07;
@@ -53,7 +53,7 @@ Result<Choices> items(const Keyword& keyword) {
     }
     if (first_count > negated_items_max)
         return keyword.unsupported("has too many items to be turned round");
-    Alternatives any; // one item that does not fit is enough
+    Alternatives any; // one item that does not match is enough
     for (std::size_t i = 0; i < first_count; ++i) {
         ArrayConstraints::Items other;
         other.first.resize(i);
@@ -104,10 +104,10 @@ Result<Choices> unique_items(const Keyword& keyword) {
     return Keyword::one({.constraints = {.array = {.unique = &keyword.schema}}});
 }
 
-/// What the keywords beside it do not look at is what `items` leaves.
+/// The items that no adjacent keyword evaluates: those after the positional ones, as for `items`.
 Result<Choices> unevaluated_items(const Keyword& keyword) {
     const JsonValue* const items_beside = keyword.schema.find("items");
-    if (items_beside != nullptr && !is_list(items_beside)) // looks at all
+    if (items_beside != nullptr && !is_list(items_beside)) // evaluates all items
         return keyword.no_claim();
     if (evaluates_elsewhere(keyword.schema, "contains"))
         return keyword.not_enforced("cannot be enforced beside schemas that look at items too");

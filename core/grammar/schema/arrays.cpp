@@ -11,9 +11,9 @@
 namespace etna::grammar {
 namespace {
 
-/// Positions and counts that `contains` may need to tell from each other.
+/// Maximum number of states (positions and counts) for `contains`.
 constexpr std::size_t counting_states_max = 5000;
-/// `contains` beside each other: each doubles what an item may be.
+/// Maximum number of `contains` on one list: each doubles the alternatives of an item.
 constexpr std::size_t contained_max = 10;
 
 Expression comma(const ContainerContext& context) {
@@ -27,7 +27,7 @@ std::size_t first_count(const ArrayConstraints& array) {
     return count;
 }
 
-/// Written from the last position to the first.
+/// Built from the last position to the first.
 Expression plain_items(const ContainerContext& context, const ArrayConstraints& array) {
     Language& language = context.language;
     const CountRange& count = array.count;
@@ -36,7 +36,7 @@ Expression plain_items(const ContainerContext& context, const ArrayConstraints& 
     const auto less = [](uint32_t all, uint32_t some) {
         return all == unbounded ? unbounded : all - std::min(all, some);
     };
-    const uint32_t before = std::max<uint32_t>(first, 1); // items that do not stand in the repeat
+    const uint32_t before = std::max<uint32_t>(first, 1); // items outside the repeat
     Expression behind = language.repeat(language.sequence(comma(context), rest), less(count.least, before),
                                         less(count.most, before));
     for (uint32_t position = before; position-- > 0;) {
@@ -49,8 +49,8 @@ Expression plain_items(const ContainerContext& context, const ArrayConstraints& 
     return behind;
 }
 
-/// Items that are counted: a rule for each position and each number of items so far that a `contains` is
-/// about, both up to where it makes no difference any more.
+/// Lists with counted items: a rule for each position and each number of items so far that match a
+/// `contains`, both up to where they make no more difference.
 class CountedItems {
 public:
     CountedItems(const ContainerContext& context, const ArrayConstraints& array)
@@ -104,7 +104,7 @@ private:
         return place->second;
     }
 
-    /// What may come after so many items.
+    /// The rest of the list in this state.
     Expression behind(const State& state) {
         Language& language = context_->language;
         std::vector<Expression> ways;
@@ -120,7 +120,7 @@ private:
         return language.either(ways);
     }
 
-    /// One way for each choice of the counted schemas that the next item fits.
+    /// Adds an alternative for each subset of the counted schemas that the next item matches.
     void add_items(const State& state, std::size_t which, const Claims& claims,
                    const std::vector<uint32_t>& counts, Expression before, std::vector<Expression>& ways) {
         if (which == counts.size()) {
@@ -161,7 +161,7 @@ Expression bracketed(const ContainerContext& context, Expression items) {
         std::array{language.literal("["), context.space, items, context.space, language.literal("]")});
 }
 
-/// Items of which no two are equal: as texts, so that each is written in one way.
+/// Lists of distinct items, compared as texts, so each item has one notation only.
 Result<Expression> distinct_items(const ContainerContext& context, const ArrayConstraints& array) {
     const auto refused = [&](std::string_view what, std::string_view hint) {
         return context.document.error(ErrorKind::unsupported, *array.unique, "uniqueItems", what, hint);

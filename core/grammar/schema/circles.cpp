@@ -8,7 +8,7 @@
 
 namespace etna::grammar {
 
-/// Finds the groups of claims that all lead to each other.
+/// Finds the strongly connected components of claims.
 class Circles::Search {
 public:
     Search(const std::unordered_set<uint64_t>& known, const Followers& followers)
@@ -27,14 +27,14 @@ public:
         return std::nullopt;
     }
 
-    /// Of claims that lead to no circle.
+    /// The keys of claims that lead to no such cycle.
     [[nodiscard]] const std::vector<uint64_t>& done() const { return done_; }
 
 private:
     struct Visit {
         Claim claim;
         std::size_t number;
-        std::size_t lowest; ///< number on the path that it leads to
+        std::size_t lowest; ///< lowest number on the path that it leads to
         bool leads_to_itself = false;
         Claims followers = {};
         std::size_t at = 0;
@@ -58,7 +58,7 @@ private:
         }
     }
 
-    /// The end of a visit; the last one of a group closes it.
+    /// Ends a visit; the last one of a component closes it.
     std::optional<Claim> leave() {
         const Visit visit = std::move(path_.back());
         path_.pop_back();
@@ -82,9 +82,9 @@ private:
 
     const std::unordered_set<uint64_t>* known_;
     const Followers* followers_;
-    std::unordered_map<uint64_t, std::size_t> numbers_; ///< in the order in which they were met
+    std::unordered_map<uint64_t, std::size_t> numbers_; ///< in the order of discovery
     std::vector<Visit> path_;
-    std::vector<Claim> open_; ///< met, and in no closed group
+    std::vector<Claim> open_; ///< discovered, and not in a closed component
     std::vector<uint64_t> done_;
 };
 

@@ -9,22 +9,23 @@
 
 namespace etna::grammar {
 
-/// Claims that lead to themselves, about the same value. One that is said, and leads to itself, adds nothing:
-/// `{"$ref": "#"}`. One that is denied must not: `{"not": {"$ref": "#"}}` would hold where it does not.
-/// Source: Tarjan, Depth-first search and linear graph algorithms (1972).
+/// Detects cyclic claims: claims about a value that lead to themselves, about the same value. An asserted
+/// claim of this kind adds nothing: `{"$ref": "#"}`. A negated one is an error: `{"not": {"$ref": "#"}}`
+/// would hold if it does not. Source: Tarjan, Depth-first search and linear graph algorithms (1972).
 class Circles {
 public:
-    /// What a claim leads to, one step deep.
+    /// Returns the claims that a claim leads to directly.
     using Followers = std::function<Claims(const Claim&)>;
 
-    /// A negated claim that leads to itself, out of those that `claims` lead to; empty where there is none.
-    /// `followers` may ask this in turn, and has to answer the same at all times.
+    /// Returns a negated claim that leads to itself, among those that `claims` lead to; empty if there is
+    /// none. `followers` may call this function recursively, and must always return the same result for a
+    /// claim.
     std::optional<Claim> negated(const Claims& claims, const Followers& followers);
 
 private:
     class Search;
 
-    std::unordered_set<uint64_t> known_; ///< Claim::key() of those that lead to no such circle
+    std::unordered_set<uint64_t> known_; ///< of claims that lead to no such cycle
 };
 
 } // namespace etna::grammar

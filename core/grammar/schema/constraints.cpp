@@ -10,10 +10,10 @@
 namespace etna::grammar {
 namespace {
 
-/// Lists up to this length are looked through one by one.
+/// Lists up to this length are searched linearly.
 constexpr std::size_t short_list = 8;
 
-/// Says quickly whether a text is one of many. Borrows them.
+/// A fast membership test for a list of texts. Borrows the list.
 class Among {
 public:
     explicit Among(const std::vector<std::string>& texts, std::size_t questions) : texts_(&texts) {
@@ -53,7 +53,7 @@ void append(std::vector<T>& all, const std::vector<T>& more) {
     all.insert(all.end(), more.begin(), more.end());
 }
 
-/// The one that leaves fewer numbers; `side` is -1 for upper bounds.
+/// The tighter of two bounds; `side` is -1 for upper bounds.
 std::optional<Bound> tighter(const std::optional<Bound>& a, const std::optional<Bound>& b, int side) {
     if (!a || !b)
         return a ? a : b;
@@ -132,7 +132,7 @@ bool are_crossed(const CountRange& one, const CountRange& other) {
     return std::max(one.least, other.least) > std::min(one.most, other.most);
 }
 
-/// Whether two short lists of values have none in common.
+/// Whether two short lists of values are disjoint.
 bool are_apart(const StringConstraints& one, const StringConstraints& other) {
     return one.values && other.values && one.values->size() <= short_list &&
            other.values->size() <= short_list && !have_common(*one.values, *other.values);
@@ -168,12 +168,12 @@ std::size_t bytes_of(const StringConstraints& string) {
     return bytes;
 }
 
-/// What add_new_texts() compares.
+/// Number of comparisons in add_new_texts().
 std::size_t cost_of_new(const std::vector<std::string>& all, const std::vector<std::string>& more) {
     return more.empty() ? 0 : all.size() * std::min(more.size(), short_list) + more.size();
 }
 
-/// Whether only one number is between the two, which the divisors of both exclude.
+/// Whether the two leave out only one number between them, which the divisors of both exclude.
 bool are_around_no_multiple(const Constraints& below, const Constraints& above) {
     const auto& most = below.number.most;
     const auto& least = above.number.least;

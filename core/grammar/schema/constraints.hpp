@@ -11,28 +11,28 @@
 
 namespace etna::grammar {
 
-/// What is said of a JSON value: that it fits a schema, or equals a constant; or that it does not. Borrows
-/// the document.
+/// An assertion about a JSON value: that it does or does not match a schema, or equal a constant. Borrows the
+/// document.
 struct Claim {
     enum class Kind : uint8_t { schema, constant };
 
-    const JsonValue* value = nullptr; ///< null: any value fits
+    const JsonValue* value = nullptr; ///< null: any value matches
     Kind kind = Kind::schema;
     bool is_negated = false;
 
     static Claim nothing() { return {.is_negated = true}; }
     [[nodiscard]] Claim negated() const { return {.value = value, .kind = kind, .is_negated = !is_negated}; }
-    /// A number of its own in the document.
+    /// A number that is unique in the document.
     [[nodiscard]] uint64_t key() const;
-    /// By place in the document.
+    /// Ordered by position in the document.
     std::strong_ordering operator<=>(const Claim& other) const;
     bool operator==(const Claim& other) const = default;
 };
 
-/// All of them hold. Sorted and each once where it is a key.
+/// A conjunction. Sorted and without duplicates if used as a key.
 using Claims = std::vector<Claim>;
 
-/// Kinds of JSON values, one bit each: numbers with a fraction are a kind of their own, as are true and
+/// Set of JSON value kinds, one bit each: numbers with a fraction are a separate kind, and so are true and
 /// false.
 using JsonKinds = uint8_t;
 constexpr JsonKinds json_null = 1;
@@ -46,7 +46,7 @@ constexpr JsonKinds json_object = 128;
 constexpr JsonKinds json_number_kinds = json_integer | json_fraction;
 constexpr JsonKinds json_any = 255;
 
-/// How many: characters, items, members.
+/// A range of counts of characters, items or members.
 struct CountRange {
     uint32_t least = 0;
     uint32_t most = unbounded;
@@ -57,7 +57,7 @@ struct CountRange {
 };
 
 struct NumberConstraints {
-    /// A number is a multiple of `value`, or is not.
+    /// A condition on a number, possibly negated: it is a multiple of `value`.
     struct Divisor {
         Decimal value = {};
         bool is_negated = false;
@@ -73,8 +73,8 @@ struct NumberConstraints {
 };
 
 struct StringConstraints {
-    /// A string matches a pattern somewhere, has a format, or is a text of a grammar in Lark's notation; or
-    /// not.
+    /// A condition on a string, possibly negated: it contains a match of a pattern, has a format, or is a
+    /// text of a Lark grammar.
     struct Text {
         enum class Kind : uint8_t { pattern, name_pattern, format, lark };
 
@@ -89,17 +89,17 @@ struct StringConstraints {
 
     CountRange length = {}; ///< in characters
     std::vector<Text> texts = {};
-    std::optional<std::vector<std::string>> values = {}; ///< one of them
+    std::optional<std::vector<std::string>> values = {}; ///< allowed values
     std::vector<std::string> excluded = {};
 };
 
 struct ArrayConstraints {
-    /// Claims by position, and for all positions behind.
+    /// Claims by position, and for all later positions.
     struct Items {
         std::vector<Claim> first = {};
         Claim rest = {};
     };
-    /// So many of the items from a position on.
+    /// Requires that `count` items match `claim`, from a position on.
     struct Contained {
         Claim claim = {};
         uint32_t from = 0;
@@ -109,13 +109,13 @@ struct ArrayConstraints {
     CountRange count = {};
     std::vector<Items> items = {};
     std::vector<Contained> contained = {};
-    const JsonValue* unique = nullptr; ///< the schema that says that no two items are equal, or null
+    const JsonValue* unique = nullptr; ///< the schema that requires distinct items, or null
 };
 
 struct ObjectConstraints {
     using Named = std::pair<std::string, Claim>;
 
-    /// What one schema says of members: by name, by patterns, and of all that have neither.
+    /// The claims of one schema on members: by name, by pattern, and on all that match neither.
     struct Members {
         std::vector<Named> named = {};
         std::vector<Named> patterns = {};
@@ -127,10 +127,10 @@ struct ObjectConstraints {
     std::vector<Members> members = {};
     std::vector<std::string> required = {};
     std::vector<std::string> absent = {};
-    std::vector<Claim> names = {}; ///< of each name, as a string
+    std::vector<Claim> names = {}; ///< on each name, as a string
 };
 
-/// What holds for a JSON value: its kind is one of `kinds`, and it keeps to what is said of its kind.
+/// The constraints on a JSON value: its kind is one of `kinds`, and it satisfies the constraints of its kind.
 struct Constraints {
     JsonKinds kinds = json_any;
     NumberConstraints number = {};
@@ -138,18 +138,18 @@ struct Constraints {
     ArrayConstraints array = {};
     ObjectConstraints object = {};
 
-    /// Both hold. Kinds for which that cannot be are taken away.
+    /// Intersects with `other`. Removes kinds for which that is impossible.
     void join(const Constraints& other);
-    /// The kinds that join() would leave, or more: without the work of it.
+    /// A superset of the kinds that join() would leave, at less cost.
     [[nodiscard]] JsonKinds kinds_with(const Constraints& other) const;
-    /// About how many values join() compares.
+    /// Approximate number of values that join() compares.
     [[nodiscard]] std::size_t cost_of_join(const Constraints& other) const;
-    /// About how much memory it takes.
+    /// Approximate memory use in bytes.
     [[nodiscard]] std::size_t bytes() const;
 };
 
-/// Takes constants that are excluded out of the bounds of ways to be, where the divisors exclude them as
-/// well: the numbers below one and those above it become those of one way.
+/// Merges the numbers below and above an excluded constant into one alternative if the divisors exclude the
+/// constant anyway.
 void join_around_no_multiples(std::vector<Constraints>& ways);
 
 } // namespace etna::grammar

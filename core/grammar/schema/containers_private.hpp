@@ -11,45 +11,45 @@
 
 namespace etna::grammar {
 
-/// A member's name as it stands between quotes.
+/// A member's name, as written between quotes.
 struct MemberName {
     Expression text;
-    const std::string* only = nullptr; ///< where it is one name alone
+    const std::string* only = nullptr; ///< set if it is a single name
 };
 
-/// How objects are written.
+/// The notation of objects.
 struct ObjectForm {
     Expression open;
     Expression comma; ///< between members
     Expression close;
-    /// A member whose value keeps to all claims.
+    /// A member whose value satisfies all claims.
     std::function<Result<Expression>(const MemberName&, const Claims&)> member;
-    std::optional<Automaton> names = {}; ///< that can be written; all where empty
-    bool has_others = true;              ///< names that a schema does not give can be written, too
+    std::optional<Automaton> names = {}; ///< that can be written; empty: all
+    bool has_others = true;              ///< names that the schema does not list can be written too
 };
 
-/// What arrays and objects are made with.
+/// The context for compiling arrays and objects.
 struct ContainerContext {
     Language& language;
     const SchemaDocument& document;
     SchemaStrings& strings;
-    /// White space behind brackets and commas, and before closing brackets.
+    /// White space after brackets and commas, and before closing brackets.
     Expression space;
-    /// The values that keep to all claims, as a rule.
+    /// The values that satisfy all claims, as a rule.
     std::function<Expression(const Claims&)> value_of;
-    /// The same without rules, each value in one way; none where some are arrays or objects, or strings of a
-    /// grammar, or may be written in several ways.
+    /// The same without rules, each value in one notation; empty if some are arrays or objects, or strings of
+    /// a grammar, or may be written in several ways.
     std::function<Result<std::optional<Expression>>(const Claims&)> scalars_of;
-    /// The strings, without quotes, that keep to all claims.
+    /// The strings, without quotes, that satisfy all claims.
     std::function<Result<Automaton>(const Claims&)> names_of;
     DroppedKeywords* dropped; ///< as KeywordContext::dropped
 };
 
-/// Arrays that keep to the constraints. Errors: unsupported (cannot be enforced; by pointer).
+/// Arrays that satisfy the constraints. Errors: unsupported (cannot be enforced; with JSON pointer).
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints);
 
-/// Objects that keep to the constraints: first the members that have a name in the schema, in its order, then
-/// all others. Errors: as array_expression(), and those of patterns and of the form.
+/// Objects that satisfy the constraints: first the members that the schema names, in its order, then all
+/// others. Errors: as array_expression(), and those of patterns and of the form.
 Result<Expression> object_expression(const ContainerContext& context, const ObjectForm& form,
                                      const ObjectConstraints& constraints);
 

@@ -11,7 +11,7 @@
 namespace etna::grammar {
 namespace {
 
-/// Where the URIs of a document without any begin.
+/// The base URI of a document without one.
 constexpr std::string_view default_base = "schema:/";
 
 template <std::size_t count>
@@ -98,7 +98,8 @@ void SchemaDocument::index_members(const JsonValue& value, std::size_t resource,
     }
 }
 
-/// The resource that a schema belongs to, by its own `$id` or by that of what is around it; notes its names.
+/// Returns the resource of a schema, given by its own `$id` or that of an enclosing schema; records its
+/// names.
 std::size_t SchemaDocument::resource_of(const JsonValue& schema, std::size_t outer) {
     std::size_t result = outer;
     Dialect dialect = resources_[outer].dialect;

@@ -10,14 +10,14 @@
 
 namespace etna::grammar {
 
-/// Which words of JSON Schema mean what.
+/// The version of JSON Schema, which decides what its keywords mean.
 enum class Dialect : uint8_t {
     draft_07, ///< and before
     current,  ///< 2019-09 and 2020-12
 };
 
-/// A JSON Schema as a text with places that can be named: by pointer, by `$id` and by `$anchor`. Nothing is
-/// fetched from anywhere. Immutable; values in it stay where they are, so it cannot be copied or moved.
+/// A JSON Schema document whose values can be referenced: by pointer, by `$id` and by `$anchor`. Nothing is
+/// fetched. Immutable; not copyable or movable, because values keep their addresses.
 class SchemaDocument {
 public:
     /// Sources: JSON Schema draft 2020-12 core, sections 8 and 9; draft-07 core, section 8.
@@ -28,22 +28,22 @@ public:
     [[nodiscard]] const JsonValue& root() const { return root_; }
     [[nodiscard]] Dialect dialect(const JsonValue& schema) const;
 
-    /// What the reference in `schema` points to. Errors: invalid_argument (nothing is there), unsupported
-    /// (another document).
+    /// Returns the target of the reference in `schema`. Errors: invalid_argument (no such target),
+    /// unsupported (another document).
     [[nodiscard]] Result<const JsonValue*> resolve(const JsonValue& schema, std::string_view reference) const;
 
-    /// Where a value stands: a JSON pointer as a fragment, such as `#/properties/a`.
+    /// Returns the position of a value: a JSON pointer as a fragment, such as `#/properties/a`.
     [[nodiscard]] std::string pointer(const JsonValue& value) const;
 
-    /// Where a keyword of a schema stands.
+    /// Returns the position of a keyword of a schema.
     [[nodiscard]] std::string pointer(const JsonValue& schema, std::string_view keyword) const;
 
-    /// An error about one keyword of a schema, by its pointer.
+    /// An error about one keyword of a schema, with its pointer.
     [[nodiscard]] Error error(ErrorKind kind, const JsonValue& schema, std::string_view keyword,
                               std::string_view what, std::string_view hint) const;
 
 private:
-    /// A schema with an identifier of its own, and all below it.
+    /// A schema with its own identifier, and all below it.
     struct Resource {
         const JsonValue* root;
         std::string uri;
@@ -51,9 +51,9 @@ private:
     };
     struct Place {
         const JsonValue* value;
-        uint32_t parent; ///< the number of its place
+        uint32_t parent; ///< its index in places_
         std::string_view name;
-        std::size_t index;    ///< in an array
+        std::size_t index;    ///< index in an array
         std::size_t resource; ///< into resources_
     };
 
@@ -68,17 +68,17 @@ private:
     std::map<std::string, const JsonValue*, std::less<>> by_uri_; ///< without fragments, and with anchors
 };
 
-/// The keywords that a lenient compilation drops because it cannot enforce them, each once. Borrows the
-/// document. Not thread-safe.
+/// The keywords that a lenient compilation drops because it cannot enforce them, without duplicates. Borrows
+/// the document. Not thread-safe.
 class DroppedKeywords {
 public:
     explicit DroppedKeywords(const SchemaDocument& document) : document_(&document) {}
 
-    /// `keyword` is borrowed. Further ones than `remembered_max` are forgotten.
+    /// Records a keyword; `keyword` is borrowed. Beyond `remembered_max`, keywords are ignored.
     void add(const JsonValue& schema, std::string_view keyword);
 
-    /// Returns their JSON pointers as fragments, such as `#/properties/a/format`, in the document's order,
-    /// cut to pointer_bytes_max.
+    /// Returns their JSON pointers as fragments, such as `#/properties/a/format`, in document order,
+    /// truncated to pointer_bytes_max.
     [[nodiscard]] std::vector<std::string> pointers() const;
 
     static constexpr std::size_t remembered_max = 16;

@@ -10,10 +10,10 @@
 namespace etna::grammar {
 namespace {
 
-/// How deep to look into members and items for what cannot be.
+/// How deep is_impossible() searches members and items.
 constexpr int impossible_depth_max = 4;
 
-/// Steps that things take: to look at a claim, to join a few values, to copy a few bytes.
+/// Costs: steps per claim, values joined per step, bytes copied per step.
 constexpr std::size_t steps_of_claim = 20;
 constexpr std::size_t values_in_step = 8;
 constexpr std::size_t bytes_in_step = 32;
@@ -23,7 +23,7 @@ constexpr std::size_t bytes_in_step = 32;
 Claims sorted(Claims claims) {
     std::sort(claims.begin(), claims.end());
     claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
-    std::erase(claims, Claim{}); // any value
+    std::erase(claims, Claim{}); // matches any value
     return claims;
 }
 
@@ -47,11 +47,11 @@ Result<const Choices*> Expansion::choices(const Claim& claim) {
     return &choices_.emplace(claim, std::move(found)).first->second;
 }
 
-/// What may hold of the same value when the claim does.
+/// The claims on the same value that this claim may lead to.
 Claims Expansion::followers(const Claim& claim) {
     Claims all;
     const auto found = choices(claim);
-    if (!found) // whoever comes to it says so
+    if (!found) // reported when the claim is expanded
         return all;
     for (const Alternatives& any : **found) {
         for (const Alternative& one : any)
@@ -78,8 +78,8 @@ Status Expansion::take_steps(std::size_t count) {
                  "use fewer `anyOf`, `oneOf` and `not` within each other"};
 }
 
-/// Goes through all choices, depth first: with one alternative of a choice, then back to what was before it
-/// and on with the next. A claim is looked at once on each way; one that leads to itself adds nothing.
+/// Enumerates all combinations of choices, depth first: follows one alternative of a choice, then backtracks
+/// to the next. A claim is expanded once on each path; one that leads to itself adds nothing.
 class Expansion::Search {
 public:
     explicit Search(Expansion& expansion) : expansion_(&expansion) {}
@@ -106,16 +106,16 @@ public:
 private:
     struct Branch {
         Constraints constraints = {};
-        Claims open = {};                              ///< not looked at yet
-        std::vector<const Alternatives*> choices = {}; ///< of several alternatives, to be made
-        Claims denied = {};                            ///< that cannot be turned round, and must not hold
+        Claims open = {};                              ///< not expanded yet
+        std::vector<const Alternatives*> choices = {}; ///< open choices of several alternatives
+        Claims denied = {};                            ///< that cannot be negated, and must not hold
     };
-    /// A choice, and what was settled before it.
+    /// A choice, and the branch before it.
     struct Level {
         Branch branch;
         const Alternatives* choice;
         std::size_t bytes;
-        std::size_t seen; ///< claims
+        std::size_t seen; ///< number of claims seen
         std::size_t at = 0;
     };
 
@@ -140,7 +140,7 @@ private:
         expansion_->bytes_ -= bytes;
     }
 
-    /// What has been seen since.
+    /// Forgets the claims seen since.
     void forget(std::size_t seen) {
         for (; seen_in_order_.size() > seen; seen_in_order_.pop_back())
             seen_.erase(seen_in_order_.back());
@@ -151,7 +151,7 @@ private:
         levels_.pop_back();
     }
 
-    /// The next alternative of the last choice that may hold; null where there is none.
+    /// The next alternative of the last choice that may hold; null if there is none.
     const Alternative* next_alternative() {
         Level& level = levels_.back();
         while (level.at < level.choice->size()) {
@@ -162,7 +162,7 @@ private:
         return nullptr;
     }
 
-    /// A copy of what was settled, but for the last alternative.
+    /// A copy of the branch; for the last alternative, the branch itself.
     Result<Branch> branch_for_next() {
         Level& level = levels_.back();
         if (level.at < level.choice->size()) {
@@ -211,7 +211,7 @@ private:
         return {};
     }
 
-    /// Follows all that leaves no choice, and notes the choices.
+    /// Follows everything that leaves no choice, and records the choices.
     Status settle(Branch& branch) {
         for (bool has_more = true; has_more && branch.constraints.kinds != 0;) {
             ETNA_CHECK(settle_claims(branch));
@@ -231,7 +231,7 @@ private:
             ETNA_CHECK(expansion_->take_steps(steps_of_claim));
             const auto found = expansion_->choices(claim);
             if (!found && claim.is_negated && found.error().kind == ErrorKind::unsupported) {
-                branch.denied.push_back(claim.negated()); // all else may exclude it
+                branch.denied.push_back(claim.negated()); // other constraints may exclude it
                 continue;
             }
             ETNA_TRY(const Choices* const all, found);
@@ -248,7 +248,8 @@ private:
         return {};
     }
 
-    /// Makes the choices of which what is settled leaves one alternative, or none. Whether it made any.
+    /// Resolves the choices for which the branch leaves one alternative, or none. Returns whether it resolved
+    /// any.
     Result<bool> settle_choices(Branch& branch) {
         std::vector<const Alternatives*> open;
         ETNA_CHECK(expansion_->take_steps(branch.choices.size()));
@@ -282,7 +283,7 @@ private:
     std::unordered_set<uint64_t> seen_; ///< Claim::key()
     std::vector<uint64_t> seen_in_order_;
     std::vector<Constraints> found_;
-    std::size_t bytes_ = 0; ///< that this one holds
+    std::size_t bytes_ = 0; ///< held by this search
 };
 
 Result<std::vector<Constraints>> Expansion::ways(const Claims& claims) {
@@ -304,7 +305,7 @@ bool Expansion::is_impossible(const Claims& claims) {
     return place->second = result;
 }
 
-/// The same of a claim beside what is settled.
+/// The same for a claim in addition to `settled`.
 bool Expansion::is_impossible(const Constraints& settled, const Claim& claim) {
     if (depth_ == impossible_depth_max)
         return false;
@@ -335,8 +336,8 @@ bool Expansion::has_impossible_item(const ArrayConstraints& array) {
     return false;
 }
 
-/// Claims by patterns, which may only add to it, are left out; so are others' claims on names that a pattern
-/// may match.
+/// Ignores claims by pattern, which could only add claims, and claims on unlisted members if a pattern may
+/// match the name.
 bool Expansion::has_impossible_member(const ObjectConstraints& object) {
     return std::any_of(object.required.begin(), object.required.end(), [&](const std::string& name) {
         Claims claims;

@@ -9,8 +9,8 @@
 
 namespace etna::grammar {
 
-/// Turns claims about a value into the ways in which it may keep to them: no claim about the value itself is
-/// left in them, only claims about its items and members.
+/// Expands claims about a value into alternatives (a disjunctive normal form): the constraints of each
+/// contain no claim about the value itself, only claims about its items and members.
 ///
 /// Not thread-safe. Borrows the document.
 class Expansion {
@@ -20,9 +20,9 @@ public:
     Expansion(const Expansion&) = delete;
     Expansion& operator=(const Expansion&) = delete;
 
-    /// None where no value can keep to the claims. Errors: as choices_of(), and unsupported (a claim that
-    /// leads to itself and is negated; more than ways_max ways, choices_max choices beside each other,
-    /// bytes_max bytes at a time, or steps_max steps in all).
+    /// Empty if no value can satisfy the claims. Errors: as choices_of(), and unsupported (a negated claim
+    /// that leads to itself; more than ways_max alternatives, choices_max simultaneous choices, bytes_max
+    /// bytes at a time, or steps_max steps in all).
     Result<std::vector<Constraints>> ways(const Claims& claims);
 
     static constexpr std::size_t ways_max = 2000;
@@ -45,17 +45,17 @@ private:
 
     KeywordContext context_;
     std::map<Claim, Choices> choices_;
-    std::map<Claims, bool> impossible_; ///< what was asked already; false while it is being found out
+    std::map<Claims, bool> impossible_; ///< known results; false while being computed
     Circles circles_;
     std::size_t steps_ = 0;
     std::size_t bytes_ = 0; ///< of constraints that searches hold
-    int depth_ = 0;         ///< of is_impossible() in itself
+    int depth_ = 0;         ///< recursion depth of is_impossible()
 };
 
-/// Claims in order, each once.
+/// Sorts claims and removes duplicates and claims that any value satisfies.
 Claims sorted(Claims claims);
 
-/// What is said of the item at a position.
+/// The claims on the item at a position.
 Claims claims_on_item(const ArrayConstraints& array, std::size_t position);
 
 } // namespace etna::grammar

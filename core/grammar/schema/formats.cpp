@@ -33,7 +33,7 @@ std::string hour_and_minute(int minutes) {
     return fmt::format("{:02}:{:02}", minutes / 60, minutes % 60);
 }
 
-/// A second more is there at 23:59 of UTC alone: each local time has one offset of either sign for that.
+/// A leap second occurs only at 23:59 UTC: for each local time, one offset of either sign gives that.
 std::string leap_second_at(int local_minutes) {
     constexpr int last_minute = minutes_a_day - 1;
     return fmt::format(
@@ -41,7 +41,7 @@ std::string leap_second_at(int local_minutes) {
         hour_and_minute(last_minute - local_minutes), local_minutes == last_minute ? "|[Zz]" : "");
 }
 
-/// Digit by digit, so that few ways are open at once.
+/// Digit by digit, so that few alternatives are open at once.
 template <class Behind>
 std::string each_number(int count, const Behind& behind) {
     std::vector<std::string> tens;
@@ -78,7 +78,7 @@ std::string duration() {
     return fmt::format("P(?:{}{}|{}|[0-9]+W)", date, optional(time), time);
 }
 
-/// A label of at most `length_max` characters (5 or more), without `--` in its third and fourth place.
+/// A label of at most `length_max` characters (5 or more), without `--` in its third and fourth position.
 std::string label(int length_max, std::string_view letters = "A-Za-z0-9") {
     return fmt::format("[{0}](?:[{0}-]{{0,2}}[{0}]|[{0}-](?:[{0}][{0}-]|-[{0}])[{0}-]{{0,{1}}}[{0}])?",
                        letters, length_max - 5);
@@ -88,7 +88,7 @@ std::string labels(int length_max, int count_max, std::string_view letters = "A-
     return fmt::format("{0}(?:\\.{0}){{0,{1}}}", label(length_max, letters), count_max - 1);
 }
 
-/// Up to 253 characters, whichever of the two it is.
+/// Both alternatives have at most 253 characters.
 std::string hostname() {
     return any_of({labels(63, 3), labels(24, 10)});
 }
@@ -102,7 +102,7 @@ std::string ipv6() {
     constexpr std::string_view group = "[0-9A-Fa-f]{1,4}";
     const std::string last_two = fmt::format("(?:{0}:{0}|{1})", group, ipv4());
     std::string ways = fmt::format("(?:{}:){{6}}{}", group, last_two);
-    const auto add = [&](int before_max, std::string_view behind) { // groups before `::`, at most
+    const auto add = [&](int before_max, std::string_view behind) { // maximum groups before `::`
         const std::string before =
             before_max == 0 ? "" : fmt::format("(?:{0}(?::{0}){{0,{1}}})?", group, before_max - 1);
         ways += fmt::format("|{}::{}", before, behind);
@@ -123,7 +123,7 @@ std::string email(std::string_view more_letters) {
                        any_of({labels(63, 3, letters), labels(24, 10, letters)}), literal);
 }
 
-/// What a URI is made of; an IRI has more characters.
+/// The characters of a URI; an IRI has more.
 struct UriCharacters {
     std::string_view more = "";
     std::string_view more_in_query = "";
@@ -138,7 +138,7 @@ constexpr std::string_view iri_characters =
 constexpr std::string_view private_characters = "\\uE000-\\uF8FF\\u{F0000}-\\u{FFFFD}\\u{100000}-\\u{10FFFD}";
 constexpr UriCharacters of_iri = {iri_characters, private_characters};
 
-/// One character out of those of all parts, of `more`, or an escape.
+/// One character that is valid in all parts or in `more`, or an escape.
 std::string uri_character(const UriCharacters& characters, std::string_view more) {
     return fmt::format("(?:[A-Za-z0-9._~!$&'()*+,;={}{}-]|%[0-9A-Fa-f]{{2}})", more, characters.more);
 }
@@ -150,7 +150,7 @@ std::string authority(const UriCharacters& characters) {
                        uri_character(characters, ""));
 }
 
-/// Behind the scheme, or without one.
+/// The part after the scheme, or a reference without one.
 std::string after_scheme(const UriCharacters& characters, bool has_scheme) {
     const std::string letter = uri_character(characters, ":@");
     const std::string first = uri_character(characters, has_scheme ? ":@" : "@");
@@ -178,7 +178,7 @@ std::string uri_template() {
     return fmt::format("(?:{0}|\\{{[+#./;?&=,!@|]?{1}(?:,{1})*\\}})*", literal, variable);
 }
 
-/// What a regular expression matches; none where it cannot be made, which is no error.
+/// The automaton of a regular expression; empty if it cannot be built, which is not an error.
 std::optional<Automaton> automaton_of(const std::string& pattern) {
     Language language;
     const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
@@ -194,7 +194,7 @@ constexpr std::string_view pointer = "(?:/(?:[^~/]|~[01])*)*";
 
 using Pattern = std::string (*)();
 
-/// Null for a format that has none.
+/// Null if the format has no pattern.
 Pattern pattern_named(std::string_view name) {
     constexpr std::array<std::pair<std::string_view, Pattern>, 18> patterns = {{
         {"date", date},
@@ -230,8 +230,8 @@ std::optional<std::string> pattern_of_format(std::string_view name) {
     return pattern == nullptr ? std::nullopt : std::optional(pattern());
 }
 
-/// Each of a day's 1440 minutes has a leap second of its own: to read them takes longer than all else that a
-/// schema of practice says.
+/// Each of a day's 1440 minutes has its own pattern for a leap second: parsing these takes longer than all
+/// else in practical schemas.
 const Automaton* automaton_of_format(std::string_view name) {
     if (name == "time") {
         static const std::optional<Automaton> times = automaton_of(time());

@@ -17,10 +17,10 @@
 namespace etna::grammar {
 namespace {
 
-/// Sets of claims that one schema may make of its parts.
+/// Maximum number of claim sets in one schema.
 constexpr std::size_t claim_sets_max = 20'000;
 
-/// Makes a rule for each set of claims that is met, so that a schema may refer to itself.
+/// Makes a rule for each distinct set of claims, so that a schema may refer to itself.
 class Compiler {
 public:
     static Result<Expression> compile(Language& language, const SchemaDocument& document,
@@ -136,7 +136,7 @@ private:
         return language_->either(all);
     }
 
-    /// A member of an object as JSON or Form::dictionary has it.
+    /// A member of an object, in JSON or Form::dictionary.
     Expression member(const MemberName& name, const Claims& claims) {
         if (form() == Form::dictionary)
             return language_->sequence(std::array{name.text, language_->literal(":"), value_of(claims)});
@@ -184,7 +184,7 @@ private:
         return language_->either(all);
     }
 
-    /// Readers of other forms know Python's words as well.
+    /// Parsers of other forms accept Python's words too.
     [[nodiscard]] Expression word(JsonKinds kind) const {
         const std::string_view json = kind == json_null ? "null" : kind == json_false ? "false" : "true";
         if (form() == Form::json)
@@ -258,7 +258,7 @@ private:
         return std::optional(language_->either(all));
     }
 
-    /// Without an exponent, and without zeros behind all other digits.
+    /// Numbers without exponent and trailing zeros.
     Result<Expression> numbers_in_one_way(const Constraints& way) {
         ETNA_TRY(const Expression numbers, numbers(way));
         const Alphabet alphabet = [this](const CodePoints& set) { return utf8(*language_, set); };
@@ -270,7 +270,7 @@ private:
         return language_->accepted(both);
     }
 
-    /// Strings alone: names are nothing else.
+    /// Only the strings, because names are strings.
     Result<Automaton> names_of(const Claims& claims) {
         ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
         std::vector<Expression> all;

@@ -12,11 +12,12 @@
 
 namespace etna::grammar {
 
-/// The keyword whose value is a grammar in Lark's notation (see lark()): a string has to be one of its texts.
-/// It cannot be negated, nor stand beside another one, and other keywords may say little of the same string.
+/// The keyword whose value is a grammar in Lark's notation (see lark()): a string must be one of its texts.
+/// It cannot be negated or combined with another grammar, and few other keywords may constrain the same
+/// string.
 constexpr std::string_view lark_keyword = "x-etna-lark";
 
-/// What the root of a schema may be.
+/// The kinds that the root of a schema may have.
 enum class Root : uint8_t { any, object };
 
 struct JsonSchemaOptions {
@@ -25,24 +26,24 @@ struct JsonSchemaOptions {
     bool is_lenient = false;
     Root root = Root::any;
     Writing writing = {};
-    /// How the marks of `writing` are written; empty: as they are.
+    /// Encodes the marks of `writing`; empty: literally.
     std::function<Expression(std::string_view)> mark = {};
 };
 
-/// The JSON texts that a schema describes, written in one way: members in the schema's order and before those
-/// it does not name, characters as themselves where they can be, numbers without an exponent where anything
-/// is said of them. Sealed.
+/// The JSON texts that a schema describes, in one notation: members in the schema's order and before unlisted
+/// ones, characters literally if possible, numbers without an exponent if they are constrained at all.
+/// Sealed.
 ///
-/// JSON Schema draft 2020-12 and draft-07, but for what depends on the way through the schema (`$dynamicRef`,
-/// `unevaluated...` beside other schemas), on comparing lists or objects (`uniqueItems`), or on other
-/// documents. Lists of different items (`uniqueItems`) have Language::distinct_max of them at most. Keywords
-/// beside `$ref` count in every draft. Also `nullable`, as OpenAPI 3.0 has it, and lark_keyword. Words that
-/// JSON Schema does not know say nothing.
+/// JSON Schema draft 2020-12 and draft-07, except for features that depend on the path through the schema
+/// (`$dynamicRef`, `unevaluated...` next to other schemas), on comparing lists or objects (`uniqueItems`), or
+/// on other documents. Lists of distinct items (`uniqueItems`) have at most Language::distinct_max items.
+/// Keywords next to `$ref` count in every draft. Also supports `nullable`, as in OpenAPI 3.0, and
+/// lark_keyword. Unknown keywords are ignored.
 ///
-/// Errors: invalid_argument (no JSON, no schema, no text fits), unsupported (a keyword that cannot be
-/// enforced, by its JSON pointer; too large). Not thread-safe, as Language.
+/// Errors: invalid_argument (not JSON, not a schema, no text fits), unsupported (a keyword that cannot be
+/// enforced, with its JSON pointer; too large). Not thread-safe, as Language.
 ///
-/// `dropped` gets what was dropped, see DroppedKeywords::pointers(); may be null.
+/// `dropped` receives the dropped keywords, see DroppedKeywords::pointers(); may be null.
 Result<Expression> json_schema(Language& language, std::string_view schema, const JsonSchemaOptions& options,
                                std::vector<std::string>* dropped = nullptr);
 

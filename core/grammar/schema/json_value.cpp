@@ -35,7 +35,7 @@ public:
     bool end_array() override { return close(); }
     bool parse_error(std::size_t position, const std::string& /*token*/,
                      const nlohmann::detail::exception& error) override {
-        constexpr int number_out_of_range = 406; // as nlohmann's documentation numbers its errors
+        constexpr int number_out_of_range = 406; // error id in nlohmann's documentation
         return fail(ErrorKind::invalid_argument,
                     fmt::format("{} at byte {}",
                                 error.id == number_out_of_range ? "a number that is too large" : "a mistake",

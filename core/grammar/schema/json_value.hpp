@@ -12,7 +12,7 @@ namespace etna::grammar {
 
 struct JsonValue;
 
-/// A template, so that it may be named before the value that it has is known.
+/// A template, because Value is still incomplete here.
 template <class Value>
 struct NamedValue {
     std::string name;
@@ -20,21 +20,21 @@ struct NamedValue {
 };
 using JsonMember = NamedValue<JsonValue>;
 
-/// A JSON value as it was written: members keep their order, numbers all their digits.
+/// A parsed JSON value: members keep their order, numbers all their digits.
 struct JsonValue {
     enum class Kind : uint8_t { null, boolean, number, string, array, object };
 
     Kind kind = Kind::null;
     bool truth = false;    ///< of a boolean
-    uint32_t place = 0;    ///< its number in the text: a value comes before what is in it
-    std::string text = {}; ///< of a string, or a number's digits
+    uint32_t place = 0;    ///< its number in the text, in preorder
+    std::string text = {}; ///< a string's value, or a number's digits
     std::vector<JsonValue> items = {};
     std::vector<JsonMember> members = {};
-    std::vector<uint32_t> by_name = {}; ///< numbers of members in the order of their names, if there are many
+    std::vector<uint32_t> by_name = {}; ///< indices of members sorted by name, if there are many
 
     [[nodiscard]] bool is_object() const { return kind == Kind::object; }
     [[nodiscard]] bool is_string() const { return kind == Kind::string; }
-    /// A member of an object, or null.
+    /// Returns a member of an object, or null.
     [[nodiscard]] const JsonValue* find(std::string_view name) const;
 };
 
@@ -52,11 +52,12 @@ inline const JsonValue* JsonValue::find(std::string_view name) const {
     return nullptr;
 }
 
-/// Values in one text, and how deep they may stand in each other.
+/// Maximum number of values in one text, and maximum nesting depth.
 constexpr uint32_t json_values_max = 200'000;
 constexpr std::size_t json_nesting_max = 200;
 
-/// Errors: invalid_argument (no JSON, a name twice in one object), unsupported (too large, too deep).
+/// Parses a JSON text. Errors: invalid_argument (not JSON, a duplicate name in an object), unsupported (too
+/// large, too deep).
 Result<JsonValue> parse_json(std::string_view text);
 
 } // namespace etna::grammar

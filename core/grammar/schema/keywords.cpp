@@ -9,7 +9,7 @@
 namespace etna::grammar {
 namespace {
 
-/// More than any text has of anything.
+/// Larger than any count in a text.
 constexpr uint32_t count_max = 1'000'000'000;
 
 KeywordReader reader_of(std::string_view name) {
@@ -77,7 +77,7 @@ Choices of_string(const std::string& text, bool is_negated) {
     return {{Keyword::of(json_string, {.string = {.values = std::vector{text}}})}};
 }
 
-/// Of so many, or of any other number.
+/// Alternatives for all counts except `count`.
 template <class OfCount>
 Alternatives of_other_count(uint32_t count, const OfCount& of_count) {
     Alternatives all = {of_count({.least = count + 1})};
@@ -175,7 +175,7 @@ Result<Choices> Keyword::not_enforced(std::string_view what) const {
     if (context.dropped == nullptr)
         return unsupported(what);
     context.dropped->add(schema, name);
-    return is_negated ? one({}) : Choices{}; // whether it holds or not: so more fits, and nothing less
+    return is_negated ? one({}) : Choices{}; // taken to hold either way, which only widens the set
 }
 
 bool Keyword::is_first_of(std::span<const std::string_view> group) const {

@@ -8,21 +8,21 @@
 
 #include <fmt/format.h>
 
-/// Strings that are texts of a grammar: it may hold itself, so that it is no automaton as patterns are.
+/// Strings that are texts of a grammar, which may be recursive and so, unlike a pattern, is not an automaton.
 namespace etna::grammar {
 namespace {
 
 using Text = StringConstraints::Text;
 
-/// What a grammar by itself may take, to see whether it is right: one letter stands for all in it, so that it
-/// is smaller than what becomes of it.
+/// Memory limit for checking a grammar on its own: one letter stands for all characters, so that it is
+/// smaller than the compiled grammar.
 constexpr std::size_t bytes_of_check = std::size_t{32} << 20;
 
 bool is_grammar(const Text& text) {
     return text.kind == Text::Kind::lark;
 }
 
-/// A keyword that says something of the strings; empty where nothing is said.
+/// A keyword that constrains the strings; empty if there is none.
 std::string_view keyword_of(const StringConstraints& constraints) {
     if (constraints.values)
         return "enum";
@@ -67,11 +67,11 @@ Result<Expression> SchemaStrings::of_grammar(const StringConstraints& constraint
         return quoted(others);
     }
     ETNA_TRY(const Expression content, std::move(texts));
-    // No unit: a text that may hold itself is no head that comes again. Its flat rules are units already.
+    // Not a unit: recursive text is not a reusable head. Its flat rules are units already.
     return language_->sequence(std::array{form_.open, content, form_.close});
 }
 
-/// The texts of one grammar that keep to all else that is said.
+/// The texts of one grammar that satisfy all other constraints.
 Result<Expression> SchemaStrings::one_grammar(const StringConstraints& constraints, const Text& grammar) {
     const StringConstraints others = without_grammars(constraints);
     if (grammar.is_negated)
@@ -102,8 +102,8 @@ Result<Expression> SchemaStrings::grammar_texts(const Text& grammar) {
     return *made;
 }
 
-/// In a language of its own, as its rules cannot be sealed among others that are not defined yet. It takes
-/// what is left to the other.
+/// Checks in a separate language, because the grammar's rules cannot be sealed among others that are not
+/// defined yet. Charges the steps to the main language.
 Status SchemaStrings::check_alone(const std::string& grammar) {
     Language alone(bytes_of_check);
     const uint64_t steps_before = language_->steps_left();

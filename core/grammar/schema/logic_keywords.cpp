@@ -2,7 +2,7 @@
 
 #include <array>
 
-/// Keywords that join schemas. Source: JSON Schema draft 2020-12 core, 8.2.3 and 10.2.
+/// Keywords that combine schemas. Source: JSON Schema draft 2020-12 core, 8.2.3 and 10.2.
 namespace etna::grammar {
 namespace {
 
@@ -27,12 +27,11 @@ Result<Choices> not_it(const Keyword& keyword) {
     return Keyword::one(Keyword::all({keyword.claim(keyword.value).negated()}));
 }
 
-/// Schemas that `oneOf` may have, and one that is negated: both grow with the square of it.
+/// Maximum number of schemas in `oneOf`, and in a negated one: the cost of both is quadratic.
 constexpr std::size_t one_of_max = 1000;
 constexpr std::size_t negated_one_of_max = 200;
 
-/// One of the claims, and none of the others: where two of them cannot hold at once anyway, that goes without
-/// saying.
+/// One of the claims and none of the others; negations are omitted for pairs that cannot hold together.
 Alternatives exactly_one(const Keyword& keyword, const Claims& claims) {
     Alternatives any;
     for (const Claim& claim : claims)
@@ -89,7 +88,7 @@ Result<Choices> dynamic_reference(const Keyword& keyword) {
     return keyword.not_enforced("references that depend on the way to them cannot be enforced");
 }
 
-/// Words of draft-03.
+/// Keywords of draft-03.
 Result<Choices> outdated(const Keyword& keyword) {
     return keyword.not_enforced("was a keyword long ago and is not known here");
 }

@@ -18,7 +18,7 @@ Alternative some_objects(ObjectConstraints constraints) {
 }
 
 Result<Choices> required(const Keyword& keyword) {
-    if (keyword.value.kind == JsonValue::Kind::boolean) // draft-03, of one member
+    if (keyword.value.kind == JsonValue::Kind::boolean) // draft-03: on a single member
         return keyword.not_enforced("has to be a list of names");
     ETNA_TRY(std::vector<std::string> names, keyword.strings());
     if (!keyword.is_negated)
@@ -29,7 +29,7 @@ Result<Choices> required(const Keyword& keyword) {
     return Choices{std::move(any)};
 }
 
-/// Schemas by name, or by pattern. Errors: invalid_argument (it is no object).
+/// Claims by name or by pattern. Errors: invalid_argument (not an object).
 Result<std::vector<Named>> named_claims(const Keyword& keyword, std::string_view name) {
     const JsonValue* const schemas = keyword.schema.find(name);
     std::vector<Named> all;
@@ -73,7 +73,7 @@ Result<Choices> members(const Keyword& keyword) {
     }
     if (!patterns.empty() || !is_always_true(others))
         return keyword.not_enforced("cannot be turned round, as `not`, `oneOf` or `if` need it here");
-    Alternatives any; // one member that does not fit is enough
+    Alternatives any; // one member that does not match is enough
     for (Named& one : named) {
         ObjectConstraints other = {.required = {one.first}};
         other.members.push_back({.named = {std::move(one)}});
@@ -83,7 +83,7 @@ Result<Choices> members(const Keyword& keyword) {
 }
 
 Result<Choices> unevaluated_properties(const Keyword& keyword) {
-    if (keyword.schema.find("additionalProperties") != nullptr) // looks at all
+    if (keyword.schema.find("additionalProperties") != nullptr) // evaluates all members
         return keyword.no_claim();
     if (evaluates_elsewhere(keyword.schema, "additionalProperties"))
         return keyword.not_enforced("cannot be enforced beside schemas that look at members too");
@@ -96,8 +96,8 @@ Result<Choices> names(const Keyword& keyword) {
     return of_objects({.names = {keyword.claim(keyword.value)}});
 }
 
-/// Of objects with the member, or of any value without it. Where the schema is about other kinds too, they
-/// have no members.
+/// Requires `dependent` of objects with the member; values without it, including all other kinds, are
+/// unconstrained.
 void add_dependency(const Keyword& keyword, const std::string& name, Alternative dependent, Choices& all) {
     dependent.constraints.kinds = json_object;
     dependent.constraints.object.required.push_back(name);
@@ -135,7 +135,7 @@ Result<Choices> dependent_schemas(const Keyword& keyword) {
     return all;
 }
 
-/// Of draft-07: both of the above in one.
+/// Draft-07: both of the above in one keyword.
 Result<Choices> dependencies(const Keyword& keyword) {
     if (!keyword.value.is_object())
         return keyword.wrong("has to be an object of schemas or lists of names");

@@ -15,15 +15,15 @@
 namespace etna::grammar {
 namespace {
 
-/// Names times counts that an object may need to tell from each other.
+/// Maximum number of states (names times counts) of an object.
 constexpr std::size_t member_states_max = 100'000;
-/// Sets of names that patterns may cut all names into.
+/// Maximum number of name sets that patterns may partition all names into.
 constexpr std::size_t name_sets_max = 64;
 
 using Members = ObjectConstraints::Members;
 using Named = ObjectConstraints::Named;
 
-/// A member with a name of its own.
+/// A listed member.
 struct NamedMember {
     Expression written;
     bool is_required;
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    /// Names in the order of the schemas, then those that are only required.
+    /// Names in the order of the schemas, then those that are only required or absent.
     [[nodiscard]] std::vector<std::string> all_names() const {
         std::vector<std::string> names;
         std::set<std::string_view> known;
@@ -90,7 +90,7 @@ private:
         return {};
     }
 
-    /// What schemas say of names, and which say something of names that they do not give.
+    /// Indexes the claims by name, and the schemas with claims on unlisted names.
     void note_claims() {
         for (const Members& members : object_->members) {
             for (const Named& named : members.named)
@@ -100,7 +100,7 @@ private:
         }
     }
 
-    /// What is said of a member: by its name, by the patterns that it matches, or as one of the others.
+    /// The claims on a member: by its name, by the patterns that it matches, or as one of the others.
     Result<Claims> claims_on(const std::string& name, const std::string& text) {
         ETNA_CHECK(language_->check());
         Claims claims;
@@ -219,7 +219,7 @@ private:
         return {};
     }
 
-    /// Two members that are not named could have the same name, and count as one.
+    /// Two unlisted members could have the same name, and count as one.
     Status check_counts() const {
         const CountRange& count = object_->count;
         const std::size_t counted = std::max(count.least, count.most == unbounded ? 0 : count.most);
@@ -246,8 +246,8 @@ private:
             "name them in `properties`, forbid others (`\"additionalProperties\": false`), or leave it out");
     }
 
-    /// Written from the last member to the first, for each number of members before it up to where it makes
-    /// no difference any more.
+    /// Built from the last member to the first, for each number of members before it up to where it makes no
+    /// more difference.
     Result<Expression> members() {
         const CountRange& count = object_->count;
         const std::size_t last = std::min<std::size_t>(
@@ -274,7 +274,7 @@ private:
         return members == 0 ? empty : form_->comma;
     }
 
-    /// The members that are not named, after so many that are.
+    /// The unlisted members, after `before` listed ones.
     [[nodiscard]] Expression others_after(uint32_t before) const {
         const uint32_t least = object_->count.least - std::min(object_->count.least, before);
         const uint32_t most = object_->count.most == unbounded
@@ -299,9 +299,9 @@ private:
     std::optional<Automaton> allowed_names_;
     std::vector<std::string> names_;
     std::map<std::string_view, std::vector<std::pair<const Members*, Claim>>> by_name_;
-    std::vector<const Members*> of_all_names_; ///< that say something of names that they do not give
+    std::vector<const Members*> of_all_names_; ///< schemas with claims on unlisted names
     std::vector<NamedMember> named_;
-    Expression other_ = nothing; ///< any member that is not named
+    Expression other_ = nothing; ///< any unlisted member
     bool is_impossible_ = false;
 };
 

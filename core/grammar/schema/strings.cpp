@@ -62,7 +62,7 @@ SchemaStrings::SchemaStrings(Language& language, const SchemaDocument& document,
     character_ = character(CodePoints::all());
 }
 
-/// A text that must not have a mark in it, but has to keep to anything else, has none of what begins one.
+/// Excludes the first characters of marks: for texts that must contain no mark and satisfy other constraints.
 Expression SchemaStrings::character(const CodePoints& set) {
     return any_character(excluded_.is_empty() ? set : set.without(excluded_));
 }
@@ -106,8 +106,8 @@ Result<Expression> SchemaStrings::quoted(const StringConstraints& constraints) {
     return quoted(inside);
 }
 
-/// Strings that are not bound in any other way than by length are not worth an automaton; nor is one text, as
-/// long as its characters are not counted.
+/// Strings that only have a length limit are not worth an automaton; nor is a single pattern, unless its
+/// characters are counted.
 Result<Expression> SchemaStrings::content(const StringConstraints& constraints) {
     if (constraints.values)
         return one_of(constraints);
@@ -128,7 +128,7 @@ Result<Expression> SchemaStrings::content(const StringConstraints& constraints) 
     return made || texts.empty() ? made : with_place(made.error(), texts[0]);
 }
 
-/// The length is counted beside what else is said.
+/// Counts the length separately from the other constraints.
 Result<Expression> SchemaStrings::counted(const StringConstraints& constraints) {
     StringConstraints others = constraints;
     others.length = {};
@@ -142,7 +142,7 @@ Result<Expression> SchemaStrings::counted(const StringConstraints& constraints) 
     return language_->counted(all, *characters_of_all_, constraints.length.least, constraints.length.most);
 }
 
-/// Those that are enforced.
+/// The constraints that are enforced.
 Result<std::vector<StringConstraints::Text>> SchemaStrings::saying(const std::vector<Text>& texts) {
     std::vector<Text> some;
     for (const Text& text : texts) {
@@ -153,7 +153,7 @@ Result<std::vector<StringConstraints::Text>> SchemaStrings::saying(const std::ve
     return some;
 }
 
-/// An error that does not say yet what it is about.
+/// Adds the pointer to an error that has none.
 Error SchemaStrings::with_place(const Error& error, const Text& text) const {
     if (error.message.starts_with('#'))
         return error;
@@ -167,7 +167,7 @@ Result<Expression> SchemaStrings::any_text() {
     return language_->accepted(all);
 }
 
-/// Of what may stand in strings at all.
+/// All texts that strings may contain.
 Result<Automaton> SchemaStrings::any_automaton() {
     const Expression any = any_character(CodePoints::all());
     ETNA_TRY(Automaton all, language_->automaton(language_->repeat(any, 0)));
@@ -210,7 +210,7 @@ Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints)
     return all;
 }
 
-/// The first text is no more than any, unless it is negated.
+/// The first text that is not negated needs no intersection with all strings.
 Result<Automaton> SchemaStrings::matching_all(const std::vector<Text>& texts) {
     std::optional<Automaton> all;
     for (const bool is_negated : {false, true}) {
@@ -234,13 +234,13 @@ Result<Automaton> SchemaStrings::matching_all(const std::vector<Text>& texts) {
     return std::move(*all);
 }
 
-/// By what the excluded strings begin with: after a character that none of them goes on with, all is free.
-/// `words` are sorted and have their first `at` characters in common.
+/// Follows the prefixes of the excluded strings: after a character that continues none of them, any text may
+/// follow. `words` are sorted and have their first `at` characters in common.
 Expression SchemaStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
     std::vector<Expression> ways;
     std::vector<CodePoints::Range> letters;
     if (!words.empty() && words.front().size() == at) {
-        words = words.subspan(1); // it may not end here
+        words = words.subspan(1); // the text may not end here
     } else {
         ways.push_back(empty);
     }
@@ -304,7 +304,7 @@ Result<bool> SchemaStrings::fits(const std::string& value, const StringConstrain
     if (length < constraints.length.least || length > constraints.length.most)
         return false;
     const auto as_written = written(value);
-    if (!as_written || (!constraints.texts.empty() && has_excluded(value))) // patterns know none of these
+    if (!as_written || (!constraints.texts.empty() && has_excluded(value))) // patterns never match these
         return false;
     for (const Text& text : constraints.texts) {
         ETNA_TRY(const Automaton* const one, matching(text));
@@ -314,7 +314,7 @@ Result<bool> SchemaStrings::fits(const std::string& value, const StringConstrain
     return true;
 }
 
-/// Null where there is none, or where it has characters that may not stand in a string.
+/// Null if the format has none, or if its characters may not occur in strings.
 const Automaton* SchemaStrings::kept_automaton(const Text& text) const {
     if (text.kind != Text::Kind::format)
         return nullptr;
@@ -324,7 +324,7 @@ const Automaton* SchemaStrings::kept_automaton(const Text& text) const {
     return is_excluded ? nullptr : automaton_of_format(text.text);
 }
 
-/// None if the text cannot be enforced and is dropped.
+/// Empty if the constraint cannot be enforced and is dropped.
 Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text) {
     const Key key{text.kind, text.text};
     auto known = expressions_.find(key);

@@ -16,40 +16,40 @@
 
 namespace etna::grammar {
 
-/// How strings are written.
+/// The notation of strings.
 struct StringForm {
     enum class Escapes : uint8_t { json, none };
 
     Escapes escapes = Escapes::json;
-    Expression open = empty; ///< before a string, and behind it
+    Expression open = empty; ///< before and after a string
     Expression close = empty;
-    std::vector<std::string> without = {}; ///< texts that stand in no string; see Writing::not_in_strings
-    std::optional<Automaton> among = {};   ///< the only texts that a string may have; all where empty
+    std::vector<std::string> without = {}; ///< texts that no string may contain; see Writing::not_in_strings
+    std::optional<Automaton> among = {};   ///< the only allowed texts; empty: all
 };
 
-/// Strings as languages. Borrows both; not thread-safe.
+/// Compiles strings. Borrows `language` and `document`; not thread-safe.
 class SchemaStrings {
 public:
     /// `dropped`: as KeywordContext::dropped.
     SchemaStrings(Language& language, const SchemaDocument& document, DroppedKeywords* dropped,
                   StringForm form);
 
-    /// Strings that keep to the constraints, with their quotes. Errors: unsupported (a pattern, format or
-    /// grammar that cannot be enforced; two grammars, or one beside much else; too large), invalid_argument
-    /// (no regular expression, no grammar).
+    /// Strings that satisfy the constraints, with their quotes. Errors: unsupported (a pattern, format or
+    /// grammar that cannot be enforced; two grammars, or one combined with many other keywords; too large),
+    /// invalid_argument (not a regular expression, not a grammar).
     Result<Expression> quoted(const StringConstraints& constraints);
     /// The same, without quotes. Errors: the same, and unsupported (any grammar: not all are automata).
     Result<Automaton> automaton(const StringConstraints& constraints);
-    /// What matches a pattern or has a format, without quotes; null where that is not enforced. It lives as
-    /// long as this. Errors: as automaton().
+    /// The strings, without quotes, that match a pattern or have a format; null if that is not enforced.
+    /// Lives as long as this object. Errors: as automaton().
     Result<const Automaton*> matching(const StringConstraints::Text& text);
 
-    /// `content` between quotes, kept together.
+    /// `content` between quotes, as one unit.
     Expression quoted(Expression content);
-    /// A text as it stands between the quotes; empty where it cannot stand there.
+    /// Returns a text as written between the quotes; empty if it cannot be.
     [[nodiscard]] std::optional<std::string> written(const std::string& text) const;
-    /// Strings without quotes but for those of `excluded`. Errors: unsupported (one of them is longer than
-    /// excluded_length_max, or all are longer than excluded_lengths_max).
+    /// All strings, without quotes, except those of `excluded`. Errors: unsupported (one of them is longer
+    /// than excluded_length_max, or all together are longer than excluded_lengths_max).
     Result<Expression> all_but(const std::vector<std::string>& excluded);
 
     static constexpr std::size_t excluded_length_max = 1000; ///< characters
@@ -87,24 +87,24 @@ private:
 
     Language* language_;
     const SchemaDocument* document_;
-    DroppedKeywords* dropped_; ///< null: what cannot be enforced is an error
+    DroppedKeywords* dropped_; ///< null: a keyword that cannot be enforced is an error
     StringForm form_;
-    CodePoints excluded_;                             ///< what begins a text that may not stand in a string
-    Expression character_;                            ///< any one but those
-    std::optional<Automaton> characters_of_all_;      ///< any number of them
-    std::map<CodePoints, Expression> characters_;     ///< any_character(), as far as it was asked for
-    std::map<CodePoints, Expression> characters_but_; ///< any_character_but()
+    CodePoints excluded_;                         ///< first characters of texts that no string may contain
+    Expression character_;                        ///< any character except those
+    std::optional<Automaton> characters_of_all_;  ///< any number of any characters
+    std::map<CodePoints, Expression> characters_; ///< cache of any_character()
+    std::map<CodePoints, Expression> characters_but_; ///< cache of any_character_but()
     using Key = std::pair<Text::Kind, std::string>;
-    std::map<Key, std::optional<Expression>> expressions_; ///< expression_of(), as far as it was asked for
+    std::map<Key, std::optional<Expression>> expressions_; ///< cache of expression_of()
     std::map<Key, std::optional<Automaton>> automata_;
     std::map<std::string, Expression> grammars_;
 };
 
-/// The grammar that strings are kept to; null where there is none.
+/// The grammar that strings must match; null if there is none.
 const StringConstraints::Text* grammar_of(const StringConstraints& constraints);
-/// The keyword that such a text is the value of.
+/// Returns the keyword for such a constraint.
 std::string_view keyword_of(StringConstraints::Text::Kind kind);
-/// What is said beside grammars.
+/// The constraints without grammars.
 StringConstraints without_grammars(const StringConstraints& constraints);
 
 /// Whether an automaton accepts a text.

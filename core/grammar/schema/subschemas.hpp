@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 16> schema_keywords = {"additionalItems",
                                                               "unevaluatedItems",
                                                               "unevaluatedProperties"};
 
-/// Those whose value has a schema for each name, which is no keyword.
+/// Keywords whose value maps names, which are not keywords, to schemas.
 constexpr std::array<std::string_view, 6> map_keywords = {
     "$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"};
 

@@ -14,7 +14,7 @@ Result<Automaton> matching(Language& language, std::string_view pattern) {
     return language.automaton(texts);
 }
 
-/// Texts that are neither JSON nor a literal of Python, whatever white space stands around them.
+/// Texts that are neither JSON nor a Python literal, with any surrounding white space.
 Result<Automaton> no_other_value(Language& language) {
     ETNA_TRY(const Automaton begun, matching(language, R"(([^\s0-9+\-.\[({"'][\s\S]*)?)"));
     ETNA_TRY(const Automaton words, matching(language, R"((True|true|False|false|None|null)\s*)"));
@@ -95,7 +95,7 @@ Expression TaggedMembers::written(const MemberName& name, const std::vector<std:
     return language_->sequence(all);
 }
 
-/// White space at its ends may be missing, but not where it is told from a value's.
+/// White space at its ends is optional, unless it must be distinguished from that of a value.
 Expression TaggedMembers::mark(std::string_view text, bool keeps_front, bool keeps_back) {
     constexpr std::string_view blanks = " \t\r\n";
     const std::size_t begin = keeps_front ? 0 : std::min(text.find_first_not_of(blanks), text.size());

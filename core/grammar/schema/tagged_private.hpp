@@ -9,18 +9,18 @@
 
 namespace etna::grammar {
 
-/// How a text with names of control tokens in it is written.
+/// Encodes a text that may contain names of control tokens.
 using MarkWriter = std::function<Expression(std::string_view)>;
 
-/// Names that can stand between marks, or before a colon, as they are.
+/// Names that can be written literally between marks, or before a colon.
 Result<Automaton> plain_names(Language& language);
-/// Names that Python takes for one.
+/// Valid Python identifiers.
 Result<Automaton> python_names(Language& language);
 
-/// Members as Form::tagged has them: see Writing. Borrows all of it; not thread-safe.
+/// Members in Form::tagged: see Writing. Borrows all arguments; not thread-safe.
 class TaggedMembers {
 public:
-    /// What claims leave of a value: its strings, or its other kinds as JSON.
+    /// The values that satisfy claims: strings, or other kinds as JSON.
     struct Values {
         std::function<Result<Expression>(const Claims&, SchemaStrings&)> strings;
         std::function<Result<Expression>(const Claims&, JsonKinds)> json;
@@ -34,7 +34,7 @@ public:
     /// Errors: those of the values.
     Result<Expression> member(const MemberName& name, const Claims& claims);
 
-    /// Whether a name that is not known can be written: not where it comes again behind the value.
+    /// Whether an unlisted name can be written: not if the name is repeated after the value.
     [[nodiscard]] bool has_others() const;
 
 private:
@@ -50,8 +50,8 @@ private:
     const Writing* writing_;
     MarkWriter mark_;
     Values values_;
-    SchemaStrings strings_; ///< any
-    SchemaStrings texts_;   ///< that can be read as nothing else
+    SchemaStrings strings_; ///< any string
+    SchemaStrings texts_;   ///< strings that cannot be parsed as another value
 };
 
 } // namespace etna::grammar

@@ -15,7 +15,7 @@ struct Parts {
     std::optional<std::string_view> fragment = {};
 };
 
-/// Takes what stands behind the first `mark` off the end of `text`.
+/// Splits `text` at the first `mark` and returns the part after it.
 std::optional<std::string_view> cut_behind(std::string_view& text, char mark) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos)

@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 /// Keywords of types, constants, numbers and strings. Source: JSON Schema draft 2020-12 validation, 6.1 to
-/// 6.3 and 7; lark_keyword is our own.
+/// 6.3 and 7; lark_keyword is an extension of etna.
 namespace etna::grammar {
 namespace {
 
@@ -74,7 +74,7 @@ Result<Choices> one_constant(const Keyword& keyword) {
     return Keyword::one({.claims = {constant(keyword, keyword.value)}});
 }
 
-/// All strings of an `enum` are one alternative, so that hundreds of them cost little.
+/// Puts all strings of an `enum` into one alternative, so that hundreds of them cost little.
 Result<Choices> enumeration(const Keyword& keyword) {
     if (keyword.value.kind != JsonValue::Kind::array)
         return keyword.wrong("has to be a list of values");
@@ -97,7 +97,7 @@ Result<Choices> enumeration(const Keyword& keyword) {
     return Choices{std::move(any)};
 }
 
-/// What the constraint says of values of its kind, or of those that do not keep to it.
+/// Constrains values of `kinds`; negated: values of `kinds` that violate the constraint.
 Result<Choices> constrained(const Keyword& keyword, JsonKinds kinds, Constraints constraints,
                             Constraints opposite) {
     if (keyword.is_negated)
@@ -125,7 +125,7 @@ Result<Choices> maximum(const Keyword& keyword) {
     return bound(keyword, false, is_true(keyword.schema.find("exclusiveMaximum")));
 }
 Result<Choices> exclusive_minimum(const Keyword& keyword) {
-    if (keyword.value.kind == JsonValue::Kind::boolean) // says how `minimum` is meant
+    if (keyword.value.kind == JsonValue::Kind::boolean) // modifies `minimum`
         return keyword.no_claim();
     return bound(keyword, true, true);
 }
@@ -146,7 +146,7 @@ Result<Choices> multiple_of(const Keyword& keyword) {
     return constrained(keyword, json_number_kinds, divisor(false), divisor(true));
 }
 
-/// At least so many, or at most: of what `of_range` makes constraints of.
+/// Constrains a count from below or above; `of_range` makes the constraints.
 template <class OfRange>
 Result<Choices> counted(const Keyword& keyword, JsonKinds kinds, bool is_least, const OfRange& of_range) {
     ETNA_TRY(const uint32_t count, keyword.count());
@@ -179,7 +179,7 @@ Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind)
     return constrained(keyword, json_string, with(false), with(true));
 }
 
-/// Numbers that are integers within a range.
+/// Numbers that are integers within a range; other values are unconstrained.
 Result<Choices> integers(const Keyword& keyword, std::string_view least, std::string_view most) {
     ETNA_TRY(const Decimal first, decimal(least));
     ETNA_TRY(const Decimal last, decimal(most));

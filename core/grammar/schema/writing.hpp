@@ -9,21 +9,21 @@
 
 namespace etna::grammar {
 
-/// How values are written that fit a schema. In all forms but JSON the root is an object, and True, False and
-/// None may stand for JSON's words.
+/// The notation of values that match a schema. In all forms except JSON the root is an object, and True,
+/// False and None may replace JSON's words.
 enum class Form : uint8_t {
     json,
     keywords,   ///< the root as Python's keyword arguments: a=1, b="x"; JSON within
-    dictionary, ///< objects as {a:1,b:x}: names without quotes; strings between marks, and without escapes
-    tagged,     ///< the root's members one after the other, as Writing::member says; JSON within them
+    dictionary, ///< objects as {a:1,b:x}: names without quotes; strings between marks, without escapes
+    tagged,     ///< the root's members in sequence, as Writing::member describes; JSON within them
 };
 
-/// What stands in a tagged member after a fixed text.
+/// The variable that follows a fixed text in a tagged member.
 enum class TaggedSlot : uint8_t {
     none,
     name,
-    kind,  ///< a word that tells strings from other values
-    value, ///< a string as it is, without quotes and escapes, or JSON
+    kind,  ///< a word that distinguishes strings from other values
+    value, ///< a literal string, without quotes and escapes, or JSON
 };
 
 struct TaggedPart {
@@ -34,17 +34,17 @@ struct TaggedPart {
 
 struct Writing {
     Form form = Form::json;
-    /// Texts that stand in no string: a reader would take them for a mark.
+    /// Texts that no string may contain, because a parser would take them for a mark.
     std::vector<std::string> not_in_strings = {};
-    std::string string_mark = {};              ///< of Form::dictionary: before and behind a string
+    std::string string_mark = {};              ///< of Form::dictionary: before and after a string
     std::vector<TaggedPart> member = {};       ///< of Form::tagged
-    std::vector<std::string> text_kinds = {};  ///< TaggedSlot::kind of strings
-    std::vector<std::string> other_kinds = {}; ///< and of all else
-    /// Of Form::tagged without a kind: what a reader takes a member's text for, by its name. json_string
-    /// alone: for a string, whatever it says. Otherwise, and for members that are not named, a text that can
-    /// be read as another value is no string.
+    std::vector<std::string> text_kinds = {};  ///< TaggedSlot::kind for strings
+    std::vector<std::string> other_kinds = {}; ///< and for other values
+    /// Of Form::tagged without a kind: the kinds as which a parser reads a member's text, by its name.
+    /// json_string alone: always a string. Otherwise, and for unlisted members, a text that can be parsed as
+    /// another value cannot be written as a string.
     std::vector<std::pair<std::string, JsonKinds>> read_as = {};
-    JsonKinds others_read_as = json_any; ///< the same for members that are not named there
+    JsonKinds others_read_as = json_any; ///< the same for members that are not listed there
 
     bool operator==(const Writing&) const = default;
 };

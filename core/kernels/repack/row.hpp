@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <cstring>
 
-// One row of a quantised matrix, from the file's blocks to the device's words. A format has a function that
-// cuts a block into codes and scales, one file per family; everything else is the same for all.
+// One row of a quantised matrix, from the file's blocks to the device's words. Each format has a function
+// that splits a block into codes and scales, one file per family; the rest is shared.
 namespace etna::kernels {
 
-/// Codes of 32 neighbours in order: four a word, one a byte, the first in the lowest.
+/// Codes of 32 consecutive elements: four per word, one per byte, the first in the lowest.
 using Codes = std::array<uint32_t, 8>;
 
 /// Device words of one row, all zero at first.
@@ -21,23 +21,23 @@ struct RowWords {
     uint32_t* scales; ///< as shaders/include/scales.glsl reads them
 };
 
-/// Puts one block of the file, `bytes`, into its places in a row; `block` counts the row's blocks.
+/// Writes one block of the file, `bytes`, into a row; `block` counts the row's blocks.
 using RepackBlock = void(const std::byte* bytes, uint32_t block, RowWords& row);
 
-/// What the device has of a format: mirrors the table of shaders/include/formats.glsl.
+/// Device layout of a format: mirrors the table of shaders/include/formats.glsl.
 struct FormatShape {
     uint32_t block_columns; ///< of the file's block
     uint32_t block_bytes;
     uint32_t
         low_bits; ///< of a code; words that its plane has for 32 columns. Plain formats: all of the element's
-    uint32_t high_bits;     ///< likewise
+    uint32_t high_bits;     ///< the same for the plane of high bits
     uint32_t scale_columns; ///< columns that `scale_words` serve, 0: no scales
     uint32_t scale_words;
     RepackBlock* repack; ///< null for formats that are stored as they are
 };
 const FormatShape& shape_of(Format format);
 
-/// Words of one row; planes are filled up to whole quads of words.
+/// Words of one row; planes are padded to whole quads of words.
 struct RowSizes {
     uint32_t low = 0;
     uint32_t high = 0;
@@ -45,7 +45,8 @@ struct RowSizes {
 };
 RowSizes row_sizes(Format format, uint32_t columns);
 
-/// Writes the 32 codes' bits [shift, shift + bits) into `bits` words of a plane (plane_codes.glsl tells how).
+/// Writes the 32 codes' bits [shift, shift + bits) into `bits` words of a plane (as defined in
+/// plane_codes.glsl).
 inline void put_plane(const Codes& codes, uint32_t shift, uint32_t bits, uint32_t* words) {
     const uint32_t mask = ((1U << bits) - 1) * 0x01010101U;
     const uint32_t groups = 8 / bits; // of four codes, in a word
@@ -68,12 +69,12 @@ inline uint32_t byte_at(const std::byte* bytes) {
     return std::to_integer<uint32_t>(*bytes);
 }
 
-/// Puts 16 bits into their place among halves that stand two a word.
+/// Writes 16 bits into an array of halves, two per word.
 inline void put_half(uint32_t* words, uint32_t index, uint16_t half) {
     words[index / 2] |= uint32_t{half} << (index % 2 * 16);
 }
 
-/// Puts a byte into its place among bytes that stand four a word.
+/// Writes a byte into an array of bytes, four per word.
 inline void put_byte(uint32_t* words, uint32_t index, uint32_t byte) {
     words[index / 4] |= (byte & 0xFF) << (index % 4 * 8);
 }

@@ -12,7 +12,7 @@ constexpr uint32_t columns = 131;
 constexpr uint32_t rows = 3;
 
 /// x / (1 + exp(-z)), z = x or what makes it GELU by tanh; exp is good for 3 + 2 |z| units (Vulkan,
-/// "Precision of GLSL instructions"), and so is z itself where it is a polynomial.
+/// "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
 Bounded activated(Gate kind, double x) {
     const double z =
         kind == Gate::gelu ? 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x) : x;

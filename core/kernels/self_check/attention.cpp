@@ -129,7 +129,7 @@ void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap
     trial.expect_rows(setup.operation.output, 0, expected);
 }
 
-/// Whether partials of one row (shaders/attention/arguments.h) are what its runs make.
+/// Whether partials of one row (shaders/attention/arguments.h) match its runs.
 bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
     for (std::size_t at = 0; at < exact.size(); ++at) {
         const Softmax& run = exact[at];

@@ -31,7 +31,7 @@ uint16_t random_half(Noise& noise, uint32_t sign_mask, uint32_t exponent) {
     return static_cast<uint16_t>((bits & (sign_mask | 0x3FFU)) | (exponent + (bits >> 16) % 4) << 10);
 }
 
-/// Puts a number in (-2, 2).
+/// Stores a number in (-2, 2).
 void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, TrialCache::Position at) {
     switch (format) {
     case CacheFormat::f32:

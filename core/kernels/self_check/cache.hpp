@@ -9,16 +9,16 @@
 
 namespace etna::kernels {
 
-/// A layer's cache in a trial's memory, with the pages of one sequence in falling order.
+/// A layer's cache in a trial's memory, with the pages of one sequence in descending order.
 struct TrialCache {
     LayerCache device;
-    uint32_t head_stride = 0; ///< elements of a place
+    uint32_t head_stride = 0; ///< elements of a position
     std::vector<uint32_t> pages;
-    std::vector<uint32_t> table; ///< PageTables: what is before the sequence's table, then its pages
+    std::vector<uint32_t> table; ///< PageTables: words before the sequence's table, then its pages
     static constexpr uint32_t table_start = 2;
 
-    /// Where the sequence's place keeps an element and, in q8_0, its scale: bytes from the start of keys or
-    /// values, which are of one format (shaders/include/cache.glsl).
+    /// Offsets of an element at a position of the sequence and, in q8_0, of its scale: bytes from the start
+    /// of keys or values, which are of one format (shaders/include/cache.glsl).
     struct Position {
         uint64_t element;
         uint64_t scale;
@@ -33,18 +33,18 @@ struct CacheShape {
     uint32_t places = 1;
 };
 
-/// Keys and values of the sequence, [place][kv_head][head_dim].
+/// Keys and values of the sequence, [position][kv_head][head_dim].
 struct CacheContent {
     std::vector<double> keys;
     std::vector<double> values;
 };
 
-/// A cache that nothing was written to.
+/// An unwritten cache.
 TrialCache put_cache(Trial& trial, const CacheShape& shape);
 /// A cache of noise in (-2, 2), and its numbers.
 TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content);
 
-/// Expects numbers in a place of keys or values, as far as the format can hold them.
+/// Expects numbers at a position of keys or values, within the format's precision.
 void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t place,
                   uint32_t kv_head, const std::vector<Bounded>& expected);
 

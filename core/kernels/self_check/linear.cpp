@@ -16,8 +16,8 @@ struct Shape {
     Store store;
 };
 
-/// What rounding weights and inputs to f16 adds to a product, in whatever direction: 2^-10 of each factor, or
-/// 2^-24 where it is small, for inputs as a part of the largest.
+/// Error that rounding weights and inputs to f16 adds to a product, in any rounding direction: 2^-10 of each
+/// factor, or 2^-24 if it is small, for inputs as a part of the largest.
 double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
     double largest = 0;
     for (const float one : x)

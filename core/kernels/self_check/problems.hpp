@@ -3,9 +3,9 @@
 #include "core/kernels/chosen.hpp"
 #include "core/kernels/self_check/trial.hpp"
 
-// For each operation a function that has its kernel work on small problems of odd sizes and says what must
-// come out: the operation's formula (core/kernels/operations.hpp, experts.hpp) in double precision. What
-// other kernels would leave for it comes from the host, so that a mistake is nobody else's.
+// For each operation, a function that runs its kernel on small problems of odd sizes and states the expected
+// result: the operation's formula (core/kernels/operations.hpp, experts.hpp) in double precision. Inputs that
+// another kernel would produce come from the host, so that a failure implicates this kernel alone.
 namespace etna::kernels {
 
 using Pose = void(Trial& trial, const KernelUse& use);

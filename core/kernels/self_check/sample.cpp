@@ -19,7 +19,7 @@ constexpr uint32_t rows = 2;
 constexpr uint32_t candidates = 5;
 constexpr uint32_t list_words = 4 + 2 * candidates; // of a chunk, shaders/sample/arguments.h
 
-/// Logits of which many are equal; the second row has one that is no number.
+/// Logits with many ties; the second row has one NaN.
 std::vector<float> random_logits() {
     Noise noise(12);
     std::vector<float> logits(std::size_t{rows} * vocabulary);
@@ -104,7 +104,7 @@ std::size_t place_of(const Summary& summary, double number) {
     return candidates - 1;
 }
 
-/// A seed whose number is not on a border, and chooses neither the first nor the last.
+/// A seed whose number is not at a boundary, and selects neither the first nor the last candidate.
 uint32_t certain_seed(const Summary& summary, uint32_t position) {
     constexpr double margin = 1e-3;
     uint32_t seed = 1;

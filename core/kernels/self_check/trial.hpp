@@ -13,7 +13,7 @@
 
 namespace etna::kernels {
 
-/// A number and how far from it a result may be.
+/// An expected number and its tolerance.
 struct Bounded {
     double value = 0;
     double tolerance = 0;
@@ -22,31 +22,31 @@ struct Bounded {
 /// Half a unit in the last place of 1 in float: the largest relative error of one rounding.
 constexpr double rounding = 0x1p-24;
 
-/// One kernel at work on problems of known answer: memory, recording, and what must come out. The first error
-/// sticks until it is asked for. Belongs to one thread.
+/// Runs one kernel on problems with known answers: memory, recording and expected results. The first error
+/// sticks until start() returns it. Belongs to one thread.
 class Trial {
 public:
     /// `library` is borrowed. Errors: out_of_memory, device_lost.
     static Result<Trial> create(Library& library);
 
-    /// What put_unset() puts.
+    /// Fill value of put_unset().
     static constexpr float unset = -987654.25F;
 
     [[nodiscard]] Library& library() { return *library_; }
     [[nodiscard]] vk::Recorder& recorder() { return recorder_; }
 
-    /// Memory with this content, which host and device share; an empty range when there is none.
+    /// Allocates memory with this content, shared by host and device; an empty range on failure.
     vk::Range put_bytes(ByteView content);
     template <class T>
     vk::Range put(const std::vector<T>& content) {
         return put_bytes(std::as_bytes(std::span(content)));
     }
-    /// `content` is [rows][columns]; zeros behind the columns.
+    /// `content` is [rows][columns]; zeros after the columns.
     Activations put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns);
-    /// Results that no kernel wrote yet: numbers that no problem has for an answer.
+    /// Allocates results that no kernel has written: filled with a number that is no problem's answer.
     Activations put_unset(uint32_t rows, uint32_t columns);
 
-    /// What must hold for the content of a range that put gave out, when the device is done.
+    /// Adds a predicate on the content of a range from put_*, checked when the device is done.
     void expect(vk::Range range, std::function<bool(ByteView content)> holds);
     /// Floats.
     void expect_numbers(vk::Range range, std::vector<Bounded> expected);
@@ -57,9 +57,9 @@ public:
 
     void fail(Error error) { recorder_.fail(std::move(error)); }
 
-    /// Starts what was recorded. Errors: those that stuck; unsupported when the driver refused a kernel.
+    /// Submits the recorded work. Errors: the one that stuck; unsupported if the driver rejected a kernel.
     Status start();
-    /// Blocks until the device is done; whether everything expected holds. Errors: device_lost.
+    /// Blocks until the device is done; returns whether all expectations hold. Errors: device_lost.
     Result<bool> is_right();
 
 private:

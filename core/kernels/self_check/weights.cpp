@@ -11,8 +11,8 @@
 namespace etna::kernels {
 namespace {
 
-/// Where a block of the file has numbers that random bits could make infinite: byte offsets of binary16, or
-/// of an exponent.
+/// Byte offsets in a file's block of the values that random bits could make infinite: binary16 numbers, or an
+/// exponent.
 struct ScalePlaces {
     enum class Kind : uint8_t { half, exponent } kind = Kind::half;
     uint32_t count = 1;

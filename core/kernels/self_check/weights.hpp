@@ -9,11 +9,11 @@
 
 namespace etna::kernels {
 
-/// Matrices of noise, packed one behind the other, and what their weights are worth.
+/// Noise matrices, packed contiguously, and the values of their weights.
 struct NoiseMatrices {
     Matrix device;                   ///< shape of each; ranges of all
     std::vector<double> values = {}; ///< [count][rows][columns]
-    std::vector<double> sizes = {};  ///< likewise: |scale x code| + |offset|, whose roundings add up
+    std::vector<double> sizes = {};  ///< same shape: |scale x code| + |offset|, whose roundings add up
 };
 
 struct NoiseShape {
@@ -23,11 +23,11 @@ struct NoiseShape {
     uint32_t count = 1;
 };
 
-/// Random blocks as a file has them, whose scales are of the usual size, repacked into the trial's memory;
-/// the numbers are read from what was packed, so that they hold whatever repacking did.
+/// Generates random blocks in file format with typical scales and repacks them into the trial's memory; the
+/// values are read from the packed data, so that they hold even if repacking is wrong.
 NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape);
 
-/// The number of columns nearest above that the format can have, odd where it may be.
+/// The next larger number of columns that the format supports, odd if possible.
 uint32_t odd_columns(Format format, uint32_t columns);
 
 /// A row of a matrix times x, both [x.size()], with the bound of its rounding in any order of sums: Higham,

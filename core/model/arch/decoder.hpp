@@ -7,11 +7,10 @@
 
 namespace etna::model {
 
-/// Declares token_embd, output_norm and output (absent where the head is tied to the embedding).
+/// Declares token_embd, output_norm and output (absent if the head is tied to the embedding).
 void declare_ends(TensorTable& table, const Config& config);
 
-/// Declares frequency divisors: LongRoPE's two tensors where the metadata names it, else Llama 3's
-/// (optional).
+/// Declares frequency divisors: LongRoPE's two tensors if the metadata names it, else Llama 3's (optional).
 void declare_rotary(TensorTable& table, const Config& config);
 
 /// Embedding, one attention and one feed-forward or experts block for each layer, norm and head, from weights

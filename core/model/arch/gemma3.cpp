@@ -8,18 +8,17 @@
 
 #include <fmt/format.h>
 
-// Gemma 3, the text part (arXiv 2503.19786): layers with a window, which rotate in a way of their own, and
-// every sixth without; norms before and after each block and on the heads; GELU in the gate; the embedding is
-// scaled.
+// Gemma 3, text model (arXiv 2503.19786): sliding-window layers with their own RoPE parameters, full
+// attention in every sixth layer; pre- and post-norms, QK-norm, GELU-gated MLP, scaled embedding.
 namespace etna::model {
 namespace {
 
-/// Group of the layers that see everything, and of those with a window.
+/// Cache groups of full-attention and of sliding-window layers.
 constexpr uint32_t full_group = 0;
 constexpr uint32_t window_group = 1;
 
-/// The largest model scales scores by its width per head, which is no longer its head size. Files have no key
-/// for it: the count of layers tells.
+/// The largest model scales scores by its width per head, which differs from its head size. Files have no key
+/// for this: the layer count identifies that model.
 constexpr uint32_t layers_of_27b = 62;
 
 /// By layer, whether it has a window: all but every sixth, or another period, or as the file lists them.
@@ -40,7 +39,7 @@ std::vector<bool> read_pattern(MetadataReader& reader, const Config& config) {
     return windowed;
 }
 
-/// Files without a window, or with one of 0, have full layers only, which rotate alike.
+/// Files without a window, or with one of 0, have only full-attention layers with one RoPE configuration.
 void read_groups(MetadataReader& reader, Config& config) {
     const uint32_t window = read_window(reader, 0);
     if (window == 0)

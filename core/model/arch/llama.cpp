@@ -1,8 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Llama 1 to 3.x, Mistral, SmolLM and others of their shape. Rows of attn_q and attn_k stand permuted in the
-// file, so that neighbours rotate together.
+// Llama 1 to 3.x, Mistral, SmolLM and others of the same architecture. Rows of attn_q and attn_k are permuted
+// in the file, so that adjacent elements rotate together.
 namespace etna::model {
 namespace {
 

@@ -1,8 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Phi 3, 3.5 and 4 (arXiv 2404.14219): q, k and v stand in one tensor, gate and up in another; halves rotate
-// together, by LongRoPE's divisors where the file has them; every layer may have a window.
+// Phi 3, 3.5 and 4 (arXiv 2404.14219): fused QKV, fused gate and up; NeoX-style RoPE, with LongRoPE's
+// divisors if the file has them; every layer may have a window.
 namespace etna::model {
 namespace {
 
@@ -13,7 +13,7 @@ Result<Config> read(const gguf::File& file) {
     CacheGroup& group = config.cache_groups[0];
     group.window_tokens = read_window(reader, 0);
     ETNA_CHECK(reader.status());
-    // These files name no scaling: the tensors tell.
+    // These files do not name the scaling: it follows from the tensors.
     const bool has_factors =
         file.find_tensor(rotary_short_name) != nullptr || file.find_tensor(rotary_long_name) != nullptr;
     if (has_factors && group.rotary.scaling == RotaryScaling::none)

@@ -1,7 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Qwen2 and Qwen2.5, dense (arXiv 2407.10671): q, k and v have biases, halves rotate together.
+// Qwen2 and Qwen2.5, dense (arXiv 2407.10671): QKV biases, NeoX-style RoPE.
 namespace etna::model {
 namespace {
 

@@ -1,7 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Qwen3, dense (arXiv 2505.09388): each q and k head is normalised before it rotates, halves rotate together.
+// Qwen3, dense (arXiv 2505.09388): QK-norm before RoPE, NeoX-style RoPE.
 namespace etna::model {
 namespace {
 

@@ -1,8 +1,8 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Qwen3 with experts (arXiv 2505.09388): attention as in the dense one; each row goes through the experts
-// that its layer's router finds most probable, with shares of sum 1.
+// Qwen3 MoE (arXiv 2505.09388): attention as in dense Qwen3; each row is routed to the most probable experts,
+// with weights that sum to 1.
 namespace etna::model {
 namespace {
 

@@ -14,9 +14,9 @@ namespace etna::model {
 /// One family of models, as metadata key general.architecture names it.
 struct Architecture {
     std::string_view name;
-    /// Its keys. Errors: those of model::read_config().
+    /// Reads its metadata keys. Errors: those of model::read_config().
     Result<Config> (*read_config)(const gguf::File& file) = nullptr;
-    /// Every tensor that may stand in its files.
+    /// Declares every tensor that its files may contain.
     TensorTable (*declare)(const Config& config) = nullptr;
     /// Precondition: `weights` holds what was declared as required.
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;

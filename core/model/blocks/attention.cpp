@@ -37,8 +37,8 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .partials = recording.activations.attention_partials};
 }
 
-/// Rows of a generation run that can attend at once: whose partial results fit the scratch memory. At least
-/// one does.
+/// Generation rows per attention pass: as many as have room for their partials in the scratch memory, at
+/// least one.
 uint32_t rows_at_once(const Recording& recording, const AttentionBlock& block,
                       const kernels::LayerCache& cache, const Run& run) {
     const uint64_t row_bytes = kernels::attention_partial_bytes(recording.library.target(), 1, run.longest,
@@ -70,7 +70,7 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
             const kernels::Attention operation = attention_of(recording, block, cache, pass);
             const bool merged = kernels::attention_needs_merge(library.target(), operation);
             if (merged && done > 0)
-                recorder.barrier(); // the pass before has read the partial results
+                recorder.barrier(); // the previous pass has read the partials
             kernels::attention(library, recorder, operation);
             if (!merged)
                 continue;

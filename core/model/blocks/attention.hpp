@@ -27,7 +27,7 @@ struct AttentionBlock {
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     float scale = 0;     ///< of the scores
     float softcap = 0;   ///< of the scores; 0: none
-    uint32_t window = 0; ///< 0: all earlier places
+    uint32_t window = 0; ///< 0: full attention
     uint32_t group = 0;  ///< cache group
     uint32_t stage = 0;  ///< of its norm
     std::optional<vk::Range> post_norm;
@@ -39,12 +39,12 @@ enum class Biases : uint8_t {
     qkv, ///< q, k and v have one each
 };
 
-/// What an architecture's attention has besides norm, q, k, v and output.
+/// Optional parts of an architecture's attention besides norm, q, k, v and output.
 struct AttentionTensors {
     Storage storage = Storage::separate; ///< fused: attn_qkv
     Biases biases = Biases::none;
     bool head_norms = false; ///< q and k heads are normalised
-    bool post_norm = false;  ///< what the block adds to the residual stream is normalised
+    bool post_norm = false;  ///< the block's output is normalised before the residual add
 };
 
 /// Declares blk.<layer>.attn_* .
@@ -53,7 +53,7 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 /// The block over tensors that declare_attention() declared.
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Barriers stand between its steps, none before the first or after the last.
+/// Records the block. Its steps are separated by barriers; none before the first or after the last.
 void record_attention(const Recording& recording, const AttentionBlock& block,
                       const kernels::LayerCache& cache);
 

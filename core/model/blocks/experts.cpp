@@ -56,7 +56,7 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
     return {.norm = weights.vector(name("ffn_norm")),
             .router = {.weight = weights.matrix(name("ffn_gate_inp")),
                        .bias = {},
-                       .factors = kernels::Factors::exact}, // a rounding could choose another expert
+                       .factors = kernels::Factors::exact}, // rounding could change the chosen expert
             .gate = weights.stack(name("ffn_gate_exps")),
             .up = weights.stack(name("ffn_up_exps")),
             .down = weights.stack(name("ffn_down_exps")),

@@ -31,7 +31,7 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer);
 /// The block over tensors that declare_experts() declared.
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Barriers stand between its steps, none before the first or after the last.
+/// Records the block. Its steps are separated by barriers; none before the first or after the last.
 void record_experts(const Recording& recording, const ExpertsBlock& block);
 
 } // namespace etna::model

@@ -24,10 +24,10 @@ struct FeedForwardBlock {
     uint32_t stage = 0; ///< of its norm
 };
 
-/// What an architecture's feed-forward block has besides norm, gate, up and down.
+/// Optional parts of an architecture's feed-forward block besides norm, gate, up and down.
 struct FeedForwardTensors {
     Storage storage = Storage::separate; ///< fused: gate and up in ffn_up
-    bool post_norm = false;              ///< what the block adds to the residual stream is normalised
+    bool post_norm = false;              ///< the block's output is normalised before the residual add
 };
 
 /// Declares blk.<layer>.ffn_* .
@@ -37,7 +37,7 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
 /// The block over tensors that declare_feed_forward() declared.
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer);
 
-/// Records the block. Barriers stand between its steps, none before the first or after the last.
+/// Records the block. Its steps are separated by barriers; none before the first or after the last.
 void record_feed_forward(const Recording& recording, const FeedForwardBlock& block);
 
 } // namespace etna::model

@@ -11,14 +11,14 @@ struct LinearWeights {
     kernels::Factors factors = kernels::Factors::may_round;
 };
 
-/// Records output (=|+=) W input for every run of the step, each on its path, without a barrier between.
+/// Records output (=|+=) W input for every run of the step, each on its path, without barriers in between.
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
 
-/// What a block's result goes through on its way to the residual stream.
+/// Optional norm of a block's result before the residual add.
 struct PostNorm {
-    std::optional<vk::Range> weight; ///< none: the result is added as it is
+    std::optional<vk::Range> weight; ///< empty: the result is added unchanged
     float epsilon = 0;
 };
 
