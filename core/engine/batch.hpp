@@ -38,8 +38,7 @@ struct Row {
     Want want = Want::none;
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
-    uint32_t index =
-        0; ///< position in the sequence: K and V are stored there, and the row attends to [0, index]
+    uint32_t index = 0;    ///< position in the sequence: of its K and V; it attends to [0, index]
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
     uint32_t candidates = 0;  ///< number of candidates returned, for Want::candidates (at least 1) and
                               ///< sampled; at most Limits::candidates_max

@@ -16,8 +16,7 @@ namespace etna::kernels {
 /// One row of a batch on the device, 16 bytes; mirrored by shaders/include/rows.h.
 struct RowInfo {
     uint32_t input = 0; ///< token id, or slot with input_is_slot set
-    uint32_t index =
-        0; ///< position in the sequence: K and V are stored there, and the row attends to [0, index]
+    uint32_t index = 0; ///< position in the sequence: of its K and V; it attends to [0, index]
     uint32_t table = 0; ///< first word of its sequence's page table inside PageTables::range
     uint32_t first_page =
         no_page; ///< first page if the sequence's pages are consecutive, so that no table is read

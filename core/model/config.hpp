@@ -43,17 +43,15 @@ struct RotaryConfig {
     uint32_t original_context = 0; ///< tokens, before extension
     double attention_factor = 1;   ///< multiplies cos and sin
     double extrapolation = 1;      ///< YaRN: share of the ramp that is applied
-    double beta_fast =
-        32;               ///< YaRN: rotations over the original context at and above which a pair is unscaled
-    double beta_slow = 1; ///< YaRN: rotations below which a pair is fully interpolated
-    std::vector<float> divisors;      ///< of each pair's frequency, [dims / 2]; empty: all 1
+    double beta_fast = 32;       ///< YaRN: rotations over the original context from which a pair is unscaled
+    double beta_slow = 1;        ///< YaRN: rotations below which a pair is fully interpolated
+    std::vector<float> divisors; ///< of each pair's frequency, [dims / 2]; empty: all 1
     std::vector<float> long_divisors; ///< LongRoPE: replace `divisors` if the context exceeds the original
 };
 
 /// Layers that share one page table and one RoPE configuration.
 struct CacheGroup {
-    uint32_t window_tokens =
-        0; ///< 0: full attention; else sliding window in tokens, the current one included
+    uint32_t window_tokens = 0; ///< 0: full attention; else the sliding window, own position included
     uint32_t layers = 0;
     RotaryConfig rotary;
 };

@@ -1,6 +1,6 @@
 // y = sum_i exp(m_i - M) s_i / sum_i exp(m_i - M) l_i over a row's runs i in order, M = max m_i: merges
-// attention.comp's partials for rows whose keys span several runs. Partials: see arguments.h; y: f32 [rows,
-// heads x HEAD_DIM].
+// attention.comp's partials for rows whose keys span several runs. Partials: see arguments.h;
+// y: f32 [rows, heads x HEAD_DIM].
 // Grid: x = query heads, y = rows; 64 invocations share one head.
 #version 450
 #extension GL_GOOGLE_include_directive : require
