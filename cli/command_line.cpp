@@ -1,7 +1,7 @@
 #include "cli/command_line.hpp"
 
-#include "cli/quote.hpp"
-#include "cli/translate.hpp"
+#include "cli/options/translate.hpp"
+#include "cli/terminal/quote.hpp"
 
 #include <algorithm>
 #include <utility>

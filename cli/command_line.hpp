@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/environment.hpp"
-#include "cli/option_table.hpp"
+#include "cli/options/option_table.hpp"
 #include "core/base/result.hpp"
 
 #include <map>

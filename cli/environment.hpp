@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/generate/devices.hpp"
 #include "core/generate/generate.hpp"
 #include "core/generate/model.hpp"
+#include "core/runtime/devices.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -44,8 +44,8 @@ struct Environment {
         return input_is_terminal && (output_is_terminal || error_is_terminal);
     }
     Variables variables;
-    generate::ExecutorFactory executor_factory;
-    generate::DeviceLister device_lister;
+    runtime::ExecutorFactory executor_factory;
+    runtime::DeviceLister device_lister;
     /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
     /// function reports them. Each call starts a new watch.
     std::function<generate::StopRequested(SecondInterrupt second)> watch_interrupts;

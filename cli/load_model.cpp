@@ -1,10 +1,10 @@
 #include "cli/load_model.hpp"
 
 #include "cli/folders.hpp"
-#include "cli/loading_bar.hpp"
-#include "cli/parsed.hpp"
+#include "cli/options/parsed.hpp"
+#include "cli/terminal/loading_bar.hpp"
 #include "cli/text_file.hpp"
-#include "core/chat/jinja/limits.hpp"
+#include "core/jinja/limits.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 
@@ -38,14 +38,16 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
     ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     LoadingBar bar(diagnostics);
-    generate::ExecutorOptions executor = options.executor;
-    executor.cache_folder = cache_folder(environment.variables);
-    executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
+    ETNA_TRY(const auto draft, find_draft(options, environment));
+    generate::LoadOptions load{.executor = options.executor,
+                               .speculation = options.speculation,
+                               .chat_template = chat_template,
+                               .draft = draft ? &*draft : nullptr};
+    load.executor.cache_folder = cache_folder(environment.variables);
+    load.executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
         bar.show(done_bytes, total_bytes);
     };
-    ETNA_TRY(const auto draft, find_draft(options, environment));
-    ETNA_TRY(auto model, generate::Model::load(source, executor, environment.executor_factory, chat_template,
-                                               draft ? &*draft : nullptr));
+    ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     if (environment.error_is_terminal && store::embedded_model(options.model) != nullptr)
         diagnostics.note(fmt::format("{} is {}", options.model, store::embedded_models_are));
     tell_about(model, options, diagnostics);
@@ -65,7 +67,7 @@ Result<generate::ChatTemplateChoice> read_chat_template(const std::string& optio
     const bool is_file = !option.empty() && std::filesystem::is_regular_file(option, failure);
     if (!is_file && option.find('/') == std::string::npos)
         return generate::ChatTemplateChoice{.name = option, .text = {}};
-    ETNA_TRY(auto text, read_text_file(option, chat::jinja::Limits{}.template_bytes));
+    ETNA_TRY(auto text, read_text_file(option, jinja::Limits{}.template_bytes));
     return generate::ChatTemplateChoice{.name = {}, .text = std::move(text)};
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cli/diagnostics.hpp"
 #include "cli/environment.hpp"
-#include "cli/generation_options.hpp"
+#include "cli/options/generation_options.hpp"
+#include "cli/terminal/diagnostics.hpp"
 #include "core/store/resolve.hpp"
 
 #include <optional>

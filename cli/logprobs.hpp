@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/diagnostics.hpp"
+#include "cli/terminal/diagnostics.hpp"
 #include "core/generate/generate.hpp"
 
 #include <span>

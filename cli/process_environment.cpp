@@ -1,7 +1,7 @@
 #include "cli/process_environment.hpp"
 
-#include "cli/output.hpp"
-#include "core/generate/device.hpp"
+#include "cli/terminal/output.hpp"
+#include "core/runtime/device.hpp"
 
 #include <csignal>
 #include <memory>
@@ -144,7 +144,7 @@ Environment process_environment() {
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
-    const auto devices = std::make_shared<generate::Devices>();
+    const auto devices = std::make_shared<runtime::Devices>();
     environment.executor_factory = [devices](const auto& file, const auto& options) {
         return devices->load(file, options);
     };

@@ -1,7 +1,7 @@
 #include "cli/prompt.hpp"
 
-#include "cli/printable.hpp"
-#include "cli/quote.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/quote.hpp"
 #include "cli/text_file.hpp"
 
 #include <array>

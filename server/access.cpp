@@ -1,7 +1,7 @@
 #include "server/access.hpp"
 
+#include "server/http/request_head.hpp"
 #include "server/ids.hpp"
-#include "server/request_head.hpp"
 
 #include <algorithm>
 #include <charconv>

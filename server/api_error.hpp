@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/error.hpp"
-#include "server/http.hpp"
+#include "server/http/http.hpp"
 
 #include <optional>
 #include <string>

@@ -16,23 +16,23 @@ namespace {
 using Tell = std::function<void(std::string_view)>;
 
 /// Settles a response whose process has ended.
-Status settle(memory::Store& store, memory::Response response) {
+Status settle(storage::Store& store, storage::Response response) {
     response.object =
         text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
     response.is_pending = false;
     return store.put(response);
 }
 
-Result<memory::Store> open_store(memory::StoreOptions options, const Tell& tell) {
+Result<storage::Store> open_store(storage::StoreOptions options, const Tell& tell) {
     std::vector<std::string> warnings;
-    auto store = memory::Store::open(std::move(options), warnings);
+    auto store = storage::Store::open(std::move(options), warnings);
     for (const std::string& warning : warnings)
         tell(warning);
     return store;
 }
 
 /// Waits for the process that holds the file to end, if it has announced its end.
-Result<memory::Store> wait_for_store(const memory::StoreOptions& options, const Tell& tell) {
+Result<storage::Store> wait_for_store(const storage::StoreOptions& options, const Tell& tell) {
     constexpr std::chrono::milliseconds poll{100};
     auto store = open_store(options, tell);
     if (!store && store.error().kind == ErrorKind::busy)
@@ -72,7 +72,7 @@ Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options, con
     if (!store)
         return store.error();
     ETNA_TRY(const auto pending, store->pending());
-    for (const memory::Response& response : pending) {
+    for (const storage::Response& response : pending) {
         if (const Status settled = settle(*store, response); !settled)
             tell(settled.error().message);
     }
@@ -81,8 +81,8 @@ Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options, con
         std::move(*store), seal, is_makeshift ? std::filesystem::path() : options.store.file, is_makeshift);
 }
 
-memory::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
-    return access.api_keys.empty() ? memory::Owner() : fingerprint(given_key(request));
+storage::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
+    return access.api_keys.empty() ? storage::Owner() : fingerprint(given_key(request));
 }
 
 ApiError store_failed(const Error& error) {

@@ -2,9 +2,9 @@
 
 #include "server/access.hpp"
 #include "server/api_error.hpp"
-#include "server/memory/store.hpp"
 #include "server/responses/run.hpp"
 #include "server/seal.hpp"
+#include "server/storage/store.hpp"
 
 #include <filesystem>
 #include <functional>
@@ -17,32 +17,32 @@ namespace etna::server {
 /// Options of the store for responses, conversations and chat completions.
 struct KeepingOptions {
     bool keeps = true;
-    memory::StoreOptions store = {};
+    storage::StoreOptions store = {};
     /// Options of the in-memory fallback if the file cannot be opened; empty: opening fails.
-    std::optional<memory::StoreOptions> in_memory = {};
+    std::optional<storage::StoreOptions> in_memory = {};
 };
 
 /// State that persists between requests. Thread-safe.
 struct Keeping {
-    std::optional<memory::Store> store; ///< empty: nothing is stored
+    std::optional<storage::Store> store; ///< empty: nothing is stored
     Seal seal;
     std::filesystem::path file = {}; ///< the store's file; empty: in memory
     bool is_makeshift = false;       ///< in memory because the file could not be opened
     responses::Runs runs = {};
 
-    [[nodiscard]] memory::Store::Keeps keeps() const {
-        return store ? store->keeps() : memory::Store::Keeps{};
+    [[nodiscard]] storage::Store::Keeps keeps() const {
+        return store ? store->keeps() : storage::Store::Keeps{};
     }
 };
 
 /// Opens the store and settles responses that an earlier process left unfinished. If another process holds
 /// the file and has announced its end, waits for it: blocks. Problems and waits are reported to `tell`.
-/// Errors: those of memory::Store::open() and Seal::open().
+/// Errors: those of storage::Store::open() and Seal::open().
 Result<std::unique_ptr<Keeping>> open_keeping(const KeepingOptions& options,
                                               const std::function<void(std::string_view)>& tell);
 
 /// The owner whose entries a request can access: its API key's.
-memory::Owner owner_of(const AccessRules& access, const HttpRequest& request);
+storage::Owner owner_of(const AccessRules& access, const HttpRequest& request);
 
 /// Converts a store failure to an API error.
 ApiError store_failed(const Error& error);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http.hpp"
+#include "server/http/http.hpp"
 
 #include <cstdint>
 #include <string>

@@ -29,8 +29,8 @@ std::optional<std::string> query_value(const HttpRequest& request, std::string_v
     return std::nullopt;
 }
 
-std::variant<memory::PageWish, ApiError> read_page(const HttpRequest& request, memory::Order usual) {
-    memory::PageWish wish = {
+std::variant<storage::PageWish, ApiError> read_page(const HttpRequest& request, storage::Order usual) {
+    storage::PageWish wish = {
         .after = query_value(request, "after").value_or(""), .limit = limit_usual, .order = usual};
     if (const auto limit = query_value(request, "limit")) {
         const auto read = std::from_chars(limit->data(), limit->data() + limit->size(), wish.limit);
@@ -41,7 +41,7 @@ std::variant<memory::PageWish, ApiError> read_page(const HttpRequest& request, m
     if (const auto order = query_value(request, "order")) {
         if (*order != "asc" && *order != "desc")
             return wrong("order", "must be asc or desc");
-        wish.order = *order == "asc" ? memory::Order::ascending : memory::Order::descending;
+        wish.order = *order == "asc" ? storage::Order::ascending : storage::Order::descending;
     }
     return wish;
 }
@@ -58,9 +58,9 @@ HttpReply list_reply(Json data, bool has_more) {
                     "\n"};
 }
 
-HttpReply list_reply(const memory::Page& page) {
+HttpReply list_reply(const storage::Page& page) {
     std::string body = R"({"object":"list","data":[)";
-    for (const memory::Item& item : page.items) {
+    for (const storage::Item& item : page.items) {
         body += &item == page.items.data() ? "" : ",";
         body += item.body;
     }
@@ -75,12 +75,12 @@ ApiError no_such_place() {
     return wrong("after", "is no item of this list");
 }
 
-HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual) {
+HttpReply page_reply(const HttpRequest& request, Json items, storage::Order usual) {
     const auto read = read_page(request, usual);
     if (const auto* error = std::get_if<ApiError>(&read))
         return reply_of(*error);
-    const auto& wish = std::get<memory::PageWish>(read);
-    if (wish.order == memory::Order::descending)
+    const auto& wish = std::get<storage::PageWish>(read);
+    if (wish.order == storage::Order::descending)
         std::reverse(items.begin(), items.end());
     auto begin = items.begin();
     if (!wish.after.empty()) {

@@ -2,7 +2,7 @@
 
 #include "server/api_error.hpp"
 #include "server/json.hpp"
-#include "server/memory/store.hpp"
+#include "server/storage/store.hpp"
 
 #include <optional>
 #include <string>
@@ -15,18 +15,18 @@ namespace etna::server {
 std::optional<std::string> query_value(const HttpRequest& request, std::string_view name);
 
 /// Reads the pagination parameters. `usual` is the default order. Errors: 400, with the parameter.
-std::variant<memory::PageWish, ApiError> read_page(const HttpRequest& request, memory::Order usual);
+std::variant<storage::PageWish, ApiError> read_page(const HttpRequest& request, storage::Order usual);
 
 /// {"object": "list", "data", "first_id", "last_id", "has_more"}.
 HttpReply list_reply(Json data, bool has_more);
 
 /// The same for a page from the store, whose texts are JSON objects.
-HttpReply list_reply(const memory::Page& page);
+HttpReply list_reply(const storage::Page& page);
 
 /// The 400 error if the list has no item `after`.
 ApiError no_such_place();
 
 /// Paginates a complete list, given oldest first. Errors: 400 (invalid parameters, no item `after`).
-HttpReply page_reply(const HttpRequest& request, Json items, memory::Order usual);
+HttpReply page_reply(const HttpRequest& request, Json items, storage::Order usual);
 
 } // namespace etna::server

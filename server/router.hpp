@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http.hpp"
+#include "server/http/http.hpp"
 #include "server/openai/generation_fields.hpp"
 #include "server/service.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/connection.hpp"
+#include "server/http/connection.hpp"
 #include "server/keeping.hpp"
 #include "server/router.hpp"
 
@@ -32,7 +32,7 @@ class Server {
 public:
     /// Opens the store and binds the address; requests are not answered before run(). `models` is borrowed.
     /// Blocks: waits for another process that holds the store's file and has announced its end. Errors: those
-    /// of memory::Store::open(), Seal::open() and Listener::open().
+    /// of storage::Store::open(), Seal::open() and Listener::open().
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 

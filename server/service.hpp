@@ -3,7 +3,7 @@
 #include "server/access.hpp"
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
-#include "server/models.hpp"
+#include "server/models/models.hpp"
 #include "server/openai/generation_fields.hpp"
 
 #include <atomic>

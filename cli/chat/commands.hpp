@@ -3,7 +3,7 @@
 #include "cli/chat/session.hpp"
 #include "cli/chat/settings.hpp"
 #include "cli/environment.hpp"
-#include "cli/generation_options.hpp"
+#include "cli/options/generation_options.hpp"
 
 #include <array>
 #include <span>

@@ -2,7 +2,7 @@
 
 #include "cli/chat/commands.hpp"
 #include "cli/folders.hpp"
-#include "cli/printable.hpp"
+#include "cli/terminal/printable.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,9 +1,9 @@
 #include "cli/chat/session.hpp"
 
 #include "cli/chat/room.hpp"
-#include "cli/context_room.hpp"
 #include "cli/load_model.hpp"
 #include "cli/logprobs.hpp"
+#include "cli/tools/context_room.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -205,7 +205,7 @@ void ChatSession::tell(const Turn& turn) {
     statistics_.prompt_tokens += finished.prompt_tokens - finished.cached_tokens;
     statistics_.cached_tokens += finished.cached_tokens;
     report_logprobs(*diagnostics_, tokens_);
-    for (const chat::output::Call& call : turn.open)
+    for (const output::Call& call : turn.open)
         diagnostics_->note(fmt::format("the model calls {}, which has no command here", describe(call)));
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
     if (is_cut && finished.prompt_tokens + finished.tokens.size() >= model_.context_tokens())
@@ -224,13 +224,13 @@ generate::Flow ChatSession::receive(const generate::Event& event) {
     return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
 }
 
-Leave ChatSession::ask(const chat::output::Call& call, std::string_view command,
+Leave ChatSession::ask(const output::Call& call, std::string_view command,
                        const generate::StopRequested& stop_requested) {
     screen_.end_line();
     return consent_.ask(call, command, stop_requested, *diagnostics_);
 }
 
-void ChatSession::tool_answered(const chat::output::Call& call, const ToolResult& result) {
+void ChatSession::tool_answered(const output::Call& call, const ToolResult& result) {
     tell_result(*diagnostics_, call.name, result, ToolOutput::shown);
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
 #include "cli/chat/settings.hpp"
-#include "cli/consent.hpp"
-#include "cli/conversation_screen.hpp"
-#include "cli/diagnostics.hpp"
+#include "cli/commands/turn.hpp"
 #include "cli/environment.hpp"
-#include "cli/tools.hpp"
-#include "cli/turn.hpp"
+#include "cli/terminal/conversation_screen.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/tools/consent.hpp"
+#include "cli/tools/tools.hpp"
 #include "core/generate/generate.hpp"
 
 #include <cstdint>
@@ -68,9 +68,9 @@ private:
     Status prepare(generate::Request& request) override;
     generate::Request essence(const generate::Request& request) override;
     generate::Flow receive(const generate::Event& event) override;
-    Leave ask(const chat::output::Call& call, std::string_view command,
+    Leave ask(const output::Call& call, std::string_view command,
               const generate::StopRequested& stop_requested) override;
-    void tool_answered(const chat::output::Call& call, const ToolResult& result) override;
+    void tool_answered(const output::Call& call, const ToolResult& result) override;
 
     Status answer();
     Status take();

@@ -1,6 +1,6 @@
 #include "cli/chat/settings.hpp"
 
-#include "cli/quote.hpp"
+#include "cli/terminal/quote.hpp"
 #include "core/store/similar.hpp"
 
 #include <algorithm>

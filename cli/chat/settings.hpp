@@ -1,8 +1,8 @@
 #pragma once
 
 #include "cli/command_line.hpp"
-#include "cli/generation_options.hpp"
-#include "cli/word_wrap.hpp"
+#include "cli/options/generation_options.hpp"
+#include "cli/terminal/word_wrap.hpp"
 
 #include <string>
 #include <vector>

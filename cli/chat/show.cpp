@@ -1,8 +1,8 @@
 #include "cli/chat/show.hpp"
 
+#include "cli/commands/run_report.hpp"
 #include "cli/load_model.hpp"
-#include "cli/quote.hpp"
-#include "cli/run_report.hpp"
+#include "cli/terminal/quote.hpp"
 #include "core/chat/adapt.hpp"
 
 #include <string_view>

@@ -2,9 +2,9 @@
 
 #include "core/chat/continuation_private.hpp"
 #include "core/chat/habits.hpp"
-#include "core/chat/jinja/containers.hpp"
-#include "core/chat/jinja/from_json.hpp"
 #include "core/chat/request_private.hpp"
+#include "core/jinja/containers.hpp"
+#include "core/jinja/from_json.hpp"
 
 #include <array>
 #include <utility>

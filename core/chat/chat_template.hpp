@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/chat/jinja/template.hpp"
+#include "core/jinja/template.hpp"
 
 #include <cstdint>
 #include <string>

@@ -16,7 +16,7 @@ Result<Answer> Answer::create(const Model& model, const Prompt& prompt, const Re
 }
 
 Answer::Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
-               std::optional<chat::output::Parser> parser)
+               std::optional<output::Parser> parser)
     : tokenizer_(&model.tokenizer()), prompt_(&prompt), request_(&request), sink_(std::move(sink)),
       prompt_detokenizer_(*tokenizer_, {.control = text::ControlTokens::shown}),
       detokenizer_(*tokenizer_, detokenize_options(prompt, request)), stops_(request.stop),
@@ -80,8 +80,7 @@ void Answer::finish(std::optional<TokenId> end_token, bool is_whole) {
     // The end-of-turn token may also end a call.
     if (end_token && std::binary_search(prompt_->marks.begin(), prompt_->marks.end(), *end_token))
         parse(tokenizer_->bytes(*end_token));
-    const auto last =
-        parser_->finish(is_complete ? chat::output::Ending::complete : chat::output::Ending::cut_off);
+    const auto last = parser_->finish(is_complete ? output::Ending::complete : output::Ending::cut_off);
     // A call that the model did not end was cut off by a limit or a stop string: do not show its syntax as
     // text.
     deliver(last, end_token ? BrokenCalls::told : BrokenCalls::kept_back);
@@ -110,13 +109,13 @@ void Answer::parse(std::string_view text) {
     }
 }
 
-void Answer::deliver(std::span<const chat::output::Event> events, BrokenCalls broken) {
+void Answer::deliver(std::span<const output::Event> events, BrokenCalls broken) {
     collector_.add(events);
-    for (const chat::output::Event& event : events) {
-        is_reasoning_ = event.kind == chat::output::EventKind::reasoning;
-        if (event.kind == chat::output::EventKind::content) {
+    for (const output::Event& event : events) {
+        is_reasoning_ = event.kind == output::EventKind::reasoning;
+        if (event.kind == output::EventKind::content) {
             send(TextDelta{event.text});
-        } else if (event.kind != chat::output::EventKind::call_broken || broken == BrokenCalls::told) {
+        } else if (event.kind != output::EventKind::call_broken || broken == BrokenCalls::told) {
             send(event);
         }
     }

@@ -50,21 +50,21 @@ public:
 
     [[nodiscard]] const std::vector<TokenId>& tokens() const { return tokens_; }
     [[nodiscard]] uint32_t reasoning_tokens() const { return reasoning_tokens_; }
-    [[nodiscard]] const chat::output::Output& output() const { return collector_.output(); }
+    [[nodiscard]] const output::Output& output() const { return collector_.output(); }
 
     /// Delivers `finished` even if the sink has asked to stop.
     void send_last(const Finished& finished) { sink_(finished); }
 
 private:
     Answer(const Model& model, const Prompt& prompt, const Request& request, Sink sink,
-           std::optional<chat::output::Parser> parser);
+           std::optional<output::Parser> parser);
 
     /// Whether events of malformed tool calls reach the sink.
     enum class BrokenCalls : uint8_t { told, kept_back };
 
     void push_text(std::string_view text);
     void parse(std::string_view text);
-    void deliver(std::span<const chat::output::Event> events, BrokenCalls broken = BrokenCalls::told);
+    void deliver(std::span<const output::Event> events, BrokenCalls broken = BrokenCalls::told);
     void send(const Event& event);
     PromptTokenDelta first_of_prompt();
     PromptTokenDelta prompt_delta(TokenId token);
@@ -76,8 +76,8 @@ private:
     text::Detokenizer prompt_detokenizer_;
     text::Detokenizer detokenizer_;
     text::StopMatcher stops_;
-    std::optional<chat::output::Parser> parser_;
-    chat::output::Collector collector_;
+    std::optional<output::Parser> parser_;
+    output::Collector collector_;
     std::vector<TokenId> tokens_;
     bool is_reasoning_ = false; ///< the kind of the latest text
     uint32_t reasoning_tokens_ = 0;

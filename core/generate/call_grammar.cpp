@@ -1,8 +1,8 @@
 #include "core/generate/call_grammar.hpp"
 
-#include "core/chat/output/marks.hpp"
 #include "core/generate/call_pieces.hpp"
 #include "core/generate/pieces.hpp"
+#include "core/output/marks.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +17,7 @@ namespace etna::generate {
 namespace {
 
 using namespace pieces;
-using namespace chat::output;
+using namespace output;
 
 void add_mark(std::vector<std::string>& marks, std::string_view mark) {
     if (!trim(mark).empty())

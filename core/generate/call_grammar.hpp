@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/chat/output/parser.hpp"
-#include "core/chat/output/syntax.hpp"
 #include "core/grammar/description.hpp"
+#include "core/output/parser.hpp"
+#include "core/output/syntax.hpp"
 
 #include <functional>
 #include <optional>
@@ -14,8 +14,8 @@ namespace etna::generate {
 
 /// The constraints on an answer, and the syntax of its model.
 struct AnswerForm {
-    const chat::output::Syntax& syntax;
-    std::string_view tools = {}; ///< JSON, see chat::output::ParserOptions; empty for none
+    const output::Syntax& syntax;
+    std::string_view tools = {}; ///< JSON, see output::ParserOptions; empty for none
     /// Name of the function that must be called; an empty name: any function; no value: no call is required.
     std::optional<std::string_view> demanded = {};
     bool are_parallel = true; ///< several calls are allowed
@@ -24,7 +24,7 @@ struct AnswerForm {
     std::optional<grammar::Description> content = {}; ///< constraint on an answer that is not a call
     /// Returns whether a token of this name ends the answer; such a token is not part of it.
     std::function<bool(std::string_view)> is_end = {};
-    chat::output::Start start = chat::output::Start::content;
+    output::Start start = output::Start::content;
     bool has_body = false; ///< for message formats: the prompt ends inside a message, after its header
 };
 

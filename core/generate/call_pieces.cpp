@@ -1,8 +1,8 @@
 #include "core/generate/call_pieces.hpp"
 
-#include "core/chat/output/marks.hpp"
 #include "core/generate/pieces.hpp"
 #include "core/grammar/json_text.hpp"
+#include "core/output/marks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ namespace etna::generate {
 namespace {
 
 using namespace pieces;
-using namespace chat::output;
+using namespace output;
 
 constexpr std::string_view any_arguments = R"({"type": "object"})";
 /// Any JSON object that a parser accepts: RFC 8259 without lone surrogates, with numbers in range and limited

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/chat/output/tools.hpp"
 #include "core/generate/call_grammar.hpp"
+#include "core/output/tools.hpp"
 
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace etna::generate {
 
 /// Header text that is allowed if the message is JSON.
-grammar::Description json_body(const chat::output::Messages& messages);
+grammar::Description json_body(const output::Messages& messages);
 
 /// Describes tool calls in a model's syntax. Borrows the form.
 class CallWriter {
@@ -31,21 +31,21 @@ public:
     [[nodiscard]] std::vector<std::string> openings() const;
 
 private:
-    using Function = chat::output::Function;
-    using Pattern = chat::output::Pattern;
+    using Function = output::Function;
+    using Pattern = output::Pattern;
 
-    CallWriter(const AnswerForm& form, chat::output::Tools tools, std::vector<Function> functions)
+    CallWriter(const AnswerForm& form, output::Tools tools, std::vector<Function> functions)
         : form_(&form), tools_(std::move(tools)), functions_(std::move(functions)) {}
 
-    [[nodiscard]] grammar::Description section(const chat::output::Section& section,
+    [[nodiscard]] grammar::Description section(const output::Section& section,
                                                grammar::Description calls) const;
-    [[nodiscard]] grammar::Description several(const chat::output::Section& section,
+    [[nodiscard]] grammar::Description several(const output::Section& section,
                                                grammar::Description call) const;
     [[nodiscard]] grammar::Description any_call(const Pattern& pattern) const;
     [[nodiscard]] grammar::Description behind_name(const Pattern& pattern, std::size_t part,
                                                    const Function& function) const;
     [[nodiscard]] grammar::Description any_object() const;
-    [[nodiscard]] grammar::Description slot(chat::output::Slot slot, const Function& function) const;
+    [[nodiscard]] grammar::Description slot(output::Slot slot, const Function& function) const;
     [[nodiscard]] grammar::Description arguments(const Function& function, grammar::Writing writing) const;
     [[nodiscard]] std::string loose_schema(const Function& function, const grammar::Writing& writing) const;
     [[nodiscard]] grammar::Writing tagged(const Function& function) const;
@@ -55,7 +55,7 @@ private:
     [[nodiscard]] grammar::Description program() const;
 
     const AnswerForm* form_;
-    chat::output::Tools tools_;
+    output::Tools tools_;
     std::vector<Function> functions_;
 };
 

@@ -1,7 +1,7 @@
 #include "core/generate/chat_format.hpp"
 
 #include "core/chat/builtin_templates.hpp"
-#include "core/chat/output/choose.hpp"
+#include "core/output/choose.hpp"
 
 #include <utility>
 
@@ -22,7 +22,7 @@ bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
                      tokenizer.type(*token) == text::TokenType::user_defined);
 }
 
-std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, chat::output::Calls calls,
+std::vector<TokenId> marks_of(const output::Syntax& syntax, output::Calls calls,
                               const text::Tokenizer& tokenizer) {
     std::vector<TokenId> marks;
     for (TokenId token = 0; token < tokenizer.size(); ++token) {
@@ -33,9 +33,9 @@ std::vector<TokenId> marks_of(const chat::output::Syntax& syntax, chat::output::
     return marks;
 }
 
-OutputFormat output_format(chat::output::Syntax syntax, const text::Tokenizer& tokenizer) {
-    auto marks = marks_of(syntax, chat::output::Calls::expected, tokenizer);
-    auto without_calls = marks_of(syntax, chat::output::Calls::none, tokenizer);
+OutputFormat output_format(output::Syntax syntax, const text::Tokenizer& tokenizer) {
+    auto marks = marks_of(syntax, output::Calls::expected, tokenizer);
+    auto without_calls = marks_of(syntax, output::Calls::none, tokenizer);
     return {std::move(syntax), std::move(marks), std::move(without_calls)};
 }
 
@@ -43,10 +43,10 @@ Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tok
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
                                                .eos = bytes_of(tokenizer, tokenizer.eos())}));
-    const auto syntax = chat::output::choose_syntax(
-        text, [&](std::string_view name) { return has_special(tokenizer, name); });
+    const auto syntax =
+        output::choose_syntax(text, [&](std::string_view name) { return has_special(tokenizer, name); });
     return ChatFormat{std::move(chat_template), output_format(syntax, tokenizer),
-                      output_format(chat::output::syntax_of_told_tools(syntax), tokenizer)};
+                      output_format(output::syntax_of_told_tools(syntax), tokenizer)};
 }
 
 Error unknown_name(const std::string& name, const chat::TemplateSet& templates) {

@@ -3,9 +3,9 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/chat/chat_template.hpp"
-#include "core/chat/output/syntax.hpp"
 #include "core/chat/template_set.hpp"
 #include "core/gguf/file.hpp"
+#include "core/output/syntax.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace etna::generate {
 
 /// The syntax and marker tokens for parsing a model's output.
 struct OutputFormat {
-    chat::output::Syntax syntax;
+    output::Syntax syntax;
     /// Control tokens that the parser must see as text, ascending: if tools are offered, and if none are.
     std::vector<TokenId> marks;
     std::vector<TokenId> marks_without_calls;

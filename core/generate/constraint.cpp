@@ -76,7 +76,7 @@ void GrammarConstraint::spell_forced() {
     forced_ = std::move(tokens).value();
 }
 
-using chat::output::ReasoningMarks;
+using output::ReasoningMarks;
 
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \n\r\t";
@@ -111,7 +111,7 @@ std::optional<grammar::Reasoning> reasoning_before(const Request& request, const
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     if (prompt.syntax == nullptr || conversation == nullptr)
         return std::nullopt;
-    if (chat::output::start_after(*prompt.syntax, prompt.text) == chat::output::Start::reasoning)
+    if (output::start_after(*prompt.syntax, prompt.text) == output::Start::reasoning)
         return begun_reasoning(prompt);
     const auto& all = prompt.syntax->reasoning;
     const auto expected = std::find_if(all.begin(), all.end(), [](const ReasoningMarks& marks) {
@@ -130,7 +130,7 @@ bool is_end(const text::Tokenizer& tokenizer, std::string_view name) {
 }
 
 /// Returns whether the prompt ends with the header of a message of the model.
-bool has_begun_body(const chat::output::Syntax& syntax, std::string_view prompt) {
+bool has_begun_body(const output::Syntax& syntax, std::string_view prompt) {
     const std::string_view mark = trimmed(syntax.messages.body);
     return !mark.empty() && trimmed(prompt).ends_with(mark);
 }
@@ -141,7 +141,7 @@ Result<std::optional<grammar::Description>> described(const Model& model, const 
     const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
     if (prompt.syntax == nullptr || conversation == nullptr)
         return request.grammar;
-    const chat::output::Syntax& syntax = *prompt.syntax;
+    const output::Syntax& syntax = *prompt.syntax;
     const auto demanded = prompt.tools.empty() ? std::nullopt : conversation->demanded_tool;
     const bool is_named = demanded && !demanded->empty();
     ETNA_TRY(
@@ -154,17 +154,17 @@ Result<std::optional<grammar::Description>> described(const Model& model, const 
                          .is_lenient = request.has_lenient_tools,
                          .content = request.grammar,
                          .is_end = [&](std::string_view name) { return is_end(model.tokenizer(), name); },
-                         .start = chat::output::start_after(syntax, prompt.text),
+                         .start = output::start_after(syntax, prompt.text),
                          .has_body = has_begun_body(syntax, prompt.text)}));
     if (!description || !syntax.messages.open.empty())
         return description;
     // A required call starts the answer, unless reasoning is already open or was requested.
     const bool may_think = !demanded || conversation->thinking == chat::Thinking::on ||
-                           chat::output::start_after(syntax, prompt.text) == chat::output::Start::reasoning;
+                           output::start_after(syntax, prompt.text) == output::Start::reasoning;
     if (may_think)
         description->reasoning = reasoning_before(request, prompt);
     if (description->reasoning && syntax.call_ends_reasoning && !prompt.tools.empty()) {
-        for (const chat::output::Section& section : syntax.sections) {
+        for (const output::Section& section : syntax.sections) {
             for (const std::string_view open : section.open)
                 description->reasoning->without.emplace_back(trimmed(open));
         }

@@ -3,7 +3,6 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/chat/output/event.hpp"
 #include "core/engine/beams.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/generate/dry_breakers.hpp"
@@ -11,6 +10,7 @@
 #include "core/generate/speculation.hpp"
 #include "core/generate/transcript.hpp"
 #include "core/grammar/grammars.hpp"
+#include "core/output/event.hpp"
 #include "core/sampling/logit_bias.hpp"
 #include "core/text/detokenizer.hpp"
 
@@ -160,12 +160,12 @@ struct Finished {
     uint32_t accepted_drafts = 0; ///< accepted draft tokens
     uint32_t rejected_drafts = 0; ///< rejected draft tokens
     int64_t seed = 0;             ///< the seed that was used
-    chat::output::Output output;  ///< the complete parsed answer to a conversation; every call has an id
+    output::Output output;        ///< the complete parsed answer to a conversation; every call has an id
     Timings timings;
 };
 
-/// A chat::output::Event is never of kind content: that is a TextDelta.
-using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, chat::output::Event, TokenDelta, Finished>;
+/// A output::Event is never of kind content: that is a TextDelta.
+using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, output::Event, TokenDelta, Finished>;
 
 enum class Flow : uint8_t { go_on, stop };
 

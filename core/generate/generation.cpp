@@ -40,11 +40,11 @@ uint32_t accepted_before(const std::vector<uint32_t>& places, std::size_t tokens
 }
 
 /// Gives ids to calls without one: nine letters and digits, the format that the strictest templates require.
-void give_ids(chat::output::Output& output, int64_t seed) {
+void give_ids(output::Output& output, int64_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::size_t length = 9;
     auto state = static_cast<uint64_t>(seed);
-    for (chat::output::Call& call : output.calls) {
+    for (output::Call& call : output.calls) {
         if (!call.id.empty())
             continue;
         for (std::size_t i = 0; i < length; ++i) {

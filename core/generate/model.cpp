@@ -39,30 +39,31 @@ void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes
 }
 
 /// Loads the draft model's executor; empty if there is no draft model.
-Result<LoadedExecutor> load_draft(const store::ModelSource* draft, const text::Tokenizer& tokenizer,
-                                  const ExecutorOptions& options, const ExecutorFactory& factory) {
+Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, const text::Tokenizer& tokenizer,
+                                           const runtime::ExecutorOptions& options,
+                                           const runtime::ExecutorFactory& factory) {
     if (draft == nullptr)
-        return LoadedExecutor{};
+        return runtime::LoadedExecutor{};
     ETNA_TRY(const gguf::File file, open_file(*draft));
     ETNA_TRY(const text::Tokenizer own, text::Tokenizer::create(file));
     ETNA_CHECK(check_same_vocabulary(tokenizer, own));
-    ExecutorOptions quiet = options;
+    runtime::ExecutorOptions quiet = options;
     quiet.progress = {};
     return factory(file, quiet);
 }
 
 } // namespace
 
-Result<Model> Model::load(const store::ModelSource& source, const ExecutorOptions& options,
-                          const ExecutorFactory& factory, const ChatTemplateChoice& chat_template,
-                          const store::ModelSource* draft) {
+Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& options,
+                          const runtime::ExecutorFactory& factory) {
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(const gguf::File file, open_file(source));
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
-    ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, chat_template));
+    ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, options.chat_template));
     // The draft model first, because the model's cache takes the remaining memory.
-    ETNA_TRY(LoadedExecutor drafting, load_draft(draft, tokenizer, options, factory));
-    ETNA_TRY(LoadedExecutor loaded, factory(file, options));
+    ETNA_TRY(runtime::LoadedExecutor drafting,
+             load_draft(options.draft, tokenizer, options.executor, factory));
+    ETNA_TRY(runtime::LoadedExecutor loaded, factory(file, options.executor));
 
     Model model(std::move(tokenizer));
     model.name_ = source.name;
@@ -80,17 +81,18 @@ Result<Model> Model::load(const store::ModelSource& source, const ExecutorOption
     model.device_ = std::move(loaded.device);
     model.draft_device_ = std::move(drafting.device);
     model.has_draft_model_ = drafting.executor != nullptr;
-    ETNA_TRY(model.engine_, engine::Engine::create(
-                                std::move(loaded.executor),
-                                {.queue_max = options.queue_max,
-                                 .prefill_step_ms = options.sequences_max > 1 ? shared_prefill_step_ms : 0},
-                                std::move(drafting.executor)));
+    ETNA_TRY(model.engine_,
+             engine::Engine::create(
+                 std::move(loaded.executor),
+                 {.queue_max = options.executor.queue_max,
+                  .prefill_step_ms = options.executor.sequences_max > 1 ? shared_prefill_step_ms : 0},
+                 std::move(drafting.executor)));
     model.load_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return model;
 }
 
-std::optional<DeviceMemory> Model::device_memory() const {
+std::optional<runtime::DeviceMemory> Model::device_memory() const {
     return memory_ ? std::optional(memory_()) : std::nullopt;
 }
 

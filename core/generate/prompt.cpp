@@ -176,20 +176,20 @@ Result<Prompt> encode_prompt(const Model& model, const Request& request, const E
     return prompt;
 }
 
-Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
+Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
     if (prompt.syntax == nullptr)
-        return std::optional<chat::output::Parser>();
+        return std::optional<output::Parser>();
     const std::string_view begun =
         std::string_view(prompt.text).substr(prompt.text.size() - prompt.begun_bytes);
     const std::string_view before(prompt.text.data(), prompt.text.size() - begun.size());
     ETNA_TRY(auto parser,
-             chat::output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
-                                                           .tools = prompt.tools,
-                                                           .is_form = prompt.is_form}));
+             output::Parser::create(*prompt.syntax, {.start = start_after(*prompt.syntax, before),
+                                                     .tools = prompt.tools,
+                                                     .is_form = prompt.is_form}));
     // Trailing white space would be delivered with the text that follows, which belongs to the answer alone.
     const std::string_view read = begun.substr(0, begun.find_last_not_of(" \t\r\n") + 1);
-    for (const chat::output::Event& event : parser.push(read)) {
-        using Kind = chat::output::EventKind;
+    for (const output::Event& event : parser.push(read)) {
+        using Kind = output::EventKind;
         const bool is_text = event.kind == Kind::content || event.kind == Kind::reasoning ||
                              event.kind == Kind::content_was_reasoning;
         if (!is_text) {
@@ -197,7 +197,7 @@ Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt) {
                          "go on with a message that is text"};
         }
     }
-    return std::optional<chat::output::Parser>(std::move(parser));
+    return std::optional<output::Parser>(std::move(parser));
 }
 
 Status check_length(const Model& model, std::size_t prompt_tokens) {

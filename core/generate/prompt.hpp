@@ -2,8 +2,8 @@
 
 #include "core/base/result.hpp"
 #include "core/chat/adapt.hpp"
-#include "core/chat/output/parser.hpp"
 #include "core/generate/generate.hpp"
+#include "core/output/parser.hpp"
 #include "core/text/detokenizer.hpp"
 
 #include <optional>
@@ -20,7 +20,7 @@ struct Prompt {
     PromptTokens content;
     text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer continues the text
     std::vector<std::string> notes;                            ///< see Adapted
-    const chat::output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
+    const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
     bool may_think = true;          ///< false: thinking is off, by request or by the template's default
     std::span<const TokenId> marks; ///< the model's control tokens that `syntax` must see
     std::string tools;              ///< the offered tools, as JSON
@@ -32,7 +32,7 @@ struct Prompt {
 /// Returns a parser for the answer to the prompt that has already read the prefilled part; none if the answer
 /// is plain text. Errors: invalid_argument (the tools are not JSON, or the prefilled part contains a tool
 /// call: only text can be continued).
-Result<std::optional<chat::output::Parser>> make_parser(const Prompt& prompt);
+Result<std::optional<output::Parser>> make_parser(const Prompt& prompt);
 
 /// Limits on encoding a prompt.
 struct EncodeBounds {

@@ -7,11 +7,11 @@ namespace etna::vk {
 namespace {
 
 constexpr VkMemoryPropertyFlags device_local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-constexpr VkMemoryPropertyFlags mapped =
+constexpr VkMemoryPropertyFlags host_visible =
     VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
 constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
 /// Everything else is for special purposes (protected, lazily allocated, uncached on the device).
-constexpr VkMemoryPropertyFlags ordinary = device_local | mapped | cached;
+constexpr VkMemoryPropertyFlags ordinary = device_local | host_visible | cached;
 
 struct Wish {
     VkMemoryPropertyFlags required = 0;
@@ -22,15 +22,15 @@ struct Wish {
 Wish wish_for(Memory intent, bool unified) {
     switch (intent) {
     case Memory::upload: // host memory: leaves the small BAR window of a discrete device to others
-        return {.required = mapped, .preferred = 0, .avoided = device_local | cached};
+        return {.required = host_visible, .preferred = 0, .avoided = device_local | cached};
     case Memory::readback:
-        return {.required = mapped, .preferred = cached, .avoided = device_local};
+        return {.required = host_visible, .preferred = cached, .avoided = device_local};
     case Memory::device:
         break;
     }
     if (unified)
-        return {.required = device_local, .preferred = mapped, .avoided = 0};
-    return {.required = device_local, .preferred = 0, .avoided = mapped | cached};
+        return {.required = device_local, .preferred = host_visible, .avoided = 0};
+    return {.required = device_local, .preferred = 0, .avoided = host_visible | cached};
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #include "server/openai/annotations.hpp"
 
-#include "server/sse.hpp"
+#include "server/http/sse.hpp"
 
 #include <array>
 #include <utility>

@@ -1,12 +1,12 @@
 #include "server/openai/answer.hpp"
 
-#include "server/event_stream.hpp"
-#include "server/model_names.hpp"
+#include "server/http/event_stream.hpp"
+#include "server/http/sse.hpp"
+#include "server/models/model_names.hpp"
 #include "server/openai/annotations.hpp"
 #include "server/openai/answering.hpp"
 #include "server/openai/stored_chats.hpp"
 #include "server/openai/whole_answer.hpp"
-#include "server/sse.hpp"
 
 #include <chrono>
 #include <utility>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "server/memory/store.hpp"
 #include "server/openai/answer_head.hpp"
 #include "server/openai/generation_call.hpp"
 #include "server/router.hpp"
 #include "server/service.hpp"
+#include "server/storage/store.hpp"
 
 #include <chrono>
 #include <functional>
@@ -36,7 +36,7 @@ struct Answering {
     Dialect dialect = Dialect::openai;
     bool is_strict = false;  ///< unknown fields are refused
     uint64_t cache_salt = 0; ///< derived from the client's API key
-    memory::Owner owner;     ///< the owner of stored objects
+    storage::Owner owner;    ///< the owner of stored objects
     uint64_t client = 0;     ///< client_of() the request
     GenerationCall call;
     AnswerHead head;

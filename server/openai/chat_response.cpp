@@ -50,7 +50,7 @@ std::optional<Json> ChatChoice::begin() {
 std::optional<Json> ChatChoice::take(const generate::Event& event) {
     if (const auto* text = std::get_if<generate::TextDelta>(&event))
         return choice({{"content", text->text}});
-    if (const auto* output = std::get_if<chat::output::Event>(&event))
+    if (const auto* output = std::get_if<output::Event>(&event))
         return take_output(*output);
     if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
         untold_.add(*token);
@@ -73,8 +73,8 @@ Json ChatChoice::end(const generate::Finished& finished) {
     return last;
 }
 
-std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
-    using Kind = chat::output::EventKind;
+std::optional<Json> ChatChoice::take_output(const output::Event& event) {
+    using Kind = output::EventKind;
     const auto begun =
         std::find_if(begun_.begin(), begun_.end(), [&](const Begun& one) { return one.call == event.call; });
     const auto index = static_cast<std::size_t>(begun - begun_.begin());
@@ -97,7 +97,7 @@ std::optional<Json> ChatChoice::take_output(const chat::output::Event& event) {
     return std::nullopt;
 }
 
-Json ChatChoice::begin_call(const chat::output::Event& event) {
+Json ChatChoice::begin_call(const output::Event& event) {
     const bool is_custom = form_.custom_tools.contains(event.name);
     const char* const type = is_custom ? "custom" : "function";
     Json call = {{"index", begun_.size()},

@@ -40,8 +40,8 @@ private:
     Json choice(Json delta);
     Json choice(Json delta, const std::vector<ToldToken>& tokens) const;
     Json end(const generate::Finished& finished);
-    std::optional<Json> take_output(const chat::output::Event& event);
-    Json begin_call(const chat::output::Event& event);
+    std::optional<Json> take_output(const output::Event& event);
+    Json begin_call(const output::Event& event);
     std::optional<Json> add_arguments(std::size_t index, const std::string& arguments);
     std::optional<Json> end_call(std::size_t index);
     [[nodiscard]] Json ends_of_cut_inputs() const;

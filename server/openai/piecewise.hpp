@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/token.hpp"
-#include "server/http.hpp"
-#include "server/models.hpp"
+#include "server/http/http.hpp"
+#include "server/models/models.hpp"
 
 #include <cstddef>
 #include <functional>

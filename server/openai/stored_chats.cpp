@@ -14,8 +14,8 @@ namespace {
 
 /// The stored chats of one API key.
 struct Shelf {
-    memory::Store* store; ///< borrowed
-    memory::Owner owner;
+    storage::Store* store; ///< borrowed
+    storage::Owner owner;
 };
 
 std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request) {
@@ -32,7 +32,7 @@ ApiError not_found(std::string_view id) {
             .code = "completion_not_found"};
 }
 
-std::variant<memory::Completion, ApiError> find(const Shelf& shelf, const std::string& id) {
+std::variant<storage::Completion, ApiError> find(const Shelf& shelf, const std::string& id) {
     auto found = shelf.store->completion(shelf.owner, id);
     if (!found)
         return store_failed(found.error());
@@ -41,24 +41,24 @@ std::variant<memory::Completion, ApiError> find(const Shelf& shelf, const std::s
     return std::move(**found);
 }
 
-std::variant<memory::Completion, ApiError> find(Service& service, const HttpRequest& request,
-                                                const Call& call) {
+std::variant<storage::Completion, ApiError> find(Service& service, const HttpRequest& request,
+                                                 const Call& call) {
     const auto shelf = shelf_of(service, request);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return *error;
     return find(std::get<Shelf>(shelf), call.path_values.front());
 }
 
-memory::Metadata texts_of(const Json& metadata) {
-    memory::Metadata texts;
+storage::Metadata texts_of(const Json& metadata) {
+    storage::Metadata texts;
     for (const auto& [name, value] : metadata.items())
         texts.emplace(name, value.get<std::string>());
     return texts;
 }
 
-memory::CompletionFilter read_filter(const HttpRequest& request) {
+storage::CompletionFilter read_filter(const HttpRequest& request) {
     constexpr std::string_view begin = "metadata[";
-    memory::CompletionFilter filter = {.model = query_value(request, "model"), .metadata = {}};
+    storage::CompletionFilter filter = {.model = query_value(request, "model"), .metadata = {}};
     for (const auto& [name, value] : request.query) {
         if (name.starts_with(begin) && name.ends_with(']'))
             filter.metadata[name.substr(begin.size(), name.size() - begin.size() - 1)] = value;
@@ -104,11 +104,11 @@ HttpReply list_chats(Service& service, const HttpRequest& request, const Call& /
     const auto shelf = shelf_of(service, request);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto wish = read_page(request, memory::Order::ascending);
+    const auto wish = read_page(request, storage::Order::ascending);
     if (const auto* error = std::get_if<ApiError>(&wish))
         return reply_of(*error);
     const auto& [store, owner] = std::get<Shelf>(shelf);
-    const auto page = store->completions(owner, read_filter(request), std::get<memory::PageWish>(wish));
+    const auto page = store->completions(owner, read_filter(request), std::get<storage::PageWish>(wish));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (!*page)
@@ -120,18 +120,18 @@ HttpReply show_chat(Service& service, const HttpRequest& request, const Call& ca
     const auto found = find(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return {.body = std::get<memory::Completion>(found).object + "\n"};
+    return {.body = std::get<storage::Completion>(found).object + "\n"};
 }
 
 HttpReply list_chat_messages(Service& service, const HttpRequest& request, const Call& call) {
     const auto found = find(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    const auto& chat = std::get<memory::Completion>(found);
+    const auto& chat = std::get<storage::Completion>(found);
     Json told = Json::array();
     for (const Json& message : parsed(chat.messages))
         told.push_back(told_message(message, fmt::format("{}-{}", chat.id, told.size())));
-    return page_reply(request, std::move(told), memory::Order::ascending);
+    return page_reply(request, std::move(told), storage::Order::ascending);
 }
 
 HttpReply change_chat(Service& service, const HttpRequest& request, const Call& call) {
@@ -153,7 +153,7 @@ HttpReply change_chat(Service& service, const HttpRequest& request, const Call& 
     const auto& [store, owner] = std::get<Shelf>(shelf);
     std::string told;
     const auto was_there =
-        store->change_completion(owner, call.path_values.front(), [&](memory::Completion& chat) {
+        store->change_completion(owner, call.path_values.front(), [&](storage::Completion& chat) {
             Json object = parsed(chat.object);
             object["metadata"] = metadata;
             chat.object = told = text_of(object);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 7> types = {"string", "number", "integer", "boolean",
                                                    "object", "array",  "null"};
 /// Keywords that determine a value; a schema without any of them is unconstrained.
-constexpr std::array<std::string_view, 5> kinds = {"type", "enum", "const", "anyOf", "$ref"};
+constexpr std::array<std::string_view, 5> schema_kinds = {"type", "enum", "const", "anyOf", "$ref"};
 /// Keywords whose values are skipped here: annotations, and those checked elsewhere.
 constexpr std::array<std::string_view, 12> others = {
     "const",   "properties",  "required",    "additionalProperties",
@@ -93,7 +93,7 @@ bool is_plain(const Json& schema, const Json& root) {
     for (const auto& [name, value] : schema.items()) {
         if (!is_plain_keyword(name, value, root))
             return false;
-        has_kind = has_kind || is_one_of(kinds, name);
+        has_kind = has_kind || is_one_of(schema_kinds, name);
     }
     return has_kind && (!may_be_object(schema) || is_closed_object(schema, root));
 }

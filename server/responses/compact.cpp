@@ -146,7 +146,7 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
         return *making.failure();
     const openai::Delivery& told = making.answering().call.delivery;
     delivery.ignored.insert(delivery.ignored.end(), told.ignored.begin(), told.ignored.end());
-    const memory::Owner owner = owner_of(service.options.access, request);
+    const storage::Owner owner = owner_of(service.options.access, request);
     return compaction(service.keeping->seal, purpose_of(sealed_items, owner), making.items(),
                       making.object());
 }

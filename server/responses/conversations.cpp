@@ -28,8 +28,8 @@ ApiError not_found(std::string_view what, std::string_view id) {
 
 /// The conversations of one API key.
 struct Shelf {
-    memory::Store* store; ///< borrowed
-    memory::Owner owner;
+    storage::Store* store; ///< borrowed
+    storage::Owner owner;
     std::string id; ///< the conversation in the path
 };
 
@@ -49,7 +49,7 @@ HttpReply json_reply(const Json& json) {
     return {.body = text_of(json) + "\n"};
 }
 
-Json conversation_json(const memory::Conversation& conversation) {
+Json conversation_json(const storage::Conversation& conversation) {
     return {{"id", conversation.id},
             {"object", "conversation"},
             {"created_at", conversation.created_us / us_per_second},
@@ -77,7 +77,7 @@ ApiError not_added(const Error& error) {
 
 /// The parsed request: items with new ids, and metadata.
 struct Brought {
-    std::vector<memory::Item> items;
+    std::vector<storage::Item> items;
     Json told = Json::array();
     Json metadata;
     openai::Delivery delivery; ///< unknown fields
@@ -85,7 +85,7 @@ struct Brought {
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
 /// calls that are neither in `past` nor among the items.
-std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const memory::Owner& owner,
+std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const storage::Owner& owner,
                                               Json past) {
     const Json given = read_items(fields, "items");
     if (fields.problem())
@@ -111,7 +111,7 @@ std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
     if (!*items)
         return not_found("conversation", shelf.id);
     Json past = Json::array();
-    for (const memory::Item& item : **items) {
+    for (const storage::Item& item : **items) {
         Json json = json_of(item.body);
         const std::string type = json.value("type", "");
         if (type.ends_with("_call") || type == "compaction") // may contain calls
@@ -246,11 +246,11 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto wish = read_page(request, memory::Order::descending);
+    const auto wish = read_page(request, storage::Order::descending);
     if (const auto* error = std::get_if<ApiError>(&wish))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
-    const auto page = own.store->items(own.owner, own.id, std::get<memory::PageWish>(wish));
+    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageWish>(wish));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (*page)

@@ -1,9 +1,9 @@
 // POST /v1/responses and /v1/responses/input_tokens.
-#include "server/event_stream.hpp"
+#include "server/http/event_stream.hpp"
+#include "server/http/sse.hpp"
 #include "server/openai/answer.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
-#include "server/sse.hpp"
 
 #include <algorithm>
 #include <utility>

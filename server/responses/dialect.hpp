@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/api_error.hpp"
-#include "server/http.hpp"
+#include "server/http/http.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -117,17 +117,17 @@ void check_compaction(Fields& item) {
     require_text(item, "encrypted_content");
 }
 
-constexpr std::array<Kind, 8> kinds = {{{"message", "msg_", check_message},
-                                        {"function_call", "fc_", check_call},
-                                        {"function_call_output", "fco_", check_output},
-                                        {"custom_tool_call", "ctc_", check_custom_call},
-                                        {"custom_tool_call_output", "ctco_", check_output},
-                                        {"reasoning", "rs_", check_reasoning},
-                                        {"item_reference", "", check_reference},
-                                        {"compaction", "cmp_", check_compaction}}};
+constexpr std::array<Kind, 8> item_kinds = {{{"message", "msg_", check_message},
+                                             {"function_call", "fc_", check_call},
+                                             {"function_call_output", "fco_", check_output},
+                                             {"custom_tool_call", "ctc_", check_custom_call},
+                                             {"custom_tool_call_output", "ctco_", check_output},
+                                             {"reasoning", "rs_", check_reasoning},
+                                             {"item_reference", "", check_reference},
+                                             {"compaction", "cmp_", check_compaction}}};
 
 const Kind* kind_named(std::string_view type) {
-    for (const Kind& kind : kinds) {
+    for (const Kind& kind : item_kinds) {
         if (kind.type == type)
             return &kind;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/event_stream.hpp"
+#include "server/http/event_stream.hpp"
 #include "server/openai/answering.hpp"
 #include "server/responses/object.hpp"
 #include "server/responses/output.hpp"
@@ -107,7 +107,7 @@ private:
     bool is_waiting(const std::function<bool()>& is_unwanted);
 
     Service* service_; ///< borrowed
-    memory::Owner owner_;
+    storage::Owner owner_;
     Request request_;
     Purpose purpose_ = Purpose::answer;
     Past past_;

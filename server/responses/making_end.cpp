@@ -1,6 +1,6 @@
 // The run of a response: its events, its end, and its storage.
+#include "server/http/sse.hpp"
 #include "server/responses/making.hpp"
-#include "server/sse.hpp"
 
 #include <ctime>
 #include <exception>
@@ -197,11 +197,11 @@ Status Making::keep(const std::vector<std::string>& last) {
     Json turn = request_.input;
     for (const Json& item : response_.output)
         turn.push_back(item);
-    memory::Response kept = {.id = response_.id,
-                             .owner = owner_,
-                             .object = text_of(object()),
-                             .input = text_of(request_.input),
-                             .turn = text_of(turn)};
+    storage::Response kept = {.id = response_.id,
+                              .owner = owner_,
+                              .object = text_of(object()),
+                              .input = text_of(request_.input),
+                              .turn = text_of(turn)};
     for (const Json& item : turn)
         kept.turn_ids.push_back(item["id"].get<std::string>());
     if (request_.is_streamed) {
@@ -210,11 +210,11 @@ Status Making::keep(const std::vector<std::string>& last) {
         for (const std::string& frame : last)
             kept.events += frame;
     }
-    memory::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
+    storage::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
     if (!request_.stores) { // only the conversation
-        const auto added = service_->keeping->store->add_items(owner_, addition, memory::Repeated::left_out);
+        const auto added = service_->keeping->store->add_items(owner_, addition, storage::Repeated::left_out);
         return added ? Status() : added.error();
     }
     return service_->keeping->store->put(kept, past_.history ? &*past_.history : nullptr,

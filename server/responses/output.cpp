@@ -35,7 +35,7 @@ std::string first_paragraph(const std::string& text) {
 std::optional<Json> OutputWriter::take(const generate::Event& event) {
     if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
         add_text(text->text);
-    } else if (const auto* parsed = std::get_if<chat::output::Event>(&event)) {
+    } else if (const auto* parsed = std::get_if<output::Event>(&event)) {
         take_output(*parsed);
     } else if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
         form_.untold.add(*token);
@@ -52,8 +52,8 @@ bool OutputWriter::has_enough() const {
     return calls_done_ >= most;
 }
 
-void OutputWriter::take_output(const chat::output::Event& event) {
-    using Kind = chat::output::EventKind;
+void OutputWriter::take_output(const output::Event& event) {
+    using Kind = output::EventKind;
     switch (event.kind) {
     case Kind::content:
         return add_text(event.text);
@@ -69,8 +69,8 @@ void OutputWriter::take_output(const chat::output::Event& event) {
     }
 }
 
-void OutputWriter::take_call(const chat::output::Event& event) {
-    using Kind = chat::output::EventKind;
+void OutputWriter::take_call(const output::Event& event) {
+    using Kind = output::EventKind;
     const bool has_begun = open_ == Open::call || open_ == Open::custom_call;
     if (event.kind == Kind::call_begun)
         return begin_call(event);
@@ -127,7 +127,7 @@ void OutputWriter::add_reasoning(std::string_view text) {
          members);
 }
 
-void OutputWriter::begin_call(const chat::output::Event& event) {
+void OutputWriter::begin_call(const output::Event& event) {
     form_.untold.forget();
     close();
     const ToolName* const known = form_.tool_names.find(event.name);

@@ -52,11 +52,11 @@ public:
 private:
     enum class Open : uint8_t { nothing, message, reasoning, call, custom_call };
 
-    void take_output(const chat::output::Event& event);
-    void take_call(const chat::output::Event& event);
+    void take_output(const output::Event& event);
+    void take_call(const output::Event& event);
     void add_text(std::string_view text);
     void add_reasoning(std::string_view text);
-    void begin_call(const chat::output::Event& event);
+    void begin_call(const output::Event& event);
     void end_call(const char* status);
     void add_arguments(std::string_view text);
     void finish(const generate::Finished& finished);

@@ -32,7 +32,7 @@ ApiError interrupted_past(const std::string& id) {
             .code = "previous_response_interrupted"};
 }
 
-std::variant<Past, ApiError> load_response(Keeping& keeping, const memory::Owner& owner,
+std::variant<Past, ApiError> load_response(Keeping& keeping, const storage::Owner& owner,
                                            const std::string& id) {
     auto history = keeping.store->history(owner, id);
     if (!history)
@@ -58,7 +58,7 @@ std::variant<Past, ApiError> load_response(Keeping& keeping, const memory::Owner
     return past;
 }
 
-std::variant<Past, ApiError> load_conversation(memory::Store& store, const memory::Owner& owner,
+std::variant<Past, ApiError> load_conversation(storage::Store& store, const storage::Owner& owner,
                                                const std::string& id) {
     const auto items = store.items(owner, id);
     if (!items)
@@ -70,13 +70,13 @@ std::variant<Past, ApiError> load_conversation(memory::Store& store, const memor
                         .code = "conversation_not_found"};
     }
     Past past;
-    for (const memory::Item& item : **items)
+    for (const storage::Item& item : **items)
         past.items.push_back(Json::parse(item.body, nullptr, /*allow_exceptions=*/false));
     return past;
 }
 
 /// The item with that id, from a response's turn or a conversation; null if not found.
-Result<Json> item_of(memory::Store& store, const memory::Owner& owner, const std::string& id) {
+Result<Json> item_of(storage::Store& store, const storage::Owner& owner, const std::string& id) {
     ETNA_TRY(const auto turn, store.turn_of_item(owner, id));
     for (const Json& item : turn ? Json::parse(*turn, nullptr, /*allow_exceptions=*/false) : Json::array()) {
         if (item["id"] == id)
@@ -96,7 +96,8 @@ ApiError wrong_item(const std::string& name, std::size_t index, std::string_view
 
 } // namespace
 
-std::variant<Past, ApiError> load_past(Keeping& keeping, const memory::Owner& owner, const Request& request) {
+std::variant<Past, ApiError> load_past(Keeping& keeping, const storage::Owner& owner,
+                                       const Request& request) {
     if (!request.previous && !request.conversation)
         return Past();
     if (request.previous && !keeping.keeps().responses)
@@ -107,7 +108,7 @@ std::variant<Past, ApiError> load_past(Keeping& keeping, const memory::Owner& ow
                             : load_conversation(*keeping.store, owner, *request.conversation);
 }
 
-std::variant<Json, ApiError> with_references(Keeping& keeping, const memory::Owner& owner, const Json& items,
+std::variant<Json, ApiError> with_references(Keeping& keeping, const storage::Owner& owner, const Json& items,
                                              const std::string& name) {
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -135,11 +136,11 @@ std::variant<Json, ApiError> with_references(Keeping& keeping, const memory::Own
     return whole;
 }
 
-std::string purpose_of(std::string_view purpose, const memory::Owner& owner) {
+std::string purpose_of(std::string_view purpose, const storage::Owner& owner) {
     return fmt::format("{} {}", purpose, owner);
 }
 
-std::variant<Json, ApiError> unsealed(const Keeping& keeping, const memory::Owner& owner, const Json& items,
+std::variant<Json, ApiError> unsealed(const Keeping& keeping, const storage::Owner& owner, const Json& items,
                                       const std::string& name) {
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {

@@ -78,7 +78,7 @@ void Runs::forget(const Run& run) {
     runs_.erase(run.id());
 }
 
-std::shared_ptr<Run> Runs::find(const memory::Owner& owner, const std::string& id) {
+std::shared_ptr<Run> Runs::find(const storage::Owner& owner, const std::string& id) {
     const std::scoped_lock lock(mutex_);
     const auto found = runs_.find(id);
     auto run = found == runs_.end() ? nullptr : found->second.lock();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/json.hpp"
-#include "server/memory/store.hpp"
+#include "server/storage/store.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -24,11 +24,11 @@ namespace etna::server::responses {
 /// and whether it is cancelled. Thread-safe.
 class Run {
 public:
-    Run(std::string id, memory::Owner owner, bool is_streamed)
+    Run(std::string id, storage::Owner owner, bool is_streamed)
         : id_(std::move(id)), owner_(std::move(owner)), is_streamed_(is_streamed) {}
 
     [[nodiscard]] const std::string& id() const { return id_; }
-    [[nodiscard]] const memory::Owner& owner() const { return owner_; }
+    [[nodiscard]] const storage::Owner& owner() const { return owner_; }
     /// Whether it has stream events.
     [[nodiscard]] bool is_streamed() const { return is_streamed_; }
 
@@ -62,7 +62,7 @@ public:
 
 private:
     const std::string id_;
-    const memory::Owner owner_;
+    const storage::Owner owner_;
     const bool is_streamed_;
     Json input_;
     std::atomic<bool> is_cancelled_{false};
@@ -98,7 +98,7 @@ public:
     void forget(const Run& run);
 
     /// Null if not found, or owned by another.
-    [[nodiscard]] std::shared_ptr<Run> find(const memory::Owner& owner, const std::string& id);
+    [[nodiscard]] std::shared_ptr<Run> find(const storage::Owner& owner, const std::string& id);
 
     /// Runs a client's work on a separate thread. Returns false if too many are running, or no thread can be
     /// created. An exception ends only this work.

@@ -1,9 +1,9 @@
 // GET and DELETE /v1/responses/{id}, POST .../cancel, GET .../input_items.
-#include "server/event_stream.hpp"
+#include "server/http/event_stream.hpp"
+#include "server/http/sse.hpp"
 #include "server/pages.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
-#include "server/sse.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -21,8 +21,8 @@ ApiError not_found(std::string_view id) {
             .code = "response_not_found"};
 }
 
-std::variant<memory::Response, ApiError> kept(Service& service, const HttpRequest& request,
-                                              const Call& call) {
+std::variant<storage::Response, ApiError> kept(Service& service, const HttpRequest& request,
+                                               const Call& call) {
     const std::string& id = call.path_values.front();
     if (!service.keeping->store)
         return not_found(id);
@@ -65,7 +65,7 @@ HttpReply not_in_background() {
 }
 
 /// Replays the events of a finished response, from `number` on.
-HttpReply replay(Service& service, const memory::Response& response, std::size_t number) {
+HttpReply replay(Service& service, const storage::Response& response, std::size_t number) {
     if (response.events.empty())
         return no_events();
     return event_reply(service, [events = response.events, number](EventStream& stream) {
@@ -122,7 +122,7 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    const auto& response = std::get<memory::Response>(found);
+    const auto& response = std::get<storage::Response>(found);
     return is_streamed ? replay(service, response, first) : HttpReply{.body = response.object + "\n"};
 }
 
@@ -160,7 +160,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    const std::string& object = std::get<memory::Response>(found).object;
+    const std::string& object = std::get<storage::Response>(found).object;
     const Json response = Json::parse(object, nullptr, /*allow_exceptions=*/false);
     return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
                                                         : not_in_background();
@@ -169,12 +169,12 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
 HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {
     const auto run = running(service, request, call);
     if (run != nullptr && (!run->has_ended() || run->is_lost()))
-        return page_reply(request, run->input(), memory::Order::descending);
+        return page_reply(request, run->input(), storage::Order::descending);
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return page_reply(request, Json::parse(std::get<memory::Response>(found).input, nullptr, false),
-                      memory::Order::descending);
+    return page_reply(request, Json::parse(std::get<storage::Response>(found).input, nullptr, false),
+                      storage::Order::descending);
 }
 
 } // namespace etna::server::responses

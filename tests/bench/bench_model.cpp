@@ -1,7 +1,7 @@
 // bench_model FILE [PROMPT_TOKENS GENERATED_TOKENS REPETITIONS]: tokens a second of one sequence on the
 // default device, for the prompt (submission to first token) and the generation (first token to last),
 // medians, as JSON.
-#include "core/generate/device.hpp"
+#include "core/runtime/device.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -66,9 +66,9 @@ int main(int count, char** arguments) {
     const auto file = gguf::File::open(arguments[1]);
     if (!file)
         return fail(file.error());
-    generate::ExecutorOptions options;
+    runtime::ExecutorOptions options;
     options.context_tokens = prompt_tokens + generated_tokens + 64;
-    generate::Devices devices;
+    runtime::Devices devices;
     auto loaded = devices.load(*file, options);
     if (!loaded)
         return fail(loaded.error());

@@ -1,6 +1,6 @@
 // top_logprobs FILE CACHE COUNT: for each line of token ids on stdin, one JSON line: the COUNT most likely
 // next tokens with their log-probabilities, [[id, logprob], ...], on the default device. CACHE is f16 or f32.
-#include "core/generate/device.hpp"
+#include "core/runtime/device.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -70,9 +70,9 @@ int main(int count, char** arguments) {
     const auto file = gguf::File::open(arguments[1]);
     if (!file)
         return fail(file.error());
-    generate::ExecutorOptions options;
-    options.key_type = options.value_type = cache == "f32" ? generate::KvType::f32 : generate::KvType::f16;
-    generate::Devices devices;
+    runtime::ExecutorOptions options;
+    options.key_type = options.value_type = cache == "f32" ? runtime::KvType::f32 : runtime::KvType::f16;
+    runtime::Devices devices;
     auto loaded = devices.load(*file, options);
     if (!loaded)
         return fail(loaded.error());

@@ -1,6 +1,6 @@
 // config.toml: what is read, where it counts, and how its mistakes are told.
 
-#include "cli/config_file.hpp"
+#include "cli/options/config_file.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 

@@ -14,8 +14,8 @@ bool contains(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
-generate::DeviceReports two_devices() {
-    generate::DeviceReport gpu;
+runtime::DeviceReports two_devices() {
+    runtime::DeviceReport gpu;
     gpu.profile.name = "Fast GPU";
     gpu.profile.driver = "fast 1.2";
     gpu.profile.type = vk::DeviceType::discrete;
@@ -25,12 +25,12 @@ generate::DeviceReports two_devices() {
     gpu.features = {"subgroup arithmetic (64)"};
     gpu.shortfalls = {{"memory budget", "it is not known", "update"}};
     gpu.kernels = {{"rms_norm", "rms_norm_shared"}};
-    gpu.self_check = {.state = generate::SelfCheckReport::State::set_aside,
+    gpu.self_check = {.state = runtime::SelfCheckReport::State::set_aside,
                       .checked = 30,
                       .wrong = {"linear_tile_q4_0", "rms_norm_subgroup"}};
     gpu.is_chosen = true;
     gpu.reason = "the only device that can be used";
-    generate::DeviceReport old;
+    runtime::DeviceReport old;
     old.index = 1;
     old.profile.name = "Old \xff GPU"; // a driver's text need not be UTF-8
     old.missing = "bufferDeviceAddress";
@@ -60,12 +60,12 @@ TEST_CASE("devices tells of each device, what it lacks and which one is chosen")
 
 TEST_CASE("devices tells whether kernels were checked, from the user's cache folder") {
     Harness etna;
-    generate::DeviceReports reports = two_devices();
+    runtime::DeviceReports reports = two_devices();
     reports[0].self_check = {};
     etna.devices = reports;
     CHECK(contains(etna.run({"devices"}).output,
                    "self-check not yet run; the first model to be loaded does it\n"));
-    reports[0].self_check = {.state = generate::SelfCheckReport::State::passed, .checked = 12, .wrong = {}};
+    reports[0].self_check = {.state = runtime::SelfCheckReport::State::passed, .checked = 12, .wrong = {}};
     etna.devices = reports;
     etna.variables["XDG_CACHE_HOME"] = "/somewhere";
     CHECK(contains(etna.run({"devices"}).output, "self-check passed (12 kernels so far)\n"));

@@ -1,6 +1,6 @@
 // Help, man pages and completions say what the table says.
 
-#include "cli/documents.hpp"
+#include "cli/tools/documents.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

@@ -1,7 +1,7 @@
 // What ends an answer, what it is kept to, what it may be, and scores of the prompt, on the fake executor.
 
-#include "cli/config_file.hpp"
-#include "cli/run_options.hpp"
+#include "cli/options/config_file.hpp"
+#include "cli/options/run_options.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

@@ -146,8 +146,8 @@ cli::TerminalAnswer Harness::agree(const std::string& question) {
                           : cli::TerminalAnswer{.kind = Kind::line, .line = std::move(said)};
 }
 
-Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
-                                                        const generate::ExecutorOptions& options) {
+Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
+                                                       const runtime::ExecutorOptions& options) {
     asked = options;
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     FakeOptions fake;
@@ -165,17 +165,17 @@ Result<generate::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     };
     ETNA_TRY(fake.scripts, scripts(tokenizer));
     tokenizer_.emplace(std::move(tokenizer));
-    return generate::LoadedExecutor{.device = nullptr,
-                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
-                                    .device_name = "fake device",
-                                    .on_cpu = on_cpu};
+    return runtime::LoadedExecutor{.device = nullptr,
+                                   .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                                   .device_name = "fake device",
+                                   .on_cpu = on_cpu};
 }
 
 generate::Model Harness::load(const std::string& name) {
     const auto source = store::resolve(name, models_folder());
     REQUIRE(source.has_value());
     auto model = generate::Model::load(
-        *source, {}, [this](const gguf::File& file, const generate::ExecutorOptions& options) {
+        *source, {}, [this](const gguf::File& file, const runtime::ExecutorOptions& options) {
             return make_executor(file, options);
         });
     REQUIRE(model.has_value());
@@ -204,7 +204,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
         devices_cache_folder = cache_folder;
         return devices;
     };
-    environment.executor_factory = [this](const gguf::File& file, const generate::ExecutorOptions& options) {
+    environment.executor_factory = [this](const gguf::File& file, const runtime::ExecutorOptions& options) {
         return make_executor(file, options);
     };
     environment.ask_at_terminal = [this](const std::string& question,

@@ -69,18 +69,18 @@ public:
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
     std::atomic<int> end_signal{0};
-    Result<generate::DeviceReports> devices = generate::DeviceReports{}; ///< what `etna devices` finds
-    std::string wished_device;                                           ///< of the last `etna devices`
-    std::filesystem::path devices_cache_folder;                          ///< likewise
+    Result<runtime::DeviceReports> devices = runtime::DeviceReports{}; ///< what `etna devices` finds
+    std::string wished_device;                                         ///< of the last `etna devices`
+    std::filesystem::path devices_cache_folder;                        ///< likewise
 
     std::string prompt; ///< what the model of the last run was given, begin token included
-    std::optional<generate::ExecutorOptions> asked; ///< how its executor was asked for
+    std::optional<runtime::ExecutorOptions> asked; ///< how its executor was asked for
 
 private:
     [[nodiscard]] Result<std::vector<FakeScript>> scripts(const text::Tokenizer& tokenizer) const;
     cli::TerminalAnswer agree(const std::string& question);
-    Result<generate::LoadedExecutor> make_executor(const gguf::File& file,
-                                                   const generate::ExecutorOptions& options);
+    Result<runtime::LoadedExecutor> make_executor(const gguf::File& file,
+                                                  const runtime::ExecutorOptions& options);
 
     [[nodiscard]] std::filesystem::path models_folder() const;
 

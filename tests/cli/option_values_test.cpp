@@ -1,7 +1,7 @@
 // The second stage: kinds and ranges.
 
-#include "cli/option_values.hpp"
-#include "cli/run_options.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/options/run_options.hpp"
 #include "core/model/config.hpp"
 #include "tests/support/catch.hpp"
 
@@ -129,7 +129,7 @@ TEST_CASE("sizes are bytes or powers of 1024") {
 }
 
 TEST_CASE("keys and values have the type that is named for both, or one of their own") {
-    using generate::KvType;
+    using runtime::KvType;
     const auto types = [](std::vector<std::string> words) {
         const auto options = validated(std::move(words));
         return std::pair(options->model.executor.key_type, options->model.executor.value_type);

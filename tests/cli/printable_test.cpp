@@ -1,6 +1,6 @@
 // What a terminal may be given of texts that others wrote.
 
-#include "cli/printable.hpp"
+#include "cli/terminal/printable.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>

@@ -1,6 +1,6 @@
 // Sampling options, log-probabilities and the system message of `etna run`, on the fake executor.
 
-#include "cli/run_options.hpp"
+#include "cli/options/run_options.hpp"
 #include "core/generate/generate.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // The best of several answers, and drafts, on the command line, on the fake executor.
 
-#include "cli/run_options.hpp"
+#include "cli/options/run_options.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 

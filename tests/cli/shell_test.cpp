@@ -1,6 +1,6 @@
 // Commands of tools: what they write, how they end, and that every one of them can be ended.
 
-#include "cli/shell.hpp"
+#include "cli/tools/shell.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>

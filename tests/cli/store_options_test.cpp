@@ -1,6 +1,6 @@
 // What `etna serve` is told to keep: by options, by etna's variables and by those of llama.cpp's kin.
 #include "cli/command_line.hpp"
-#include "cli/store_options.hpp"
+#include "cli/options/store_options.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
@@ -66,19 +66,19 @@ TEST_CASE("each bound is set by its option, by etna's variable, and by the other
     struct Bound {
         std::string option;
         std::string variable;
-        uint64_t (*value)(const server::memory::StoreOptions&);
+        uint64_t (*value)(const server::storage::StoreOptions&);
     };
     const std::vector<Bound> bounds = {
         {"responses-store-max-entries", "RESPONSES_STORE_MAX_ENTRIES",
-         [](const server::memory::StoreOptions& store) { return store.responses.entries_max; }},
+         [](const server::storage::StoreOptions& store) { return store.responses.entries_max; }},
         {"responses-store-ttl-secs", "RESPONSES_STORE_TTL_SECS",
-         [](const server::memory::StoreOptions& store) {
+         [](const server::storage::StoreOptions& store) {
              return static_cast<uint64_t>(store.responses.age_max.count());
          }},
         {"conversation-store-max-entries", "CONVERSATION_STORE_MAX_ENTRIES",
-         [](const server::memory::StoreOptions& store) { return store.conversations.entries_max; }},
+         [](const server::storage::StoreOptions& store) { return store.conversations.entries_max; }},
         {"conversation-store-ttl-secs", "CONVERSATION_STORE_TTL_SECS",
-         [](const server::memory::StoreOptions& store) {
+         [](const server::storage::StoreOptions& store) {
              return static_cast<uint64_t>(store.conversations.age_max.count());
          }}};
     for (const Bound& bound : bounds) {

@@ -1,6 +1,6 @@
 // Lines of a terminal that break between words, while a text streams.
 
-#include "cli/word_wrap.hpp"
+#include "cli/terminal/word_wrap.hpp"
 #include "core/base/utf8.hpp"
 #include "tests/support/catch.hpp"
 

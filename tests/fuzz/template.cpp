@@ -1,14 +1,14 @@
 // Any text as a chat template, rendered with a small conversation: it ends with text or an error, within its
 // bounds.
-#include "core/chat/jinja/template.hpp"
+#include "core/jinja/template.hpp"
 
-#include "core/chat/jinja/from_json.hpp"
+#include "core/jinja/from_json.hpp"
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 
-using namespace etna::chat::jinja;
+using namespace etna::jinja;
 
 namespace {
 

@@ -12,7 +12,7 @@
 
 namespace etna::test {
 
-using generate::LoadedExecutor;
+using runtime::LoadedExecutor;
 
 namespace {
 
@@ -20,9 +20,9 @@ store::ModelSource stories() {
     return store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "/nonexistent").value();
 }
 
-Result<LoadedExecutor> executor_that_says(const gguf::File& file, const std::string& answer,
-                                          uint32_t context_tokens,
-                                          std::chrono::microseconds step_delay = {}) {
+Result<runtime::LoadedExecutor> executor_that_says(const gguf::File& file, const std::string& answer,
+                                                   uint32_t context_tokens,
+                                                   std::chrono::microseconds step_delay = {}) {
     ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
     tokens.push_back(tokenizer.eos().value());
@@ -33,26 +33,27 @@ Result<LoadedExecutor> executor_that_says(const gguf::File& file, const std::str
     fake.step_delay = step_delay;
     fake.limits.groups = {{.page_count = 4096}};
     fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
-    return LoadedExecutor{.device = nullptr,
-                          .executor = std::make_unique<FakeExecutor>(std::move(fake)),
-                          .device_name = "fake"};
+    return runtime::LoadedExecutor{.device = nullptr,
+                                   .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                                   .device_name = "fake"};
 }
 
 } // namespace
 
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template,
                                 uint32_t context_tokens) {
-    const auto factory = [&](const gguf::File& file, const generate::ExecutorOptions&) {
+    const auto factory = [&](const gguf::File& file, const runtime::ExecutorOptions&) {
         return executor_that_says(file, answer, context_tokens);
     };
-    auto model = generate::Model::load(stories(), {}, factory, {.name = {}, .text = chat_template});
+    auto model =
+        generate::Model::load(stories(), {.chat_template = {.name = {}, .text = chat_template}}, factory);
     REQUIRE(model.has_value());
     return std::move(model).value();
 }
 
 generate::Model model_that_says_with_draft(const std::string& answer, const std::string& draft) {
     int loaded = 0; // the draft model comes first
-    const auto factory = [&](const gguf::File& file, const generate::ExecutorOptions&) {
+    const auto factory = [&](const gguf::File& file, const runtime::ExecutorOptions&) {
         constexpr uint32_t context_tokens = 256;
         // A model whose steps take much longer than its draft model's: what is measured of them decides.
         const bool is_draft = ++loaded == 1;
@@ -60,7 +61,7 @@ generate::Model model_that_says_with_draft(const std::string& answer, const std:
                                   std::chrono::milliseconds(is_draft ? 0 : 5));
     };
     const store::ModelSource source = stories();
-    auto model = generate::Model::load(source, {}, factory, {}, &source);
+    auto model = generate::Model::load(source, {.draft = &source}, factory);
     REQUIRE(model.has_value());
     REQUIRE(model->has_draft_model());
     return std::move(model).value();

@@ -21,15 +21,15 @@
 using namespace etna;
 using namespace etna::generate;
 using namespace etna::test::calls;
-using chat::output::Ending;
-using chat::output::Start;
-using chat::output::Syntax;
+using output::Ending;
+using output::Start;
+using output::Syntax;
 
 TEST_CASE("demanded calls are read as calls of offered functions with arguments that fit, in every family") {
     constexpr uint32_t rounds = 6;
     int whole = 0;
     int cut = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
             grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
@@ -72,7 +72,7 @@ TEST_CASE("demanded calls are read as calls of offered functions with arguments 
 
 TEST_CASE("content may come, or calls that fit, where functions are strict, in every family") {
     int with_calls = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
             grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
@@ -96,7 +96,7 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
         "b": {"enum": ["<tool_call>", "x"]}}, "required": ["s", "b"], "additionalProperties": false})");
     int with_calls = 0;
     int with_content = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         const Tokens tokens_of(syntax, Marks::tokens);
         grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax,
@@ -125,7 +125,7 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
 TEST_CASE("content that fits is told whole, whatever marks of the protocol its strings hold") {
     int held = 0;
     int refused = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         if (!syntax.messages.open.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::spelled);
@@ -136,7 +136,7 @@ TEST_CASE("content that fits is told whole, whatever marks of the protocol its s
                             .tools = offered,
                             .content = grammar::Description{.text = R"({"type": "string"})"}},
                            grammars);
-            for (const std::string_view mark : syntax.markers(chat::output::Calls::expected)) {
+            for (const std::string_view mark : syntax.markers(output::Calls::expected)) {
                 const std::string text = Json("a " + std::string(mark) + " b").dump();
                 const bool is_held = fits(grammar, text);
                 ++(is_held ? held : refused);
@@ -152,7 +152,7 @@ TEST_CASE("content that fits is told whole, whatever marks of the protocol its s
 }
 
 TEST_CASE("reasoning that has begun comes before calls, and some calls end it") {
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         if (syntax.reasoning.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::tokens);
@@ -195,7 +195,7 @@ TEST_CASE("calls as the families write them are allowed") {
     for (Json& tool : offered)
         tool["function"]["strict"] = true;
     const std::string strict_tools = offered.dump();
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         const Tokens tokens_of(syntax, Marks::spelled);
         grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const Json cases = Json::parse(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
@@ -223,7 +223,7 @@ TEST_CASE("calls as the families write them are allowed") {
 }
 
 TEST_CASE("marks that end the answer are no part of it") {
-    const Syntax& harmony = *chat::output::find_syntax("harmony");
+    const Syntax& harmony = *output::find_syntax("harmony");
     const Tokens tokens_of(harmony, Marks::spelled);
     grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
     const AnswerForm form = {
@@ -241,7 +241,7 @@ TEST_CASE("marks that end the answer are no part of it") {
 }
 
 TEST_CASE("what is free stays free, and what cannot be written is refused") {
-    const Syntax& hermes = *chat::output::find_syntax("hermes");
+    const Syntax& hermes = *output::find_syntax("hermes");
     const auto free = describe_answer(
         {.syntax = hermes, .tools = R"([{"name": "f", "parameters": {"uniqueItems": true}}])"});
     REQUIRE(free.has_value());
@@ -257,7 +257,7 @@ TEST_CASE("what is free stays free, and what cannot be written is refused") {
         REQUIRE_FALSE(refused.has_value());
         CHECK(refused.error().kind == ErrorKind::unsupported);
     }
-    const Syntax& kimi = *chat::output::find_syntax("kimi_k2"); // it writes a colon behind the name
+    const Syntax& kimi = *output::find_syntax("kimi_k2"); // it writes a colon behind the name
     CHECK_FALSE(
         describe_answer({.syntax = kimi, .tools = R"([{"name": "a:b"}])", .demanded = ""}).has_value());
 }

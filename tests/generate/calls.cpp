@@ -9,9 +9,9 @@
 namespace etna::test::calls {
 
 using namespace generate;
-using chat::output::Ending;
-using chat::output::Start;
-using chat::output::Syntax;
+using output::Ending;
+using output::Start;
+using output::Syntax;
 
 const std::string_view tools = R"([
   {"type": "function", "function": {"name": "get_weather", "strict": true, "parameters": {"type": "object",
@@ -57,7 +57,7 @@ Tokens::Tokens(const Syntax& syntax, Marks marks) {
         texts.emplace_back(word);
         bytes.emplace_back(word);
     }
-    for (const auto mark : syntax.markers(chat::output::Calls::expected)) {
+    for (const auto mark : syntax.markers(output::Calls::expected)) {
         if (marks == Marks::spelled || mark.size() < 5 || control.contains(mark))
             continue;
         const auto token = static_cast<TokenId>(texts.size());
@@ -112,8 +112,8 @@ std::shared_ptr<const grammar::Grammar> grammar_of(const AnswerForm& form, gramm
     return *made;
 }
 
-void check_calls(const std::vector<chat::output::Call>& calls) {
-    for (const chat::output::Call& call : calls) {
+void check_calls(const std::vector<output::Call>& calls) {
+    for (const output::Call& call : calls) {
         CAPTURE(call.name, call.arguments);
         const auto schema = schemas().find(call.name);
         REQUIRE(schema != schemas().end());

@@ -2,7 +2,7 @@
 
 #include "core/generate/call_grammar.hpp"
 #include "core/grammar/grammars.hpp"
-#include "tests/chat/output_feeding.hpp"
+#include "tests/output/feeding.hpp"
 
 #include <cstdint>
 #include <map>
@@ -31,7 +31,7 @@ struct Tokens {
     std::vector<std::string> bytes; ///< what the grammar sees
     std::map<std::string, TokenId, std::less<>> control;
 
-    Tokens(const chat::output::Syntax& syntax, Marks marks);
+    Tokens(const output::Syntax& syntax, Marks marks);
 };
 
 struct Walked {
@@ -41,20 +41,20 @@ struct Walked {
 
 /// Allowed tokens at random, often those that end something, until the text may end.
 Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens& tokens, uint32_t seed);
-chat::output::Start start_of(const chat::output::Syntax& syntax);
+output::Start start_of(const output::Syntax& syntax);
 /// That of a form that has one.
 std::shared_ptr<const grammar::Grammar> grammar_of(const generate::AnswerForm& form,
                                                    grammar::Grammars& grammars);
 /// They are of the tools, with arguments that fit.
-void check_calls(const std::vector<chat::output::Call>& calls);
-Fed read(const chat::output::Syntax& syntax, const Walked& walked);
+void check_calls(const std::vector<output::Call>& calls);
+Fed read(const output::Syntax& syntax, const Walked& walked);
 /// Whether the whole text is allowed, byte by byte.
 bool fits(const std::shared_ptr<const grammar::Grammar>& grammar, std::string_view text);
 std::string replaced(std::string text, std::string_view old, std::string_view by);
 /// Without line ends around it.
 std::string trimmed(std::string_view mark);
 /// By the marks that stand in the text.
-std::optional<grammar::Reasoning> reasoning_in(const chat::output::Syntax& syntax, std::string_view text,
+std::optional<grammar::Reasoning> reasoning_in(const output::Syntax& syntax, std::string_view text,
                                                bool is_open);
 
 } // namespace etna::test::calls

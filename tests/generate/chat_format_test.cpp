@@ -1,5 +1,5 @@
-#include "core/chat/output/parser.hpp"
 #include "core/generate/chat_format.hpp"
+#include "core/output/parser.hpp"
 #include "core/text/detokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
@@ -49,13 +49,13 @@ TEST_CASE("a model that was told of tools in words calls as Hermes does, and rea
     CHECK(output.syntax.name == "hermes");
     CHECK(text::decode(*tokenizer, std::vector{think_end, call}, {.shown = output.marks}) ==
           "</think><tool_call>");
-    CHECK(chat::output::start_after(output.syntax, "<think>") == chat::output::Start::reasoning);
-    auto parser = chat::output::Parser::create(output.syntax, {.tools = R"([{"name": "f"}])"});
+    CHECK(output::start_after(output.syntax, "<think>") == output::Start::reasoning);
+    auto parser = output::Parser::create(output.syntax, {.tools = R"([{"name": "f"}])"});
     REQUIRE(parser.has_value());
-    chat::output::Collector collector;
+    output::Collector collector;
     collector.add(parser->push(
         "because</think>\n\nThe answer<tool_call>{\"name\": \"f\", \"arguments\": {}}</tool_call>"));
-    collector.add(parser->finish(chat::output::Ending::complete));
+    collector.add(parser->finish(output::Ending::complete));
     CHECK(collector.output().content == "The answer");
     CHECK(collector.output().reasoning == "because");
     CHECK(collector.output().calls.size() == 1);

@@ -262,8 +262,8 @@ TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text
         REQUIRE(generate::generate(model, asked, [&](const Event& event) {
                     if (const auto* delta = std::get_if<TextDelta>(&event))
                         text += delta->text;
-                    if (const auto* output = std::get_if<chat::output::Event>(&event))
-                        CHECK(output->kind != chat::output::EventKind::call_broken);
+                    if (const auto* output = std::get_if<output::Event>(&event))
+                        CHECK(output->kind != output::EventKind::call_broken);
                     return Flow::go_on;
                 }).has_value());
         return text;
@@ -292,8 +292,8 @@ TEST_CASE("an end that the model reached after a stop string is not the answer's
     };
     Finished last;
     const auto sink = [&](uint32_t, const Event& event) {
-        if (const auto* output = std::get_if<chat::output::Event>(&event))
-            CHECK(output->kind != chat::output::EventKind::call_broken);
+        if (const auto* output = std::get_if<output::Event>(&event))
+            CHECK(output->kind != output::EventKind::call_broken);
         if (const auto* finished = std::get_if<Finished>(&event))
             last = *finished;
         return Flow::go_on;

@@ -11,9 +11,9 @@
 using namespace etna;
 using namespace etna::generate;
 using namespace etna::test::calls;
-using chat::output::Ending;
-using chat::output::Start;
-using chat::output::Syntax;
+using output::Ending;
+using output::Start;
+using output::Syntax;
 
 namespace {
 
@@ -31,7 +31,7 @@ TEST_CASE("calls are of offered functions where none is strict, with a JSON obje
     const std::string loose = loose_tools();
     int with_calls = 0;
     int fitting = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
             grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
@@ -47,7 +47,7 @@ TEST_CASE("calls are of offered functions where none is strict, with a JSON obje
                     CAPTURE(syntax.name, are_strict, walked.text, walked.is_whole,
                             test::to_string(fed.events));
                     REQUIRE((!walked.is_whole || fed.output.broken.empty()));
-                    for (const chat::output::Call& call : fed.output.calls) {
+                    for (const output::Call& call : fed.output.calls) {
                         REQUIRE(schemas().contains(call.name));
                         REQUIRE(Json::parse(call.arguments, nullptr, false).is_object());
                     }
@@ -64,7 +64,7 @@ TEST_CASE("calls are of offered functions where none is strict, with a JSON obje
 
 TEST_CASE("a call of a function that was not offered fits nothing, whatever is strict, in every family") {
     const std::string loose = loose_tools();
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         int whole = 0;
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
@@ -94,7 +94,7 @@ TEST_CASE("a call of a function that was not offered fits nothing, whatever is s
 TEST_CASE("content may be JSON where calls need no mark, unless it begins as a call does") {
     const std::string loose = loose_tools();
     for (const char* const name : {"llama_3", "generic"}) {
-        const Syntax& syntax = *chat::output::find_syntax(name);
+        const Syntax& syntax = *output::find_syntax(name);
         const Tokens tokens_of(syntax, Marks::spelled);
         grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax, .tools = loose}, grammars);
@@ -117,7 +117,7 @@ TEST_CASE("content may be JSON where calls need no mark, unless it begins as a c
 
 TEST_CASE("arguments that need not fit may be any JSON object, in all ways to write one") {
     const std::string loose = loose_tools();
-    const Syntax& hermes = *chat::output::find_syntax("hermes");
+    const Syntax& hermes = *output::find_syntax("hermes");
     const Tokens tokens_of(hermes, Marks::spelled);
     grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
     const auto grammar = grammar_of({.syntax = hermes, .tools = loose}, grammars);
@@ -143,7 +143,7 @@ TEST_CASE("arguments that need not fit may be any JSON object, in all ways to wr
 TEST_CASE("a model that is not known to reason may do so before its answer") {
     const std::string loose = loose_tools();
     int thoughts = 0;
-    for (const Syntax& syntax : chat::output::syntaxes()) {
+    for (const Syntax& syntax : output::syntaxes()) {
         if (!syntax.messages.open.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::spelled);
@@ -170,7 +170,7 @@ TEST_CASE("programs may be written to a function that takes them, and to no othe
     const std::string python = R"([{"name": "python"}, {"name": "f"}])";
     const std::string strict = R"([{"name": "python", "strict": true}, {"name": "f"}])";
     const auto allowed = [](const char* name, const std::string& offered, const std::string& text) {
-        const Syntax& syntax = *chat::output::find_syntax(name);
+        const Syntax& syntax = *output::find_syntax(name);
         const Tokens tokens_of(syntax, Marks::spelled);
         grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar =

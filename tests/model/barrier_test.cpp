@@ -1,4 +1,4 @@
-#include "core/engine/device_model.hpp"
+#include "core/engine/device/device_model.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"

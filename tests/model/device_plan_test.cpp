@@ -1,5 +1,5 @@
 #include "core/base/bytes.hpp"
-#include "core/engine/device_plan.hpp"
+#include "core/engine/device/device_plan.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace etna;

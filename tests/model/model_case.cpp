@@ -1,6 +1,6 @@
 #include "tests/model/model_case.hpp"
 
-#include "core/engine/device_executor.hpp"
+#include "core/engine/device/device_executor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
 

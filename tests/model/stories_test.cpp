@@ -1,4 +1,4 @@
-#include "core/engine/device_executor.hpp"
+#include "core/engine/device/device_executor.hpp"
 #include "core/gguf/file.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 // Connections as peers misuse them, on a real socket: the handlers are the test's own.
 
-#include "server/connection.hpp"
+#include "server/http/connection.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/connection.hpp"
+#include "server/http/connection.hpp"
 
 #include <atomic>
 #include <chrono>

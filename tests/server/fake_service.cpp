@@ -45,9 +45,9 @@ FakeService::FakeService(Options options)
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service)) {
     std::vector<std::string> warnings;
-    std::optional<server::memory::Store> store;
+    std::optional<server::storage::Store> store;
     if (options_.store) {
-        auto opened = server::memory::Store::open(*options_.store, warnings);
+        auto opened = server::storage::Store::open(*options_.store, warnings);
         REQUIRE(opened.has_value());
         store = std::move(*opened);
     }
@@ -80,7 +80,7 @@ Result<server::Models::Handle> FakeService::load_model(const store::ModelSource&
                                                        const Options& options, int number) {
     bool is_draft = options.draft_says.has_value(); // which comes first
     const auto factory = [&](const gguf::File& file,
-                             const generate::ExecutorOptions&) -> Result<generate::LoadedExecutor> {
+                             const runtime::ExecutorOptions&) -> Result<runtime::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
         FakeOptions fake;
         fake.limits.vocabulary = tokenizer.size();
@@ -96,16 +96,15 @@ Result<server::Models::Handle> FakeService::load_model(const store::ModelSource&
         if (options.prepare && !is_draft)
             options.prepare(fake, number);
         is_draft = false;
-        return generate::LoadedExecutor{.device = nullptr,
-                                        .executor = std::make_unique<FakeExecutor>(std::move(fake)),
-                                        .device_name = "fake"};
+        return runtime::LoadedExecutor{.device = nullptr,
+                                       .executor = std::make_unique<FakeExecutor>(std::move(fake)),
+                                       .device_name = "fake"};
     };
-    generate::ExecutorOptions executor;
-    executor.queue_max = options.queue_max;
-    executor.speculation = options.speculation;
-    ETNA_TRY(auto model,
-             generate::Model::load(source, executor, factory, {.name = {}, .text = options.chat_template},
-                                   is_draft ? &source : nullptr));
+    generate::LoadOptions load{.speculation = options.speculation,
+                               .chat_template = {.name = {}, .text = options.chat_template},
+                               .draft = is_draft ? &source : nullptr};
+    load.executor.queue_max = options.queue_max;
+    ETNA_TRY(auto model, generate::Model::load(source, load, factory));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 

@@ -38,10 +38,10 @@ public:
         std::optional<std::string> draft_says = {};   ///< the same of a draft model; none: there is no such
         generate::SpeculationWishes speculation = {}; ///< options of the server's
         /// What is kept, in memory unless it names a file; empty: nothing.
-        std::optional<server::memory::StoreOptions> store =
-            server::memory::StoreOptions{.responses = {.entries_max = 1000},
-                                         .conversations = {.entries_max = 1000},
-                                         .completions = {.entries_max = 1000}};
+        std::optional<server::storage::StoreOptions> store =
+            server::storage::StoreOptions{.responses = {.entries_max = 1000},
+                                          .conversations = {.entries_max = 1000},
+                                          .completions = {.entries_max = 1000}};
     };
 
     explicit FakeService(Options options);

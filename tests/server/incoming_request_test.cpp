@@ -1,6 +1,6 @@
 // A request is put together from pieces of any length, and what follows it is left.
 
-#include "server/incoming_request.hpp"
+#include "server/http/incoming_request.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>

@@ -16,7 +16,7 @@ using server::KeepingOptions;
 
 namespace {
 
-server::memory::StoreOptions bounded(const std::filesystem::path& file = {}) {
+server::storage::StoreOptions bounded(const std::filesystem::path& file = {}) {
     return {.file = file, .responses = {.entries_max = 10}};
 }
 
@@ -31,7 +31,7 @@ Opened open(const KeepingOptions& options) {
     return {std::move(keeping), std::move(told)};
 }
 
-server::memory::Response response_of(const std::string& id) {
+server::storage::Response response_of(const std::string& id) {
     return {.id = id, .owner = {}, .object = "{}", .input = "[]", .turn = "[]"};
 }
 

@@ -1,7 +1,7 @@
 // The names by which clients ask for a model, and requests for unknown ones.
 #include "core/store/resolve.hpp"
-#include "server/model_names.hpp"
-#include "server/models.hpp"
+#include "server/models/model_names.hpp"
+#include "server/models/models.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

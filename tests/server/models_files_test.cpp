@@ -1,6 +1,6 @@
 // Models whose files come, go, are replaced or broken, and the places that there are for them.
 #include "core/base/log.hpp"
-#include "server/models.hpp"
+#include "server/models/models.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"

@@ -1,4 +1,4 @@
-#include "server/parking.hpp"
+#include "server/http/parking.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // Heads as clients write them, and as those write them who want two readers to understand two things.
 
-#include "server/request_head.hpp"
+#include "server/http/request_head.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace etna::server;

@@ -351,7 +351,7 @@ TEST_CASE("what a server without memory cannot promise is refused") {
     CHECK(refused(forgetful.post(responses, asked("Hello", R"(, "background": true)")))["param"] ==
           "background");
     CHECK(made(forgetful, asked("Hello"))["store"] == false);
-    server::memory::StoreOptions chats_alone = {.completions = {.entries_max = 10}};
+    server::storage::StoreOptions chats_alone = {.completions = {.entries_max = 10}};
     FakeService other({.chat_template = turns, .says = "a dog", .store = chats_alone});
     CHECK(refused(other.post(responses, asked("Hello", R"(, "background": true)")))["param"] == "background");
     CHECK(refused(other.post(responses, asked("Hello", R"(, "previous_response_id": "x")")))["param"] ==
@@ -415,7 +415,7 @@ TEST_CASE("a response whose client has left is not kept, and adds nothing to its
 }
 
 TEST_CASE("a background response that cannot be kept has failed, and says why") {
-    server::memory::StoreOptions small = {.responses = {.entries_max = 10}, .bytes_max = 3000};
+    server::storage::StoreOptions small = {.responses = {.entries_max = 10}, .bytes_max = 3000};
     FakeService service({.chat_template = turns, .store = small});
     const Json begun = made(service, R"({"input": "Hello", "max_output_tokens": 400, "temperature": 0,
         "ignore_eos": true, "background": true})");
@@ -436,7 +436,7 @@ TEST_CASE("a background response that cannot be kept has failed, and says why") 
 }
 
 TEST_CASE("a conversation gets what responses say that are not kept themselves") {
-    server::memory::StoreOptions talks_alone = {.conversations = {.entries_max = 10}};
+    server::storage::StoreOptions talks_alone = {.conversations = {.entries_max = 10}};
     FakeService service({.chat_template = turns, .says = "a dog", .store = talks_alone});
     const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
     made(service, asked("Hello", R"(, "conversation": ")" + id + "\""));

@@ -1,4 +1,4 @@
-#include "server/sse.hpp"
+#include "server/http/sse.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace etna::server;

@@ -1,6 +1,6 @@
 // Connections over TLS, as clients use and misuse them, on a real socket.
 
-#include "server/tls.hpp"
+#include "server/http/tls.hpp"
 #include "tests/server/certificate.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/tls_client.hpp"

@@ -96,7 +96,7 @@ class ExternalHeaders(unittest.TestCase):
             ("core/vk/instance.cpp", "vulkan/vulkan.h"),
             ("tests/vk/instance_test.cpp", "vulkan/vulkan.h"),
             ("core/store/manifest.cpp", "nlohmann/json.hpp"),
-            ("core/chat/jinja/values_private.hpp", "nlohmann/json.hpp"),
+            ("core/jinja/values_private.hpp", "nlohmann/json.hpp"),
             ("core/grammar/schema.cpp", "nlohmann/json_fwd.hpp"),
             ("server/router.hpp", "nlohmann/json.hpp"),
             ("tests/text/vectors_test.cpp", "nlohmann/json.hpp"),

@@ -8,8 +8,8 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t columns = 131;
-constexpr uint32_t rows = 3;
+constexpr uint32_t activation_columns = 131;
+constexpr uint32_t activation_rows = 3;
 
 /// x / (1 + exp(-z)), z = x or what makes it GELU by tanh; exp is good for 3 + 2 |z| units (Vulkan,
 /// "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
@@ -25,13 +25,16 @@ Bounded activated(Gate kind, double x) {
 void pose_gate_multiply(Trial& trial, const KernelUse&) {
     for (const auto kind : {Gate::silu, Gate::gelu}) {
         Noise noise(4);
-        std::vector<float> gate = noise.numbers(uint64_t{rows} * columns);
+        std::vector<float> gate = noise.numbers(uint64_t{activation_rows} * activation_columns);
         for (float& one : gate)
             one *= 6;
-        const std::vector<float> up = noise.numbers(uint64_t{rows} * columns);
-        const Activations gates = trial.put_rows(gate, rows, columns);
+        const std::vector<float> up = noise.numbers(uint64_t{activation_rows} * activation_columns);
+        const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
         gate_multiply(trial.library(), trial.recorder(),
-                      {.gate = gates, .up = trial.put_rows(up, rows, columns), .count = rows, .kind = kind});
+                      {.gate = gates,
+                       .up = trial.put_rows(up, activation_rows, activation_columns),
+                       .count = activation_rows,
+                       .kind = kind});
         std::vector<Bounded> expected;
         for (std::size_t i = 0; i < gate.size(); ++i) {
             const Bounded y = activated(kind, gate[i]);
@@ -44,11 +47,11 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
 void pose_soft_cap(Trial& trial, const KernelUse&) {
     constexpr float cap = 3;
     Noise noise(5);
-    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);
     for (std::size_t i = 0; i < x.size(); ++i)
         x[i] *= i % 5 == 0 ? 1000.0F : 8.0F;
-    const Activations values = trial.put_rows(x, rows, columns);
-    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = rows, .cap = cap});
+    const Activations values = trial.put_rows(x, activation_rows, activation_columns);
+    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .cap = cap});
     std::vector<Bounded> expected;
     expected.reserve(x.size());
     for (const float one : x) // 1 - exp(-2 |x| / cap) is good for a few units in the last place of 1

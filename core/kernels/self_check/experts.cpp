@@ -11,10 +11,10 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t experts = 71;
-constexpr uint32_t used = 3;
-constexpr uint32_t rows = 5;
-constexpr uint32_t pairs = rows * used;
+constexpr uint32_t routing_experts = 71;
+constexpr uint32_t routing_used = 3;
+constexpr uint32_t routing_rows = 5;
+constexpr uint32_t pairs = routing_rows * routing_used;
 
 std::vector<uint32_t> words_of(ByteView content) {
     std::vector<uint32_t> words(content.size() / 4);
@@ -52,32 +52,34 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
     std::vector<float> router;
     std::vector<uint32_t> chosen;
     std::vector<Bounded> shares;
-    for (uint32_t row = 0; row < rows; ++row) {
-        std::vector<uint32_t> order(experts);
+    for (uint32_t row = 0; row < routing_rows; ++row) {
+        std::vector<uint32_t> order(routing_experts);
         std::iota(order.begin(), order.end(), 0);
-        for (uint32_t i = experts; i > 1; --i)
+        for (uint32_t i = routing_experts; i > 1; --i)
             std::swap(order[i - 1], order[noise.bits() % i]);
-        std::vector<float> scores(experts);
+        std::vector<float> scores(routing_experts);
         double sum = 0;
-        for (uint32_t rank = 0; rank < experts; ++rank) {
+        for (uint32_t rank = 0; rank < routing_experts; ++rank) {
             scores[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
-            if (rank < used)
+            if (rank < routing_used)
                 sum += std::exp(-0.25 * rank);
         }
-        for (uint32_t rank = 0; rank < used; ++rank) {
+        for (uint32_t rank = 0; rank < routing_used; ++rank) {
             chosen.push_back(order[rank]);
             const double share = std::exp(-0.25 * rank) / sum;
             shares.push_back({share, 32 * rounding * share});
         }
         router.insert(router.end(), scores.begin(), scores.end());
     }
-    const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, experts));
+    const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, routing_experts));
     const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
-    expert_route(
-        trial.library(), trial.recorder(),
-        {.router = trial.put_rows(router, rows, experts),
-         .choice = {
-             .experts = chosen_range, .shares = shares_range, .count = experts, .used = used, .rows = rows}});
+    expert_route(trial.library(), trial.recorder(),
+                 {.router = trial.put_rows(router, routing_rows, routing_experts),
+                  .choice = {.experts = chosen_range,
+                             .shares = shares_range,
+                             .count = routing_experts,
+                             .used = routing_used,
+                             .rows = routing_rows}});
     trial.expect_words(chosen_range, chosen);
     trial.expect_numbers(shares_range, shares);
 }
@@ -85,17 +87,18 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
 void pose_expert_group(Trial& trial, const KernelUse&) {
     constexpr uint32_t few_experts = 4; // so that some have more than a tile's pairs
     std::vector<uint32_t> chosen;
-    for (uint32_t row = 0; row < rows; ++row) {
-        for (uint32_t choice = 0; choice < used; ++choice)
+    for (uint32_t row = 0; row < routing_rows; ++row) {
+        for (uint32_t choice = 0; choice < routing_used; ++choice)
             chosen.push_back((row * row + choice) % few_experts);
     }
-    const vk::Range range = trial.put(std::vector<uint32_t>(expert_group_bytes(rows, used) / 4, 0xFFFFFFFFU));
+    const vk::Range range =
+        trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
     expert_group(trial.library(), trial.recorder(),
                  {.experts = trial.put(chosen),
                   .shares = trial.put(std::vector<float>(pairs)),
                   .count = few_experts,
-                  .used = used,
-                  .rows = rows},
+                  .used = routing_used,
+                  .rows = routing_rows},
                  {.range = range});
     trial.expect(range, [chosen](ByteView content) {
         return groups_hold(words_of(content), chosen, expert_tile_pairs(pairs, few_experts));
@@ -107,27 +110,27 @@ void pose_expert_sum(Trial& trial, const KernelUse&) {
     Noise noise(7);
     const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
     const std::vector<float> shares = noise.numbers(pairs);
-    const std::vector<float> before = noise.numbers(uint64_t{rows} * columns);
-    const Activations output = trial.put_rows(before, rows, columns);
+    const std::vector<float> before = noise.numbers(uint64_t{routing_rows} * columns);
+    const Activations output = trial.put_rows(before, routing_rows, columns);
     expert_sum(trial.library(), trial.recorder(),
                {.input = trial.put_rows(x, pairs, columns),
                 .output = output,
                 .choice = {.experts = trial.put(std::vector<uint32_t>(pairs)),
                            .shares = trial.put(shares),
-                           .count = experts,
-                           .used = used,
-                           .rows = rows}});
+                           .count = routing_experts,
+                           .used = routing_used,
+                           .rows = routing_rows}});
     std::vector<Bounded> expected;
-    for (uint32_t row = 0; row < rows; ++row) {
+    for (uint32_t row = 0; row < routing_rows; ++row) {
         for (uint32_t k = 0; k < columns; ++k) {
             double sum = before[row * columns + k];
             double size = std::abs(sum);
-            for (uint32_t pair = row * used; pair < (row + 1) * used; ++pair) {
+            for (uint32_t pair = row * routing_used; pair < (row + 1) * routing_used; ++pair) {
                 const double part = double{shares[pair]} * x[pair * columns + k];
                 sum += part;
                 size += std::abs(part);
             }
-            expected.push_back({sum, (used + 4) * rounding * size});
+            expected.push_back({sum, (routing_used + 4) * rounding * size});
         }
     }
     trial.expect_rows(output, 0, expected);

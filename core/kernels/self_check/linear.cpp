@@ -9,7 +9,7 @@
 namespace etna::kernels {
 namespace {
 
-struct Shape {
+struct LinearShape {
     uint32_t rows;
     uint32_t columns;
     uint32_t count;
@@ -33,7 +33,7 @@ double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const flo
 }
 
 /// y = W x, or y += W x + b.
-void pose(Trial& trial, const KernelUse& use, const Shape& shape) {
+void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     Noise noise(2);
     const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
     const NoiseMatrices weight =

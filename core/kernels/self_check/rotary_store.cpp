@@ -7,12 +7,12 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t rows = 3;
+constexpr uint32_t rotary_rows = 3;
 constexpr uint32_t q_heads = 3;
 constexpr uint32_t kv_heads = 2;
 constexpr float epsilon = 1e-5F;
 
-struct Shape {
+struct RotaryShape {
     CacheFormat cache;
     uint32_t head_dim;
     uint32_t rotated;
@@ -21,8 +21,8 @@ struct Shape {
 };
 
 /// One head after norm and rotation; `angles` are (cos, sin) of each pair.
-std::vector<Bounded> turned(const Shape& shape, std::span<const float> head, std::span<const float> norm,
-                            std::span<const float> angles) {
+std::vector<Bounded> turned(const RotaryShape& shape, std::span<const float> head,
+                            std::span<const float> norm, std::span<const float> angles) {
     std::vector<double> x(head.begin(), head.end());
     double roundings = 0;
     if (shape.norms) {
@@ -59,7 +59,7 @@ std::vector<Bounded> exactly(std::span<const float> head) {
     return result;
 }
 
-void pose(Trial& trial, const Shape& shape) {
+void pose(Trial& trial, const RotaryShape& shape) {
     Noise noise(9);
     const uint32_t width = q_heads * shape.head_dim;
     const uint32_t kv_width = kv_heads * shape.head_dim;
@@ -75,16 +75,16 @@ void pose(Trial& trial, const Shape& shape) {
             angles.push_back(static_cast<float>(std::sin(angle)));
         }
     }
-    const std::vector<float> q = noise.numbers(uint64_t{rows} * width);
-    const std::vector<float> k = noise.numbers(uint64_t{rows} * kv_width);
-    const std::vector<float> v = noise.numbers(uint64_t{rows} * kv_width);
+    const std::vector<float> q = noise.numbers(uint64_t{rotary_rows} * width);
+    const std::vector<float> k = noise.numbers(uint64_t{rotary_rows} * kv_width);
+    const std::vector<float> v = noise.numbers(uint64_t{rotary_rows} * kv_width);
     const std::vector<float> q_norm = noise.numbers(shape.head_dim);
     const std::vector<float> k_norm = noise.numbers(shape.head_dim);
-    const Activations queries = trial.put_rows(q, rows, width);
-    RotaryStore operation{.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
+    const Activations queries = trial.put_rows(q, rotary_rows, width);
+    RotaryStore operation{.rows = {.infos = trial.put(infos), .first = 0, .count = rotary_rows},
                           .q = queries,
-                          .k = trial.put_rows(k, rows, kv_width),
-                          .v = trial.put_rows(v, rows, kv_width),
+                          .k = trial.put_rows(k, rotary_rows, kv_width),
+                          .v = trial.put_rows(v, rotary_rows, kv_width),
                           .angles = trial.put(angles),
                           .cache = cache.device,
                           .tables = {trial.put(cache.table)},
@@ -102,7 +102,7 @@ void pose(Trial& trial, const Shape& shape) {
     const auto head_of = [&](const std::vector<float>& all, uint32_t row, uint32_t heads, uint32_t head) {
         return std::span(all).subspan((std::size_t{row} * heads + head) * shape.head_dim, shape.head_dim);
     };
-    for (uint32_t row = 0; row < rows; ++row) {
+    for (uint32_t row = 0; row < rotary_rows; ++row) {
         const auto own_angles = std::span(angles).subspan(std::size_t{row} * shape.rotated, shape.rotated);
         for (uint32_t head = 0; head < q_heads; ++head) {
             const auto one = turned(shape, head_of(q, row, q_heads, head), q_norm, own_angles);

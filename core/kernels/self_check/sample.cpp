@@ -15,14 +15,14 @@ namespace {
 constexpr uint32_t vocabulary = 2501;
 constexpr uint32_t chunk = 1024; // as in shaders/sample/sample_info.glsl
 constexpr uint32_t chunks = 3;
-constexpr uint32_t rows = 2;
+constexpr uint32_t sample_rows = 2;
 constexpr uint32_t candidates = 5;
 constexpr uint32_t list_words = 4 + 2 * candidates; // of a chunk, shaders/sample/arguments.h
 
 /// Logits with many ties; the second row has one NaN.
 std::vector<float> random_logits() {
     Noise noise(12);
-    std::vector<float> logits(std::size_t{rows} * vocabulary);
+    std::vector<float> logits(std::size_t{sample_rows} * vocabulary);
     for (float& logit : logits)
         logit = std::round(noise.number() * 32) / 4;
     logits[vocabulary + 1500] = std::numeric_limits<float>::quiet_NaN();
@@ -123,16 +123,17 @@ uint32_t certain_seed(const Summary& summary, uint32_t position) {
 
 void pose_sample_partial(Trial& trial, const KernelUse&) {
     const std::vector<float> logits = random_logits();
-    const vk::Range partials = trial.put(std::vector<uint32_t>(std::size_t{rows} * chunks * list_words));
+    const vk::Range partials =
+        trial.put(std::vector<uint32_t>(std::size_t{sample_rows} * chunks * list_words));
     sample_partial(trial.library(), trial.recorder(),
-                   {.logits = trial.put_rows(logits, rows, vocabulary),
-                    .count = rows,
+                   {.logits = trial.put_rows(logits, sample_rows, vocabulary),
+                    .count = sample_rows,
                     .candidates = candidates,
-                    .infos = trial.put(std::vector<SampleInfo>(rows)),
+                    .infos = trial.put(std::vector<SampleInfo>(sample_rows)),
                     .slots = trial.put(std::vector<uint32_t>(1)),
                     .partials = partials,
-                    .results = trial.put(std::vector<SampleResult>(rows))});
-    for (uint32_t row = 0; row < rows; ++row) {
+                    .results = trial.put(std::vector<SampleResult>(sample_rows))});
+    for (uint32_t row = 0; row < sample_rows; ++row) {
         for (uint32_t i = 0; i < chunks; ++i) {
             const Summary exact = chunk_summary(logits, row, i);
             const uint64_t at = (uint64_t{row} * chunks + i) * list_words;
@@ -153,7 +154,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
     const std::vector<float> logits = random_logits();
     std::vector<uint32_t> words;
     std::vector<Summary> whole;
-    for (uint32_t row = 0; row < rows; ++row) {
+    for (uint32_t row = 0; row < sample_rows; ++row) {
         whole.push_back(summary_of(logits, row, 0, vocabulary));
         for (uint32_t i = 0; i < chunks; ++i) {
             const Summary exact = chunk_summary(logits, row, i);
@@ -166,18 +167,18 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
     const std::vector<SampleInfo> infos{
         {.slot = 1}, {.temperature = temperature, .top_k = candidates, .seed = seed, .position = position}};
     const vk::Range slots = trial.put(std::vector<uint32_t>{1234, 1234, 1234});
-    const vk::Range results = trial.put(std::vector<SampleResult>(rows));
+    const vk::Range results = trial.put(std::vector<SampleResult>(sample_rows));
     sample_finish(trial.library(), trial.recorder(),
-                  {.logits = trial.put_rows(logits, rows, vocabulary),
-                   .count = rows,
+                  {.logits = trial.put_rows(logits, sample_rows, vocabulary),
+                   .count = sample_rows,
                    .candidates = candidates,
                    .infos = trial.put(infos),
                    .slots = slots,
                    .partials = trial.put(words),
                    .results = results,
                    .stages = trial.put(std::vector<uint32_t>{no_stage, 5, 8})});
-    const std::array<std::size_t, rows> places{0, place_of(whole[1], uniform_number(seed, position))};
-    for (uint32_t row = 0; row < rows; ++row) {
+    const std::array<std::size_t, sample_rows> places{0, place_of(whole[1], uniform_number(seed, position))};
+    for (uint32_t row = 0; row < sample_rows; ++row) {
         const Summary& exact = whole[row];
         const SampleResult::Pair drawn = exact.best[places[row]];
         const uint64_t at = row * sizeof(SampleResult) / 4;

@@ -59,7 +59,7 @@ void read_groups(MetadataReader& reader, Config& config) {
     config.cache_groups.push_back(local);
 }
 
-Result<Config> read(const gguf::File& file) {
+Result<Config> read_gemma3(const gguf::File& file) {
     MetadataReader reader(file, "gemma3");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     refuse_experts(reader);
@@ -76,7 +76,7 @@ Result<Config> read(const gguf::File& file) {
     return config;
 }
 
-TensorTable declare(const Config& config) {
+TensorTable declare_gemma3(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
@@ -89,6 +89,6 @@ TensorTable declare(const Config& config) {
 } // namespace
 
 const Architecture gemma3_architecture{
-    .name = "gemma3", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+    .name = "gemma3", .read_config = read_gemma3, .declare = declare_gemma3, .assemble = assemble_decoder};
 
 } // namespace etna::model

@@ -6,11 +6,11 @@
 namespace etna::model {
 namespace {
 
-Result<Config> read(const gguf::File& file) {
+Result<Config> read_llama(const gguf::File& file) {
     return read_config(file, "llama", kernels::RotaryPairs::adjacent);
 }
 
-TensorTable declare(const Config& config) {
+TensorTable declare_llama(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     declare_rotary(table, config);
@@ -24,6 +24,6 @@ TensorTable declare(const Config& config) {
 } // namespace
 
 const Architecture llama_architecture{
-    .name = "llama", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+    .name = "llama", .read_config = read_llama, .declare = declare_llama, .assemble = assemble_decoder};
 
 } // namespace etna::model

@@ -6,7 +6,7 @@
 namespace etna::model {
 namespace {
 
-Result<Config> read(const gguf::File& file) {
+Result<Config> read_phi3(const gguf::File& file) {
     MetadataReader reader(file, "phi3");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     refuse_experts(reader);
@@ -21,7 +21,7 @@ Result<Config> read(const gguf::File& file) {
     return config;
 }
 
-TensorTable declare(const Config& config) {
+TensorTable declare_phi3(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     declare_rotary(table, config);
@@ -35,6 +35,6 @@ TensorTable declare(const Config& config) {
 } // namespace
 
 const Architecture phi3_architecture{
-    .name = "phi3", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+    .name = "phi3", .read_config = read_phi3, .declare = declare_phi3, .assemble = assemble_decoder};
 
 } // namespace etna::model

@@ -5,11 +5,11 @@
 namespace etna::model {
 namespace {
 
-Result<Config> read(const gguf::File& file) {
+Result<Config> read_qwen2(const gguf::File& file) {
     return read_config(file, "qwen2", kernels::RotaryPairs::halves);
 }
 
-TensorTable declare(const Config& config) {
+TensorTable declare_qwen2(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
@@ -22,6 +22,6 @@ TensorTable declare(const Config& config) {
 } // namespace
 
 const Architecture qwen2_architecture{
-    .name = "qwen2", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+    .name = "qwen2", .read_config = read_qwen2, .declare = declare_qwen2, .assemble = assemble_decoder};
 
 } // namespace etna::model

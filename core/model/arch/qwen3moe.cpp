@@ -6,7 +6,7 @@
 namespace etna::model {
 namespace {
 
-Result<Config> read(const gguf::File& file) {
+Result<Config> read_qwen3moe(const gguf::File& file) {
     MetadataReader reader(file, "qwen3moe");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     config.experts = read_experts(reader, config);
@@ -14,7 +14,7 @@ Result<Config> read(const gguf::File& file) {
     return config;
 }
 
-TensorTable declare(const Config& config) {
+TensorTable declare_qwen3moe(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
@@ -26,7 +26,9 @@ TensorTable declare(const Config& config) {
 
 } // namespace
 
-const Architecture qwen3moe_architecture{
-    .name = "qwen3moe", .read_config = read, .declare = declare, .assemble = assemble_decoder};
+const Architecture qwen3moe_architecture{.name = "qwen3moe",
+                                         .read_config = read_qwen3moe,
+                                         .declare = declare_qwen3moe,
+                                         .assemble = assemble_decoder};
 
 } // namespace etna::model

@@ -1,0 +1,322 @@
+#include "cli/terminal/quote.hpp"
+#include "cli/tools/documents.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+std::vector<const Command*> shown_commands() {
+    std::vector<const Command*> shown;
+    for (const Command& command : commands()) {
+        if (command.visibility == Visibility::shown)
+            shown.push_back(&command);
+    }
+    return shown;
+}
+
+std::vector<const Option*> shown_options(std::span<const Option> options) {
+    std::vector<const Option*> shown;
+    for (const Option& option : options) {
+        if (option.visibility == Visibility::shown)
+            shown.push_back(&option);
+    }
+    return shown;
+}
+
+std::string words(std::span<const Option> options) {
+    std::vector<std::string> result;
+    for (const Option* option : shown_options(options)) {
+        if (option->short_name != 0)
+            result.push_back(fmt::format("-{}", option->short_name));
+        result.push_back(fmt::format("--{}", option->name));
+    }
+    return fmt::format("{}", fmt::join(result, " "));
+}
+
+/// Escapes a description for a zsh specification, in which brackets and colons are special.
+std::string zsh_text(std::string_view text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '[' || c == ']' || c == ':' || c == '\\')
+            result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+std::string names(const Option& option) {
+    return option.short_name == 0 ? fmt::format("--{}", option.name)
+                                  : fmt::format("-{}|--{}", option.short_name, option.name);
+}
+
+constexpr std::string_view shell_models_folder = "\"${XDG_DATA_HOME:-$HOME/.local/share}/etna/models\"";
+
+bool takes_models(const Command& command) {
+    return std::any_of(command.positionals.begin(), command.positionals.end(),
+                       [](const Positional& one) { return one.completion == Completion::models; });
+}
+
+/// Returns the allowed words of the command's arguments; empty if they may be anything.
+std::string argument_choices(const Command& command) {
+    std::vector<std::string_view> choices;
+    for (const Positional& positional : command.positionals)
+        choices.insert(choices.end(), positional.choices.begin(), positional.choices.end());
+    return fmt::format("{}", fmt::join(choices, " "));
+}
+
+/// Returns the kind of an option's value, by its placeholder.
+Completion completion_of(const Option& option) {
+    if (option.value == "MODEL")
+        return Completion::models;
+    if (option.value == "FOLDER")
+        return Completion::folders;
+    const bool is_file = option.value == "FILE" || option.value == "SCHEMA" || option.value == "TEMPLATE";
+    return is_file ? Completion::files : Completion::none;
+}
+
+/// File names are data: compgen -W would expand their content.
+std::string bash_models() {
+    return fmt::format(
+        "_etna_files() {{\n    local file\n"
+        "    while IFS= read -r file; do COMPREPLY+=(\"$file\"); done < <(compgen \"$@\" -- "
+        "\"$current\")\n}}\n"
+        "_etna_models() {{\n"
+        "    local file name folder={}\n"
+        "    [[ demo == \"$current\"* ]] && COMPREPLY+=(demo)\n"
+        "    for file in \"$folder\"/*.gguf; do\n"
+        "        name=${{file##*/}} name=${{name%.gguf}}\n"
+        "        name=${{name%-00001-of-[0-9][0-9][0-9][0-9][0-9]}}\n"
+        "        [[ -e $file && $name != *-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9] "
+        "&& $name == \"$current\"* ]] && COMPREPLY+=(\"$name\")\n"
+        "    done\n"
+        "    _etna_files -f -X '!*.gguf'\n    _etna_files -d\n}}\n",
+        shell_models_folder);
+}
+
+/// Returns the command that completes an option's value.
+std::string bash_value(const Option& option) {
+    if (option.kind == Kind::choice) {
+        return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"));",
+                           fmt::join(option.choices, " "));
+    }
+    switch (completion_of(option)) {
+    case Completion::models:
+        return "_etna_models;";
+    case Completion::files:
+        return "_etna_files -f;";
+    case Completion::folders:
+        return "_etna_files -d;";
+    case Completion::none:
+        break;
+    }
+    return "";
+}
+
+std::string bash_arguments(const Command& command) {
+    if (!takes_models(command)) {
+        return fmt::format("            COMPREPLY=($(compgen -W \"{}\" -- \"$current\"))\n",
+                           argument_choices(command));
+    }
+    return "            _etna_models\n";
+}
+
+/// Returns the specification action that completes an option's value.
+std::string zsh_value(const Option& option) {
+    if (option.kind == Kind::choice)
+        return fmt::format("({})", fmt::join(option.choices, " "));
+    switch (completion_of(option)) {
+    case Completion::models:
+        return "_etna_models";
+    case Completion::files:
+        return "_files";
+    case Completion::folders:
+        return "_files -/";
+    case Completion::none:
+        break;
+    }
+    return "";
+}
+
+std::string zsh_argument(const Positional& positional) {
+    std::string values = positional.completion == Completion::models ? "_etna_models" : "";
+    if (!positional.choices.empty())
+        values = fmt::format("({})", fmt::join(positional.choices, " "));
+    const std::string_view place = positional.repeat == Repeat::collect ? "*" : "";
+    return shell_quoted(fmt::format("{}:{}:{}", place, positional.name, values));
+}
+
+/// Autoloaded from $fpath, the script is the body of the first call of _etna; sourced, it registers _etna.
+constexpr std::string_view zsh_start =
+    "if [[ $zsh_eval_context[-1] == loadautofunc ]]; then\n"
+    "    _etna \"$@\"\n"
+    "else\n"
+    "    if (( ! $+functions[compdef] )); then\n"
+    "        autoload -Uz compinit && compinit -i\n" // -i: skips insecure folders without asking
+    "    fi\n"
+    "    compdef _etna etna\n"
+    "fi\n";
+
+/// `complete -C` with an unknown command lists files as fish does, with ~ and variables.
+constexpr std::string_view fish_models =
+    "function __etna_models\n"
+    "    echo demo\n"
+    "    set -l data $XDG_DATA_HOME\n"
+    "    test -n \"$data\"; or set data ~/.local/share\n"
+    "    for file in $data/etna/models/*.gguf\n"
+    "        basename $file .gguf\n"
+    "    end | string replace -r -- '-00001-of-[0-9]{5}$' '' "
+    "| string match -v -r -- '-[0-9]{5}-of-[0-9]{5}$'\n"
+    "    complete -C \"__etna_no_command \"(commandline -ct) | string match -r -- '.*(?:\\.gguf|/)$'\n"
+    "end\n";
+
+/// Returns the arguments of `complete` for an option's value.
+std::string fish_value(const Option& option) {
+    if (option.kind == Kind::flag)
+        return "";
+    if (option.kind == Kind::choice)
+        return fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(option.choices, " "))));
+    switch (completion_of(option)) {
+    case Completion::models:
+        return " -x -a '(__etna_models)'";
+    case Completion::files:
+        return " -r -F";
+    case Completion::folders:
+        return " -x -a '(__fish_complete_directories)'";
+    case Completion::none:
+        break;
+    }
+    return " -x";
+}
+
+} // namespace
+
+std::string bash_completion() {
+    std::string script = "# bash completion for etna, made by `etna completion bash`\n";
+    script += bash_models();
+    script += "_etna() {\n"
+              "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+              "    COMPREPLY=()\n    if [ \"$COMP_CWORD\" -eq 1 ]; then\n";
+    std::vector<std::string_view> command_names;
+    for (const Command* command : shown_commands())
+        command_names.push_back(command->name);
+    script +=
+        fmt::format("        COMPREPLY=($(compgen -W \"{} {}\" -- \"$current\"))\n        return\n    fi\n",
+                    fmt::join(command_names, " "), words(global_options()));
+    script += "    case ${COMP_WORDS[1]} in\n";
+    for (const Command* command : shown_commands()) {
+        script += fmt::format("    {})\n        case $previous in\n", command->name);
+        for (const Option* option : shown_options(command->options)) {
+            if (option->kind != Kind::flag)
+                script += fmt::format("        {}) {} return ;;\n", names(*option), bash_value(*option));
+        }
+        script += fmt::format("        esac\n        case $current in\n"
+                              "        -*) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")) ;;\n        *)\n",
+                              words(command->options));
+        script += bash_arguments(*command) + "            ;;\n        esac\n        ;;\n";
+    }
+    script += "    esac\n}\ncomplete -o filenames -F _etna etna\n";
+    return script;
+}
+
+std::string zsh_completion() {
+    std::string script = "#compdef etna\n# zsh completion for etna, made by `etna completion zsh`\n"
+                         "_etna_models() {\n    local -a models expl\n";
+    script +=
+        fmt::format("    models=(demo {}/*.gguf(N:t:r))\n"
+                    "    models=(${{models/%-00001-of-[0-9][0-9][0-9][0-9][0-9]/}})\n"
+                    "    models=(${{models:#*-[0-9][0-9][0-9][0-9][0-9]-of-[0-9][0-9][0-9][0-9][0-9]}})\n"
+                    "    _wanted models expl model compadd -a models\n    _files -g '*.gguf'\n}}\n",
+                    shell_models_folder);
+    script += "_etna() {\n    if (( CURRENT == 2 )); then\n        local -a commands\n        commands=(\n";
+    for (const Command* command : shown_commands()) {
+        script += fmt::format("            {}\n",
+                              shell_quoted(fmt::format("{}:{}", command->name, zsh_text(command->summary))));
+    }
+    script += "        )\n        _describe command commands\n";
+    script += fmt::format("        compadd -- {}\n        return\n    fi\n", words(global_options()));
+    script += "    case $words[2] in\n";
+    for (const Command* command : shown_commands()) {
+        script +=
+            fmt::format("    {})\n        shift words; (( CURRENT-- ))\n        _arguments", command->name);
+        for (const Option* option : shown_options(command->options)) {
+            const std::string value = option->kind == Kind::flag
+                                          ? std::string()
+                                          : fmt::format(":{}:{}", option->value, zsh_value(*option));
+            const std::string_view repeated = option->repeat == Repeat::collect ? "*" : "";
+            const std::string description = zsh_text(option->description);
+            for (const std::string& name :
+                 {option->short_name == 0 ? std::string() : fmt::format("-{}", option->short_name),
+                  fmt::format("--{}", option->name)}) {
+                if (!name.empty()) {
+                    script += fmt::format(
+                        " \\\n            {}",
+                        shell_quoted(fmt::format("{}{}[{}]{}", repeated, name, description, value)));
+                }
+            }
+        }
+        for (const Positional& positional : command->positionals)
+            script += fmt::format(" \\\n            {}", zsh_argument(positional));
+        script += "\n        ;;\n";
+    }
+    script += "    esac\n}\n";
+    script += zsh_start;
+    return script;
+}
+
+std::string fish_completion() {
+    std::string script = "# fish completion for etna, made by `etna completion fish`\n";
+    script += fish_models;
+    for (const Option* option : shown_options(global_options())) {
+        script += fmt::format("complete -c etna -n __fish_use_subcommand -s {} -l {} -d {}\n",
+                              option->short_name, option->name, shell_quoted(option->description));
+    }
+    for (const Command* command : shown_commands()) {
+        script += fmt::format("complete -c etna -f -n __fish_use_subcommand -a {} -d {}\n", command->name,
+                              shell_quoted(command->summary));
+        const std::string condition = fmt::format("'__fish_seen_subcommand_from {}'", command->name);
+        script += fmt::format("complete -c etna -n {} -f -a '{}'\n", condition,
+                              takes_models(*command) ? "(__etna_models)" : argument_choices(*command));
+        for (const Option* option : shown_options(command->options)) {
+            script += fmt::format("complete -c etna -n {} -l {}", condition, option->name);
+            if (option->short_name != 0)
+                script += fmt::format(" -s {}", option->short_name);
+            script += fish_value(*option);
+            script += fmt::format(" -d {}\n", shell_quoted(option->description));
+        }
+    }
+    return script;
+}
+
+Result<std::string> completion(std::string_view shell) {
+    if (shell == "bash")
+        return bash_completion();
+    if (shell == "zsh")
+        return zsh_completion();
+    if (shell == "fish")
+        return fish_completion();
+    return Error{ErrorKind::invalid_argument,
+                 shell.empty() ? "no shell is named"
+                               : fmt::format("there is no completion for {}", backquoted(shell)),
+                 "shells are bash, zsh and fish"};
+}
+
+Result<std::string> document(std::string_view name) {
+    if (name == "etna.1")
+        return man_page();
+    std::string known = "etna.1";
+    for (const Command* command : shown_commands()) {
+        const std::string page = fmt::format("etna-{}.1", command->name);
+        if (name == page)
+            return man_page(*command);
+        known += ", " + page;
+    }
+    return Error{ErrorKind::invalid_argument, fmt::format("there is no document {}", backquoted(name)),
+                 fmt::format("documents are {}", known)};
+}
+
+} // namespace etna::cli

@@ -1,0 +1,158 @@
+#include "cli/commands/render_command.hpp"
+
+#include "cli/folders.hpp"
+#include "cli/load_model.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/prompt.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/output.hpp"
+#include "core/chat/adapt.hpp"
+#include "core/chat/builtin_templates.hpp"
+#include "core/generate/chat_format.hpp"
+#include "core/gguf/file.hpp"
+#include "core/store/resolve.hpp"
+#include "core/text/tokenizer.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace etna::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A template, and the tokenizer of the given model.
+struct Renderer {
+    chat::ChatTemplate chat_template;
+    std::optional<text::Tokenizer> tokenizer;
+};
+
+chat::SpecialText special_text(const RenderOptions& options, const chat::SpecialText& own) {
+    return {.bos = options.bos.value_or(own.bos), .eos = options.eos.value_or(own.eos)};
+}
+
+Result<Renderer> open_without_model(const RenderOptions& options) {
+    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
+    std::string text = choice.text;
+    if (text.empty()) {
+        const chat::BuiltinTemplate* builtin = chat::find_builtin_template(choice.name);
+        if (builtin == nullptr) {
+            return Error{ErrorKind::not_found, fmt::format("there is no chat template `{}`", choice.name),
+                         "name a file, or a built-in one: see `etna render --help`"};
+        }
+        text = builtin->text;
+    }
+    ETNA_TRY(auto chat_template, chat::ChatTemplate::create(text, special_text(options, {})));
+    return Renderer{std::move(chat_template), std::nullopt};
+}
+
+chat::TemplatePurpose purpose_of(const Json& request) {
+    const auto has = [&](const char* key) {
+        const auto member = request.is_object() ? request.find(key) : request.end();
+        return member != request.end() && member->is_array() && !member->empty();
+    };
+    return {.tools = has("tools"), .documents = has("documents")};
+}
+
+Result<Renderer> open(const RenderOptions& options, const std::string& request,
+                      const Environment& environment) {
+    if (options.model.empty())
+        return open_without_model(options);
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
+                                                        : gguf::File::open(source.path));
+    ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
+    ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
+    const Json parsed = Json::parse(request, nullptr, /*allow_exceptions=*/false);
+    ETNA_TRY(const auto* format, formats.find(purpose_of(parsed)));
+    ETNA_TRY(auto chat_template,
+             chat::ChatTemplate::create(format->chat_template.text(),
+                                        special_text(options, format->chat_template.special())));
+    return Renderer{std::move(chat_template), std::move(tokenizer)};
+}
+
+Result<chat::AdaptedPrompt> render(const Renderer& renderer, const RenderOptions& options,
+                                   const std::string& request, int64_t now) {
+    if (options.adaptation == Adaptation::wanted)
+        return render_adapted(renderer.chat_template, request, now);
+    auto text = renderer.chat_template.render(request, now);
+    if (text)
+        return chat::AdaptedPrompt{.text = std::move(text).value()};
+    Error error = text.error();
+    if (render_adapted(renderer.chat_template, request, now))
+        error.hint = "with --adapt the conversation is changed as `etna run` and `etna chat` would";
+    return error;
+}
+
+Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& prompt) {
+    Json report = {{"text", prompt.text}, {"tokens", nullptr}};
+    if (renderer.tokenizer) {
+        const std::string& bos = renderer.chat_template.special().bos;
+        const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
+        ETNA_TRY(report["tokens"],
+                 renderer.tokenizer->encode(
+                     prompt.text, {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says}));
+    }
+    if (!prompt.notes.empty())
+        report["notes"] = prompt.notes;
+    return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<std::string> made(const RenderOptions& options, const std::string& request,
+                         const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(const Renderer renderer, open(options, request, environment));
+    ETNA_TRY(const auto prompt, render(renderer, options, request, now_unix_s(environment.variables)));
+    for (const std::string& note : prompt.notes)
+        diagnostics.note(note);
+    if (options.form == RenderForm::json)
+        return report(renderer, prompt);
+    const bool adds_newline = environment.output_is_terminal && !prompt.text.ends_with('\n');
+    return adds_newline ? prompt.text + "\n" : prompt.text;
+}
+
+} // namespace
+
+Result<RenderOptions> validate_render(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    RenderOptions options;
+    if (!arguments.positionals.empty())
+        options.model = arguments.positionals[0];
+    options.chat_template = values.text("chat-template").value_or("");
+    if (options.model.empty() && options.chat_template.empty()) {
+        return Error{ErrorKind::invalid_argument, "neither a model nor a template is named",
+                     "try `etna render demo < request.json`, or `etna render --help`"};
+    }
+    options.bos = values.text("bos");
+    options.eos = values.text("eos");
+    ETNA_TRY(const bool adapts, values.flag("adapt"));
+    ETNA_TRY(const bool json, values.flag("json"));
+    options.adaptation = adapts ? Adaptation::wanted : Adaptation::none;
+    options.form = json ? RenderForm::json : RenderForm::text;
+    return options;
+}
+
+ExitCode render_command(const RenderOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
+    const auto request = read_input(environment.input, FinalNewline::kept);
+    if (!request)
+        return fail(request.error(), ExitCode::failed);
+    if (!*request) {
+        return fail(
+            {ErrorKind::invalid_argument, "there is no request on standard input",
+             R"(try `echo '{"messages": [{"role": "user", "content": "Hello"}]}' | etna render demo`)"},
+            ExitCode::usage);
+    }
+    const auto text = made(options, **request, environment, diagnostics);
+    if (!text)
+        return fail(text.error(), ExitCode::failed);
+    Output output(environment.output);
+    if (output.write(*text) == OutputState::failed)
+        return fail(output.error(), ExitCode::failed);
+    return ExitCode::done;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "cli/options/run_options.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "core/generate/generate.hpp"
+#include "core/generate/model.hpp"
+
+namespace etna::cli {
+
+/// Runs `etna run --n`: several answers to one request, each written once it and those before it are
+/// complete. Blocking. Reports errors itself.
+ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
+                      const Environment& environment, Diagnostics& diagnostics);
+
+} // namespace etna::cli

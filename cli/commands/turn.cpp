@@ -1,0 +1,195 @@
+#include "cli/commands/turn.hpp"
+
+#include "cli/tools/context_room.hpp"
+#include "cli/tools/shell.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+chat::Message message_of(const output::Output& output) {
+    chat::Message message = {
+        .role = chat::Role::assistant, .content = output.content, .reasoning = output.reasoning};
+    for (const output::Call& call : output.calls)
+        message.tool_calls.push_back({call.id, call.name, call.arguments});
+    return message;
+}
+
+class TurnTaker {
+public:
+    TurnTaker(const generate::Model& model, generate::Request request, const ToolUse& use,
+              TurnWatcher& watcher, const generate::StopRequested& stop_requested)
+        : model_(&model), request_(std::move(request)), use_(use), watcher_(&watcher),
+          stop_requested_(&stop_requested) {
+        if (request_.transcript == nullptr)
+            request_.transcript = &transcript_;
+    }
+    TurnTaker(const TurnTaker&) = delete;
+    TurnTaker& operator=(const TurnTaker&) = delete;
+    ~TurnTaker() = default;
+
+    Result<Turn> run() {
+        for (int round = 1;; ++round) {
+            ETNA_CHECK(watcher_->prepare(request_));
+            ETNA_CHECK(generate_once());
+            const output::Output& output = turn_.finished.output;
+            const bool is_cancelled = turn_.finished.finish_reason == generate::FinishReason::cancelled;
+            if (!is_cancelled || says_something(output))
+                add(message_of(output));
+            if (output.calls.empty())
+                return std::move(turn_);
+            std::string obstacle = obstacle_to(output.calls, round);
+            std::size_t left = output.calls.size();
+            for (const output::Call& call : output.calls) {
+                if (obstacle.empty()) {
+                    ETNA_TRY(obstacle, answer(call, left--));
+                } else {
+                    add_result(call, "not run: " + obstacle);
+                }
+            }
+            if (!obstacle.empty())
+                return std::move(turn_);
+        }
+    }
+
+private:
+    static bool says_something(const output::Output& output) {
+        return !output.content.empty() || !output.reasoning.empty() || !output.calls.empty();
+    }
+
+    Status generate_once() {
+        return generate::generate(
+            *model_, request_,
+            [this](const generate::Event& event) {
+                if (const auto* finished = std::get_if<generate::Finished>(&event))
+                    turn_.finished = *finished;
+                return watcher_->receive(event);
+            },
+            *stop_requested_);
+    }
+
+    /// Returns why none of the calls is run; empty if they are.
+    std::string obstacle_to(const std::vector<output::Call>& calls, int round) {
+        if (turn_.finished.finish_reason == generate::FinishReason::cancelled)
+            return stopped;
+        if (turn_.finished.finish_reason != generate::FinishReason::tool_calls)
+            return "the answer was cut off";
+        for (const output::Call& call : calls) {
+            if (use_.tools.knows(call.name) && use_.tools.command(call.name).empty())
+                turn_.open.push_back(call);
+        }
+        if (!turn_.open.empty())
+            return fmt::format("there is no command for `{}` here", turn_.open.front().name);
+        turn_.has_too_many_rounds = round == tool_rounds_max;
+        return turn_.has_too_many_rounds ? fmt::format("tools were called {} times already", round - 1)
+                                         : std::string();
+    }
+
+    /// Adds the call's result. `calls_left`: calls of this round without a result, this one included. Returns
+    /// why no further call is run; empty if the turn continues.
+    Result<std::string> answer(const output::Call& call, std::size_t calls_left) {
+        const std::string command(use_.tools.command(call.name));
+        if (!use_.tools.knows(call.name)) {
+            tell(call, {.told = fmt::format("error: there is no tool `{}`", call.name), .has_failed = true});
+            return std::string();
+        }
+        switch (watcher_->ask(call, command, *stop_requested_)) {
+        case Leave::stopped:
+            return stop(call);
+        case Leave::nobody:
+            turn_.lacks_leave = true;
+            return not_run(call, "nobody is there to allow it");
+        case Leave::refused:
+            tell(call, {.told = "the user did not allow this call", .has_failed = true});
+            return std::string();
+        case Leave::given:
+            break;
+        }
+        const auto outcome = run_shell(command, call.arguments, {.time = use_.time_limit}, *stop_requested_);
+        ToolResult result = tool_result(outcome, use_.time_limit);
+        ETNA_CHECK(fit(call, result, calls_left));
+        tell(call, std::move(result));
+        if (outcome && outcome->end == ShellEnd::stopped) {
+            turn_.finished.finish_reason = generate::FinishReason::cancelled;
+            return std::string(stopped);
+        }
+        return std::string();
+    }
+
+    std::string stop(const output::Call& call) {
+        turn_.finished.finish_reason = generate::FinishReason::cancelled;
+        return not_run(call, stopped);
+    }
+
+    std::string not_run(const output::Call& call, std::string why) {
+        add_result(call, "not run: " + why);
+        return why;
+    }
+
+    /// Truncates the result to the room in the context, with space reserved for an answer.
+    Status fit(const output::Call& call, ToolResult& result, std::size_t calls_left) {
+        generate::Request request = watcher_->essence(request_);
+        std::get<chat::Conversation>(request.prompt).messages.push_back(result_of(call, {}));
+        const ResultLimits limits = {.answer_tokens = use_.answer_tokens, .calls = calls_left};
+        ETNA_TRY(result.bytes_left_out, fit_result(*model_, std::move(request), limits, result.told));
+        return {};
+    }
+
+    void tell(const output::Call& call, ToolResult result) {
+        watcher_->tool_answered(call, result);
+        add_result(call, std::move(result.told));
+    }
+
+    static chat::Message result_of(const output::Call& call, std::string text) {
+        return {.role = chat::Role::tool,
+                .content = std::move(text),
+                .tool_call_id = call.id,
+                .tool_name = call.name};
+    }
+
+    void add_result(const output::Call& call, std::string text) { add(result_of(call, std::move(text))); }
+
+    void add(chat::Message message) {
+        if (auto* conversation = std::get_if<chat::Conversation>(&request_.prompt))
+            conversation->messages.push_back(message);
+        turn_.messages.push_back(std::move(message));
+    }
+
+    static constexpr const char* stopped = "the user stopped this turn";
+
+    const generate::Model* model_; ///< borrowed, as are these
+    generate::Request request_;
+    ToolUse use_;
+    TurnWatcher* watcher_;
+    const generate::StopRequested* stop_requested_;
+    generate::Transcript transcript_; ///< of this turn, if the caller has none
+    Turn turn_;
+};
+
+} // namespace
+
+Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
+                       TurnWatcher& watcher, const generate::StopRequested& stop_requested) {
+    return TurnTaker(model, std::move(request), tools, watcher, stop_requested).run();
+}
+
+bool tell_end(Diagnostics& diagnostics, const Turn& turn) {
+    for (const std::string& broken : turn.finished.output.broken)
+        diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
+    if (turn.has_too_many_rounds) {
+        diagnostics.error(
+            {ErrorKind::invalid_argument,
+             fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max)});
+    }
+    if (turn.lacks_leave) {
+        diagnostics.error({ErrorKind::invalid_argument,
+                           "there is nobody to ask whether the tool may be run: the turn ends here",
+                           "--yes agrees to the commands of tools in files that you name"});
+    }
+    return !turn.has_too_many_rounds && !turn.lacks_leave;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,187 @@
+#include "cli/options/config_file.hpp"
+
+#include "cli/terminal/quote.hpp"
+#include "core/base/bytes.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// toml++ 3.3 asserts, or with NDEBUG assumes, a condition that "[[[" violates; without the assertion it
+// reports an error.
+#undef NDEBUG
+#define TOML_ASSERT(expression) static_assert(true)
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::size_t problem_bytes_max = 200; // toml++ repeats keys of any length
+
+struct Descriptor {
+    int number;
+    explicit Descriptor(int opened) : number(opened) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number >= 0)
+            ::close(number);
+    }
+};
+
+/// Reads the whole file; empty if there is none.
+Result<std::optional<std::string>> read_file(const std::filesystem::path& path) {
+    const auto refused = [&](std::string_view why) {
+        return Error{ErrorKind::io,
+                     fmt::format("cannot read the configuration file {}: {}", path.string(), why)};
+    };
+    // A pipe without a writer would block the call.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.number < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return std::optional<std::string>();
+    struct stat status{};
+    if (file.number < 0 || ::fstat(file.number, &status) != 0)
+        return refused(std::strerror(errno));
+    if (!S_ISREG(status.st_mode))
+        return refused("it is not a regular file");
+    std::string text(config_bytes_max + 1, '\0');
+    std::size_t size = 0;
+    while (size < text.size()) {
+        const ssize_t count = ::read(file.number, text.data() + size, text.size() - size);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return refused(std::strerror(errno));
+        if (count == 0)
+            break;
+        size += static_cast<std::size_t>(count);
+    }
+    if (size > config_bytes_max)
+        return refused(fmt::format("it is longer than {} KiB", config_bytes_max / kibibyte));
+    text.resize(size);
+    return std::optional(std::move(text));
+}
+
+/// Returns a scalar as it would be typed; empty if `kind` does not accept it.
+std::optional<std::string> typed(Kind kind, const toml::node& value) {
+    const bool wants_text = kind == Kind::text || kind == Kind::choice;
+    if (const auto* boolean = value.as_boolean(); boolean != nullptr && kind == Kind::flag)
+        return boolean->get() ? "true" : "false";
+    if (const auto* text = value.as_string(); text != nullptr && (wants_text || kind == Kind::size))
+        return text->get();
+    if (const auto* whole = value.as_integer(); whole != nullptr && !wants_text && kind != Kind::flag)
+        return fmt::to_string(whole->get());
+    if (const auto* number = value.as_floating_point(); number != nullptr && kind == Kind::number)
+        return fmt::to_string(number->get());
+    return std::nullopt;
+}
+
+std::string_view wanted(const Option& option) {
+    switch (option.kind) {
+    case Kind::flag:
+        return "true or false";
+    case Kind::integer:
+        return option.repeat == Repeat::collect ? "a whole number, or an array of them" : "a whole number";
+    case Kind::number:
+        return "a number";
+    case Kind::size:
+        return "a size in bytes, or in quotes with its unit: \"512M\"";
+    case Kind::text:
+    case Kind::choice:
+        return option.repeat == Repeat::collect ? "text in quotes, or an array of it" : "text in quotes";
+    }
+    return "";
+}
+
+/// Reads the values of one TOML table for one command.
+class Section {
+public:
+    Section(const Command& command, const std::filesystem::path& path) : command_(command), path_(path) {}
+
+    Status add(std::string_view key, const toml::node& node, TypedArguments& arguments) const {
+        const Option* option = find_option(command_, key);
+        if (option == nullptr || !has_environment_name(*option)) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{}: unknown key {}", place(node), backquoted(key)),
+                         fmt::format("keys are the long options of `etna {}` without dashes", command_.name)};
+        }
+        const std::string origin =
+            fmt::format("{}:{}: {}", path_.filename().string(), node.source().begin.line, key);
+        std::vector<TypedValue> values;
+        const auto add_scalar = [&](const toml::node& scalar) {
+            auto text = typed(option->kind, scalar);
+            if (text)
+                values.push_back({std::move(*text), origin});
+            return text.has_value();
+        };
+        const toml::array* list = option->repeat == Repeat::collect ? node.as_array() : nullptr;
+        const bool fits =
+            list != nullptr ? std::all_of(list->begin(), list->end(), add_scalar) : add_scalar(node);
+        if (!fits) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("{}: {}: {} is expected", place(node), key, wanted(*option))};
+        }
+        arguments.options.emplace(key, std::move(values)); // an existing value takes precedence
+        return {};
+    }
+
+private:
+    [[nodiscard]] std::string place(const toml::node& node) const {
+        return fmt::format("{}:{}", path_.string(), node.source().begin.line);
+    }
+
+    const Command& command_;
+    const std::filesystem::path& path_;
+};
+
+/// Returns whether any command has the option: top-level keys apply to every command that has it.
+bool is_anothers(std::string_view name) {
+    return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
+        const Option* option = find_option(command, name);
+        return option != nullptr && has_environment_name(*option);
+    });
+}
+
+} // namespace
+
+Status add_config(const Command& command, std::string_view text, const std::filesystem::path& path,
+                  TypedArguments& arguments) {
+    const toml::parse_result parsed = toml::parse(text);
+    if (!parsed) {
+        const toml::parse_error& error = parsed.error();
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("{}:{}: {}", path.string(), error.source().begin.line,
+                                 cut(error.description(), problem_bytes_max))};
+    }
+    const Section section(command, path);
+    if (const toml::table* own = parsed[command.name].as_table()) {
+        for (const auto& [key, node] : *own)
+            ETNA_CHECK(section.add(key.str(), node, arguments));
+    }
+    for (const auto& [key, node] : parsed.table()) {
+        const bool is_own = find_option(command, key.str()) != nullptr;
+        const bool is_anothers_section = node.is_table() && !is_own;
+        if (!is_anothers_section && (is_own || !is_anothers(key.str())))
+            ETNA_CHECK(section.add(key.str(), node, arguments));
+    }
+    return {};
+}
+
+Status add_config_file(const Command& command, const std::filesystem::path& path, TypedArguments& arguments) {
+    if (path.empty())
+        return {};
+    ETNA_TRY(const auto text, read_file(path));
+    return text ? add_config(command, *text, path, arguments) : Status();
+}
+
+} // namespace etna::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "cli/options/option_values.hpp"
+#include "core/engine/beams.hpp"
+#include "core/generate/speculation.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace etna::cli {
+
+/// How the best of several answers is selected; empty: a single answer.
+struct SearchOptions {
+    std::optional<uint32_t> best_of;
+    std::optional<engine::Beams> beams;
+
+    /// Concurrent sequences per request.
+    [[nodiscard]] uint32_t width() const { return beams ? beams->width : best_of.value_or(1); }
+};
+
+/// Precondition: the command has these options. Errors: invalid_argument.
+Result<SearchOptions> read_search(const OptionValues& values);
+
+/// Speculative decoding options.
+struct DraftOptions {
+    std::string model; ///< empty: none
+    generate::SpeculationWishes wishes;
+};
+
+/// Precondition: the command has these options. Errors: invalid_argument.
+Result<DraftOptions> read_drafts(const OptionValues& values);
+
+} // namespace etna::cli

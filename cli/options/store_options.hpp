@@ -1,0 +1,14 @@
+#pragma once
+
+#include "cli/options/option_values.hpp"
+#include "server/server.hpp"
+
+#include <filesystem>
+
+namespace etna::cli {
+
+/// Reads what `etna serve` stores, and its limits. An empty file means the default one, and memory may then
+/// be used instead. Errors: invalid_argument.
+Result<server::KeepingOptions> read_store(const OptionValues& values);
+
+} // namespace etna::cli

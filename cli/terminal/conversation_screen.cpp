@@ -1,0 +1,94 @@
+#include "cli/terminal/conversation_screen.hpp"
+
+#include "cli/terminal/printable.hpp"
+
+#include <variant>
+
+namespace etna::cli {
+namespace {
+
+constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is `reset_style`
+constexpr std::string_view reset_style = "\x1b[0m";
+
+} // namespace
+
+ConversationScreen::ConversationScreen(const Environment& environment, Diagnostics& diagnostics,
+                                       ShowReasoning reasoning, Content content)
+    : output_(environment.output), error_(environment.error), output_descriptor_(environment.output),
+      error_descriptor_(environment.error), diagnostics_(&diagnostics),
+      shows_content_(content == Content::shown), output_is_terminal_(environment.output_is_terminal),
+      error_is_terminal_(environment.error_is_terminal) {
+    set_reasoning(reasoning);
+}
+
+void ConversationScreen::set_reasoning(ShowReasoning reasoning) {
+    shows_reasoning_ =
+        reasoning == ShowReasoning::always || (reasoning == ShowReasoning::on_terminal && error_is_terminal_);
+}
+
+void ConversationScreen::show(const generate::Event& event) {
+    if (const auto* adapted = std::get_if<generate::Adapted>(&event)) {
+        for (const std::string& note : adapted->notes) {
+            if (told_.insert(note).second)
+                diagnostics_->note(note);
+        }
+    } else if (const auto* delta = std::get_if<generate::TextDelta>(&event)) {
+        content(delta->text);
+    } else if (const auto* parsed = std::get_if<output::Event>(&event)) {
+        if (parsed->kind == output::EventKind::reasoning)
+            reasoning(parsed->text);
+        if (parsed->kind == output::EventKind::content_was_reasoning)
+            end_line();
+    }
+}
+
+std::string ConversationScreen::on_terminal(std::string_view text, WordWrap& wrap, int descriptor) const {
+    const std::string shown = harmless(text);
+    const uint32_t columns = lines_ == Lines::between_words ? columns_of(descriptor) : 0; // it may be resized
+    return columns > 0 ? wrap.add(shown, columns) : wrap.finish() + shown;
+}
+
+void ConversationScreen::content(std::string_view text) {
+    if (!shows_content_)
+        return;
+    end_reasoning();
+    output_.write(output_is_terminal_ ? on_terminal(text, content_wrap_, output_descriptor_)
+                                      : std::string(text));
+    in_line_ = !text.ends_with('\n');
+}
+
+void ConversationScreen::reasoning(std::string_view text) {
+    if (!shows_reasoning_)
+        return;
+    if (!in_reasoning_) {
+        end_line();
+        in_reasoning_ = true;
+        if (diagnostics_->in_colour())
+            error_.write(dim);
+    }
+    error_.write(error_is_terminal_ ? on_terminal(text, reasoning_wrap_, error_descriptor_)
+                                    : std::string(text));
+    in_line_ = !text.ends_with('\n');
+}
+
+void ConversationScreen::end_reasoning() {
+    if (!in_reasoning_)
+        return;
+    in_reasoning_ = false;
+    error_.write(reasoning_wrap_.finish());
+    if (diagnostics_->in_colour())
+        error_.write(reset_style);
+    if (in_line_)
+        error_.write("\n");
+    in_line_ = false;
+}
+
+void ConversationScreen::end_line() {
+    end_reasoning();
+    output_.write(content_wrap_.finish());
+    if (in_line_)
+        output_.write("\n");
+    in_line_ = false;
+}
+
+} // namespace etna::cli

@@ -1,0 +1,97 @@
+#include "cli/terminal/diagnostics.hpp"
+
+#include "cli/terminal/printable.hpp"
+#include "cli/terminal/quote.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+// SGR sequences of ECMA-48.
+constexpr std::string_view red = "\x1b[1;31m";
+constexpr std::string_view yellow = "\x1b[1;33m";
+constexpr std::string_view cyan = "\x1b[1;36m";
+constexpr std::string_view reset_colour = "\x1b[0m";
+constexpr std::string_view clear_line = "\r\x1b[K";
+
+/// A terminal without control sequences sets TERM to "dumb" (terminfo's name).
+bool obeys_sequences(const Environment& environment) {
+    const auto kind = environment.variables.find("TERM");
+    return environment.error_is_terminal && (kind == environment.variables.end() || kind->second != "dumb");
+}
+
+bool wants_colour(const Environment& environment) {
+    const auto no_color = environment.variables.find("NO_COLOR");
+    const bool refused = no_color != environment.variables.end() && !no_color->second.empty();
+    return obeys_sequences(environment) && !refused;
+}
+
+constexpr std::size_t line_bytes_max = 2000;
+
+/// Cuts the text unless `length` is whole, because names and paths may have any length.
+std::string shown(std::string_view text, Length length) {
+    return length == Length::whole ? printable(text)
+                                   : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
+}
+
+} // namespace
+
+Diagnostics::Diagnostics(const Environment& environment)
+    : output_(environment.error), descriptor_(environment.error), is_terminal_(environment.error_is_terminal),
+      obeys_sequences_(obeys_sequences(environment)), in_colour_(wants_colour(environment)) {}
+
+void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text,
+                           Length length) {
+    const std::string lines = in_lines(fmt::format("{}: {}", label, shown(text, length)), 0);
+    const std::string_view rest =
+        std::string_view(lines).substr(label.size() + 1); // lines break only between words
+    write_line(in_colour_ ? fmt::format("{}{}:{}{}", colour, label, reset_colour, rest) : lines);
+}
+
+void Diagnostics::error(const Error& error) {
+    labelled(red, "error", error.message);
+    if (!error.hint.empty())
+        labelled(cyan, "hint", error.hint);
+}
+
+void Diagnostics::note(std::string_view text, Length length) {
+    labelled(cyan, "note", text, length);
+}
+
+void Diagnostics::warning(std::string_view text) {
+    labelled(yellow, "warning", text);
+}
+
+void Diagnostics::line(std::string_view text) {
+    write_line(shown(text, Length::cut));
+}
+
+void Diagnostics::paragraph(std::string_view text, uint32_t indent) {
+    write_line(in_lines(shown(text, Length::cut), indent));
+}
+
+std::string Diagnostics::in_lines(std::string text, uint32_t indent) const {
+    const uint32_t columns = is_terminal_ && lines_ == Lines::between_words ? columns_of(descriptor_) : 0;
+    if (columns == 0)
+        return text;
+    WordWrap wrap(indent);
+    const std::string lines = wrap.add(text, columns);
+    return lines + wrap.finish();
+}
+
+void Diagnostics::write_line(std::string_view text) {
+    status({});
+    output_.write(fmt::format("{}\n", text));
+}
+
+void Diagnostics::status(std::string_view text) {
+    if (!obeys_sequences_ || (text.empty() && !has_status_))
+        return;
+    output_.write(fmt::format("{}{}", clear_line, text));
+    has_status_ = !text.empty();
+}
+
+} // namespace etna::cli

@@ -1,0 +1,134 @@
+#include "cli/tools/tools.hpp"
+
+#include "cli/terminal/quote.hpp"
+#include "cli/text_file.hpp"
+#include "core/base/bytes.hpp"
+
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace etna::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t file_bytes_max = 4 * mebibyte;
+constexpr std::string_view example =
+    R"(it looks like [{"type": "function", "function": {"name": "now", "description": "Tells the time", )"
+    R"("parameters": {"type": "object", "properties": {}}}, "command": "date"}])";
+
+Error wrong(const std::string& name, std::string_view what) {
+    return {ErrorKind::invalid_argument, fmt::format("{}: {}", name, what), std::string(example)};
+}
+
+/// Removes the text at `key` from `object` and returns it; empty if there is none.
+std::string take_text(Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_string())
+        return {};
+    std::string text = found->get<std::string>();
+    object.erase(key);
+    return text;
+}
+
+std::string text_of(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Parses JSON; empty if the text is invalid or nested too deeply for the library to copy and write safely,
+/// both of which it does by recursion.
+std::optional<Json> parsed(const std::string& text) {
+    constexpr int depth_max = 200;
+    bool is_too_deep = false;
+    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+        is_too_deep = is_too_deep || depth > depth_max;
+        return !is_too_deep;
+    };
+    Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
+    return is_too_deep || json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+}
+
+Json arguments_of(const output::Call& call) {
+    return parsed(call.arguments).value_or(Json(call.arguments));
+}
+
+} // namespace
+
+Result<Tools> Tools::read(const std::filesystem::path& path) {
+    ETNA_TRY(const std::string json, read_text_file(path, file_bytes_max));
+    ETNA_TRY(Tools tools, parse(json, path.string()));
+    std::error_code failure;
+    tools.file_ = std::filesystem::absolute(path, failure);
+    return tools;
+}
+
+Result<Tools> Tools::of_conversation(const std::string& json, const std::string& name) {
+    ETNA_TRY(Tools tools, parse(json, name));
+    for (auto& [tool, command] : tools.commands_) {
+        if (!std::exchange(command, {}).empty())
+            tools.refused_.push_back(tool);
+    }
+    return tools;
+}
+
+Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
+    auto whole = parsed(json);
+    if (!whole)
+        return wrong(name, "this is no JSON, or it is nested very deeply");
+    Json list = std::move(*whole);
+    if (list.is_object() && list.contains("tools"))
+        list = Json(list["tools"]);
+    if (!list.is_array())
+        return wrong(name, "this is no list of tools");
+    Tools tools;
+    Json definitions = Json::array();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        Json& tool = list[i];
+        if (!tool.is_object())
+            return wrong(name, fmt::format("tool {} is no object", i + 1));
+        std::string command = take_text(tool, "command");
+        if (!tool.contains("function"))
+            tool = Json::object({{"type", "function"}, {"function", Json(tool)}});
+        Json& function = tool["function"];
+        const bool has_name = function.is_object() && function.contains("name") &&
+                              function["name"].is_string() &&
+                              !function["name"].get_ref<const std::string&>().empty();
+        if (!has_name)
+            return wrong(name, fmt::format("tool {} has no name", i + 1));
+        if (command.empty())
+            command = take_text(function, "command");
+        if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second)
+            return wrong(name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
+        definitions.push_back(std::move(tool));
+    }
+    if (!definitions.empty())
+        tools.definitions_ = text_of(definitions);
+    return tools;
+}
+
+std::string_view Tools::command(std::string_view name) const {
+    const auto found = commands_.find(name);
+    return found == commands_.end() ? std::string_view() : std::string_view(found->second);
+}
+
+void tell_refused(Diagnostics& diagnostics, const Tools& tools) {
+    for (const std::string& name : tools.refused()) {
+        diagnostics.note(fmt::format("the conversation brings a command for {}, which is not taken: commands "
+                                     "come from a file of tools that you name",
+                                     backquoted(name)));
+    }
+}
+
+std::string describe(const output::Call& call) {
+    return fmt::format("{} {}", call.name, text_of(arguments_of(call)));
+}
+
+std::string call_json(const output::Call& call) {
+    return text_of({{"name", call.name}, {"arguments", arguments_of(call)}});
+}
+
+} // namespace etna::cli

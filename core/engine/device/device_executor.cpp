@@ -1,0 +1,150 @@
+#include "core/engine/device/device_executor.hpp"
+
+#include "core/engine/device/device_model.hpp"
+#include "core/engine/device/device_warm_up.hpp"
+#include "core/model/model.hpp"
+#include "core/model/stage.hpp"
+
+#include <cassert>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+namespace {
+
+/// A submission's memory and, while its outputs are unread, their description.
+struct Submission {
+    Transfer transfer;
+    uint64_t done_at = 0; ///< timeline value
+    std::vector<WantedRow> wanted;
+};
+
+class DeviceExecutor final : public Executor {
+public:
+    DeviceExecutor(std::string name, Limits limits, std::unique_ptr<DeviceModel> model,
+                   std::vector<Submission> ring)
+        : name_(std::move(name)), limits_(std::move(limits)), model_(std::move(model)),
+          ring_(std::move(ring)) {}
+    DeviceExecutor(const DeviceExecutor&) = delete;
+    DeviceExecutor& operator=(const DeviceExecutor&) = delete;
+    ~DeviceExecutor() override;
+
+    [[nodiscard]] const Limits& limits() const override { return limits_; }
+    Result<Ticket> submit(const Batch& batch) override;
+    Result<Outputs> wait(Ticket ticket) override;
+
+private:
+    [[nodiscard]] Submission& submission(uint64_t ticket) { return ring_[ticket % ring_.size()]; }
+    [[nodiscard]] RowOutput read(const Submission& submission, std::size_t i) const;
+
+    std::string name_;
+    Limits limits_;
+    std::unique_ptr<DeviceModel> model_;
+    std::vector<Submission> ring_; ///< [in_flight_max]
+    uint64_t submitted_ = 0;       ///< newest ticket
+    uint64_t read_ = 0;            ///< newest ticket whose outputs were returned
+};
+
+DeviceExecutor::~DeviceExecutor() {
+    // Pipelines must outlive the submissions that use them; a lost device runs none.
+    if (submitted_ > 0)
+        static_cast<void>(model_->device().wait(submission(submitted_).done_at));
+}
+
+Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
+    ETNA_CHECK(check(batch, limits_));
+    if (submitted_ - read_ >= limits_.in_flight_max) {
+        return Error{.kind = ErrorKind::busy,
+                     .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
+    }
+    Submission& next = submission(submitted_ + 1);
+    ETNA_TRY(vk::Commands commands, model_->record(batch, next.transfer, {}));
+    ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
+    next.wanted = model_->wanted();
+    return Ticket{.value = ++submitted_};
+}
+
+RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) const {
+    const WantedRow& wanted = submission.wanted[i];
+    kernels::SampleResult result;
+    std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
+    RowOutput output;
+    if (result.bad != 0) {
+        output.error = Error{
+            .kind = ErrorKind::internal,
+            .message = fmt::format("{}: the logits are not numbers; {} made the first that is none", name_,
+                                   model::part_before(result.bad - 1, model_->layers())),
+            .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
+                    "file, or another --device"};
+        return output;
+    }
+    output.token = result.token;
+    output.log_sum_exp = result.log_sum_exp;
+    output.logit = result.logit;
+    output.candidates.reserve(wanted.candidates);
+    for (uint32_t k = 0; k < wanted.candidates; ++k) {
+        output.candidates.push_back(
+            {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
+    }
+    if (wanted.want == Want::logits) {
+        const std::size_t row_bytes = limits_.vocabulary * sizeof(float);
+        output.logits.resize(limits_.vocabulary);
+        std::memcpy(output.logits.data(), submission.transfer.logits.mapped().data() + i * row_bytes,
+                    row_bytes);
+    }
+    return output;
+}
+
+Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
+    if (ticket.value != read_ + 1 || ticket.value > submitted_) {
+        return Error{.kind = ErrorKind::invalid_argument,
+                     .message = fmt::format("ticket {} is not the oldest unread one", ticket.value)};
+    }
+    const Submission& oldest = submission(ticket.value);
+    ETNA_CHECK(model_->device().wait(oldest.done_at));
+    read_ = ticket.value;
+    Outputs outputs;
+    outputs.rows.reserve(oldest.wanted.size());
+    for (std::size_t i = 0; i < oldest.wanted.size(); ++i)
+        outputs.rows.push_back(read(oldest, i));
+    return outputs;
+}
+
+} // namespace
+
+Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
+                                                         const DeviceExecutorOptions& options) {
+    auto library = std::make_unique<kernels::Library>(
+        device, kernels::LibraryOptions{.family = options.plan_as, .untrusted = options.untrusted});
+    ETNA_TRY(const model::Blueprint blueprint,
+             model::plan_model(file, library->target(), options.matrix_part_bytes));
+    const DeviceSizes sizes{.context_tokens = options.context_tokens,
+                            .cache_formats = options.cache_formats,
+                            .kv_memory_bytes = options.kv_memory_bytes,
+                            .contexts = options.contexts,
+                            .rows_max = options.rows_max,
+                            .sequences_max = options.sequences_max};
+    ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
+                                                blueprint.weight_bytes, device.memory()));
+    if (options.planned)
+        options.planned(plan);
+
+    ETNA_TRY(std::unique_ptr<DeviceModel> model, DeviceModel::load(std::move(library), file, blueprint, plan,
+                                                                   options.cache_formats, options.progress));
+    std::vector<Submission> ring;
+    for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
+        Submission submission;
+        ETNA_TRY(submission.transfer, Transfer::create(device, plan, model->rotary_dims()));
+        submission.wanted.reserve(plan.limits.wanted_max);
+        ring.push_back(std::move(submission));
+    }
+    ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));
+    return std::unique_ptr<Executor>(
+        std::make_unique<DeviceExecutor>(file.name(), plan.limits, std::move(model), std::move(ring)));
+}
+
+} // namespace etna::engine

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/device/device_plan.hpp"
+#include "core/engine/executor.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/device.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace etna::engine {
+
+struct DeviceExecutorOptions {
+    uint32_t context_tokens = 0; ///< maximum sequence length; 0: the model's, capped by memory (see Limits)
+    kernels::CacheFormats cache_formats = {};
+    uint64_t kv_memory_bytes = 0; ///< for keys and values; 0: what `contexts` contexts need
+    uint32_t contexts = 1;        ///< see DeviceSizes
+    uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
+    uint32_t sequences_max = 64;
+    uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
+    std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this device family
+    kernels::VariantSet untrusted = {};         ///< kernels that failed the self-check on this device
+    /// Called once with the memory plan, before weights are read.
+    std::function<void(const DevicePlan& plan)> planned;
+    /// Called from this thread while weights are read, with the bytes of the file done and in total.
+    std::function<void(uint64_t done, uint64_t total)> progress;
+};
+
+/// Loads a model onto a device (borrowed, must outlive the executor) and creates every buffer and pipeline
+/// that its steps can need. Blocks; may run on any thread while no other uses the device's submit() and
+/// wait(). `file` is not needed afterwards. Errors: corrupt, unsupported (the file; names tensor or key),
+/// out_of_memory (with the bytes needed and free), invalid_argument (options contradict each other),
+/// device_lost.
+Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
+                                                         const DeviceExecutorOptions& options);
+
+} // namespace etna::engine

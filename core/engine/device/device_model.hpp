@@ -1,0 +1,76 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/device/device_inputs.hpp"
+#include "core/engine/device/device_plan.hpp"
+#include "core/engine/executor.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/model.hpp"
+#include "core/model/workspace.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/device.hpp"
+#include "core/vk/recorder.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace etna::engine {
+
+/// Host-visible memory of one submission, from submit() until its outputs are read.
+struct Transfer {
+    vk::Buffer upload;  ///< bytes packed by StepInputs
+    vk::Buffer results; ///< kernels::SampleResult [wanted_max]
+    vk::Buffer logits;  ///< f32 [wanted_max][vocabulary], rows with Want::logits only
+    static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
+};
+
+/// A model with everything that its steps need on the device: weights, KV cache, workspace, inputs. Must not
+/// outlive the device. Belongs to one thread.
+class DeviceModel {
+public:
+    /// Takes ownership of `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
+    /// out_of_memory.
+    static Result<std::unique_ptr<DeviceModel>>
+    load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
+         const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
+
+    /// Packs and records a step: upload, page copies, forward pass, logits to the host. Does not submit.
+    /// Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
+    /// out_of_memory.
+    Result<vk::Commands> record(const Batch& batch, const Transfer& transfer,
+                                const vk::RecorderOptions& options);
+
+    /// The rows that have an output, of the last batch passed to record().
+    [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }
+    [[nodiscard]] vk::Device& device() const { return library_->device(); }
+    [[nodiscard]] uint32_t layers() const { return model_.config().layers; }
+    [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
+
+private:
+    /// One layer's keys and values.
+    struct LayerBuffers {
+        vk::Buffer keys;
+        vk::Buffer values;
+    };
+
+    DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
+                const DevicePlan& plan);
+    Status create_cache(const DevicePlan& plan, kernels::CacheFormats formats);
+    void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
+    void copy_logits(vk::Recorder& recorder, const Transfer& transfer) const;
+
+    std::unique_ptr<kernels::Library> library_;
+    model::Model model_;
+    model::Workspace workspace_;
+    StepInputs inputs_; ///< borrows model_
+    vk::Buffer input_buffer_;
+    std::vector<LayerBuffers> cache_buffers_; ///< [layers]
+    std::vector<kernels::LayerCache> caches_; ///< [layers]
+};
+
+} // namespace etna::engine

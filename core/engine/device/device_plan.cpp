@@ -1,0 +1,186 @@
+#include "core/engine/device/device_plan.hpp"
+
+#include "core/base/bytes.hpp"
+#include "core/engine/device/device_inputs.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+namespace {
+
+constexpr uint32_t gpu_rows_max = 512;
+constexpr uint32_t cpu_rows_max = 64;
+/// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
+constexpr uint32_t wanted_rows_max = 64;
+/// One layer's keys or values stay below this: shaders index them with signed 32-bit words.
+constexpr uint64_t layer_cache_bytes_max = 8 * gibibyte;
+/// Part of free memory left for the driver and for other programs.
+constexpr uint64_t margin_bytes = 64 * mebibyte;
+constexpr uint64_t margin_divisor = 32;
+
+constexpr std::string_view memory_hint =
+    "free memory, choose a smaller context (-c), or use a smaller model or a smaller type of it";
+
+/// Sizes of the KV cache, the same for all groups.
+struct CacheSizes {
+    uint64_t page_bytes = 0; ///< of one page in all layers
+    uint32_t pages_max = 0;  ///< maximum pages in one layer's buffers
+
+    [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
+                                       kernels::CacheFormats formats) {
+        const auto page = [&](kernels::CacheFormat format) {
+            return kernels::layer_cache_bytes(format, 1, config.kv_heads, config.head_dim);
+        };
+        const uint64_t keys = page(formats.keys);
+        const uint64_t values = page(formats.values);
+        const uint64_t allocation_max = target.profile.allocation_bytes_max;
+        const uint64_t largest =
+            allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
+        const uint64_t pages = (largest - 1) / std::max(keys, values);
+        return {.page_bytes = (keys + values) * config.layers,
+                .pages_max = static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX))};
+    }
+};
+
+constexpr uint64_t least_in_mebibytes = 10 * mebibyte; ///< below this, KiB are printed
+
+/// A human-readable size.
+std::string size_text(uint64_t bytes) {
+    return bytes < least_in_mebibytes ? fmt::format("{} KiB", bytes / kibibyte)
+                                      : fmt::format("{} MiB", bytes / mebibyte);
+}
+
+Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
+              std::string_view hint = memory_hint) {
+    const uint64_t unit = needed < least_in_mebibytes ? kibibyte : mebibyte; // rounds up to what suffices
+    return {.kind = ErrorKind::out_of_memory,
+            .message = fmt::format("{}: {} needs {} of device memory, {} are free", name, what,
+                                   size_text(needed + unit), size_text(free)),
+            .hint = std::string(hint)};
+}
+
+uint64_t usable_bytes(uint64_t free) {
+    const uint64_t margin = margin_bytes + free / margin_divisor;
+    return free > margin ? free - margin : 0;
+}
+
+/// Returns the number of KV pages, given the free memory; caps Limits::context_tokens if the user set none.
+Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, const CacheSizes& cache,
+                              uint64_t room, uint64_t free, Limits& limits) {
+    const uint64_t fitting = std::min<uint64_t>(room / cache.page_bytes, cache.pages_max);
+    uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
+    if (sizes.kv_memory_bytes > 0) {
+        if (sizes.kv_memory_bytes > room) {
+            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free,
+                           "give the cache less memory");
+        }
+        pages = std::min<uint64_t>(sizes.kv_memory_bytes / cache.page_bytes, cache.pages_max);
+    } else if (sizes.context_tokens == 0) {
+        pages = std::min(pages, fitting);
+    } else if (pages > cache.pages_max) {
+        return Error{.kind = ErrorKind::out_of_memory,
+                     .message = fmt::format(
+                         "{}: a context of {} tokens is more than the {} whose keys fit in one "
+                         "allocation of the device",
+                         name, sizes.context_tokens, uint64_t{cache.pages_max} * limits.page_tokens),
+                     .hint = "choose a smaller context (-c)"};
+    } else if (pages > fitting) {
+        return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
+                       pages * cache.page_bytes, free);
+    }
+    if (sizes.kv_memory_bytes == 0)
+        pages = std::max(pages, std::min(pages * sizes.contexts, fitting / 2));
+    if (pages == 0) {
+        return no_room(name, "the smallest key/value cache beside the model", cache.page_bytes,
+                       sizes.kv_memory_bytes > 0 ? sizes.kv_memory_bytes : free);
+    }
+    if (pages * limits.page_tokens < limits.context_tokens) {
+        if (sizes.context_tokens != 0) {
+            return Error{.kind = ErrorKind::invalid_argument,
+                         .message = fmt::format(
+                             "{}: {} for keys and values hold {} tokens, fewer than a context of {}", name,
+                             size_text(sizes.kv_memory_bytes), pages * limits.page_tokens,
+                             sizes.context_tokens),
+                         .hint = "give the cache more memory or ask for a smaller context"};
+        }
+        limits.context_tokens = static_cast<uint32_t>(pages * limits.page_tokens);
+    }
+    return static_cast<uint32_t>(pages);
+}
+
+Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
+    constexpr uint32_t rows_bound = 1U << 16;
+    if (sizes.rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
+        sizes.context_tokens > model::context_max) {
+        return Error{.kind = ErrorKind::invalid_argument,
+                     .message =
+                         fmt::format("{}: sizes for {} tokens, {} rows and {} sequences are out of range",
+                                     name, sizes.context_tokens, sizes.rows_max, sizes.sequences_max)};
+    }
+    return {};
+}
+
+Limits limits_for(const model::Config& config, const kernels::PlanTarget& target, const DeviceSizes& sizes) {
+    Limits limits;
+    const bool is_cpu = target.profile.type == vk::DeviceType::cpu;
+    limits.vocabulary = config.vocabulary;
+    limits.page_tokens = kernels::page_tokens;
+    limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
+    limits.rows_max = sizes.rows_max > 0 ? sizes.rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
+    limits.sequences_max = sizes.sequences_max;
+    limits.wanted_max = std::min(limits.rows_max, wanted_rows_max);
+    // One for each output row of every batch, for drafts, in addition to the sequences' own.
+    limits.slots = (sizes.sequences_max + limits.wanted_max) * limits.in_flight_max;
+    limits.candidates_max = kernels::candidates_max;
+    return limits;
+}
+
+/// Bytes of the upload and input memory, results and logits of every submission that may be unread.
+uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
+    const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
+    const uint64_t outputs = uint64_t{limits.wanted_max} *
+                             (sizeof(kernels::SampleResult) + uint64_t{config.vocabulary} * sizeof(float));
+    return (limits.in_flight_max + 1) * inputs + limits.in_flight_max * outputs;
+}
+
+} // namespace
+
+Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
+                               const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                               uint64_t weight_bytes, const vk::MemoryState& memory) {
+    ETNA_CHECK(check_sizes(name, sizes));
+    DevicePlan plan;
+    plan.weight_bytes = weight_bytes;
+    plan.free_bytes = memory.free_bytes;
+    plan.model_context_tokens = config.context;
+    plan.limits = limits_for(config, target, sizes);
+    // Sized for the longest context that may be chosen: a shorter one takes less.
+    plan.workspace = {.rows_max = plan.limits.rows_max,
+                      .wanted_max = plan.limits.wanted_max,
+                      .context_tokens = plan.limits.context_tokens,
+                      .slots = plan.limits.slots};
+    plan.workspace_bytes =
+        model::workspace_bytes(config, target, plan.workspace) + transfer_bytes(config, plan.limits);
+
+    const uint64_t usable = usable_bytes(memory.free_bytes);
+    if (weight_bytes + plan.workspace_bytes > usable)
+        return no_room(name, "the model", weight_bytes + plan.workspace_bytes, memory.free_bytes);
+    const uint64_t room = usable - weight_bytes - plan.workspace_bytes;
+    const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats);
+    ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, room, memory.free_bytes, plan.limits));
+
+    plan.cache_bytes = pages * cache.page_bytes;
+    plan.workspace.context_tokens = plan.limits.context_tokens;
+    for (const model::CacheGroup& group : config.cache_groups) {
+        plan.limits.groups.push_back(
+            {.kind = group.window_tokens == 0 ? CacheKind::full : CacheKind::sliding_window,
+             .window_tokens = group.window_tokens,
+             .page_count = pages});
+    }
+    return plan;
+}
+
+} // namespace etna::engine

@@ -1,0 +1,403 @@
+#include "core/jinja/lexer.hpp"
+
+#include "core/jinja/errors.hpp"
+#include "core/jinja/number_text.hpp"
+#include "core/jinja/numbers.hpp"
+#include "core/jinja/string_escapes.hpp"
+#include "core/jinja/unicode.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace etna::jinja {
+namespace {
+
+/// Converts universal newlines to \n and removes a trailing one.
+std::string normalized(std::string_view source) {
+    std::string text;
+    text.reserve(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i) {
+        if (source[i] != '\r') {
+            text += source[i];
+            continue;
+        }
+        text += '\n';
+        if (i + 1 < source.size() && source[i + 1] == '\n')
+            ++i;
+    }
+    if (!text.empty() && text.back() == '\n')
+        text.pop_back();
+    return text;
+}
+
+bool is_space_at(std::string_view text, std::size_t position) {
+    return has(decode_at(text, position).code_point, Property::space);
+}
+
+std::size_t skip_spaces(std::string_view text, std::size_t position) {
+    while (position < text.size() && is_space_at(text, position))
+        position += decode_at(text, position).bytes;
+    return position;
+}
+
+/// Returns the text without trailing white space.
+std::string_view right_stripped(std::string_view text) {
+    std::size_t end = 0;
+    for (std::size_t position = 0; position < text.size();) {
+        const Decoded decoded = decode_at(text, position);
+        position += decoded.bytes;
+        if (!has(decoded.code_point, Property::space))
+            end = position;
+    }
+    return text.substr(0, end);
+}
+
+class Lexer {
+public:
+    explicit Lexer(std::string_view source) : source_(normalized(source)) {}
+
+    Result<std::vector<Token>> run();
+
+private:
+    struct Tag {
+        char kind = 0;           ///< '%', '{' or '#'
+        std::size_t at = 0;      ///< offset of the opening brace
+        std::size_t content = 0; ///< offset after the white space control sign
+        char control = 0;        ///< '-', '+' or 0
+    };
+
+    [[nodiscard]] std::optional<Tag> next_tag() const;
+    [[nodiscard]] Position position_of(std::size_t offset);
+    void add(TokenType type, std::size_t at, std::string text = {}, Value number = {});
+    void add_data(std::size_t from, const Tag* tag);
+    Status skip_comment(const Tag& tag);
+    Result<bool> raw_block(const Tag& tag);
+    Status tag_content(const Tag& tag);
+    Status add_token();
+    Status add_sign();
+    Status add_string();
+    Status add_number();
+    void add_name();
+    [[nodiscard]] std::optional<std::size_t> closing(std::size_t position, char kind) const;
+    [[nodiscard]] std::size_t after_close(std::size_t position, char kind, char control) const;
+    [[nodiscard]] char at(std::size_t position) const {
+        return position < source_.size() ? source_[position] : '\0';
+    }
+
+    std::string source_;
+    std::size_t position_ = 0;
+    bool line_starts_ = true; ///< the last tag ended with a newline, or there was no tag
+    std::string open_brackets_;
+    std::vector<Token> tokens_;
+    std::size_t counted_offset_ = 0; ///< offset of `counted_`
+    Position counted_;
+};
+
+Position Lexer::position_of(std::size_t offset) {
+    if (offset < counted_offset_) {
+        counted_offset_ = 0;
+        counted_ = {};
+    }
+    while (counted_offset_ < offset) {
+        const Decoded decoded = decode_at(source_, counted_offset_);
+        counted_offset_ += decoded.bytes;
+        ++counted_.column;
+        if (decoded.code_point == '\n')
+            counted_ = {counted_.line + 1, 1};
+    }
+    return counted_;
+}
+
+void Lexer::add(TokenType type, std::size_t at, std::string text, Value number) {
+    tokens_.push_back({type, position_of(at), std::move(text), std::move(number)});
+}
+
+std::optional<Lexer::Tag> Lexer::next_tag() const {
+    for (std::size_t at = source_.find('{', position_); at != std::string::npos;
+         at = source_.find('{', at + 1)) {
+        const char kind = this->at(at + 1);
+        if (kind != '%' && kind != '{' && kind != '#')
+            continue;
+        const char control = this->at(at + 2);
+        const bool has_control = control == '-' || control == '+';
+        return Tag{kind, at, at + 2 + (has_control ? 1 : 0), has_control ? control : '\0'};
+    }
+    return {};
+}
+
+/// Adds the data from `from` to the tag (to the end if null), stripped as the tag specifies.
+void Lexer::add_data(std::size_t from, const Tag* tag) {
+    const std::string_view rest(source_);
+    std::string_view text = rest.substr(from, tag != nullptr ? tag->at - from : std::string_view::npos);
+    if (tag != nullptr && tag->control == '-') {
+        text = right_stripped(text);
+    } else if (tag != nullptr && tag->control != '+' && tag->kind != '{') {
+        const std::size_t newline = text.rfind('\n');
+        const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
+        if ((line > 0 || line_starts_) && skip_spaces(text, line) == text.size())
+            text = text.substr(0, line);
+    }
+    if (!text.empty())
+        add(TokenType::data, from, std::string(text));
+}
+
+/// Returns the offset of the closing brackets of `kind` at `position`, after an optional control sign.
+std::optional<std::size_t> Lexer::closing(std::size_t position, char kind) const {
+    const char first = kind == '{' ? '}' : kind;
+    const bool has_control = at(position) == '-' || (at(position) == '+' && kind != '{');
+    const std::size_t begin = position + (has_control ? 1 : 0);
+    if (at(begin) == first && at(begin + 1) == '}')
+        return begin;
+    return {};
+}
+
+/// Returns the offset after closing brackets at `position`: trim_blocks skips one newline, - all white space.
+std::size_t Lexer::after_close(std::size_t position, char kind, char control) const {
+    position += 2;
+    if (control == '-')
+        return skip_spaces(source_, position);
+    return kind != '{' && control != '+' && at(position) == '\n' ? position + 1 : position;
+}
+
+Status Lexer::skip_comment(const Tag& tag) {
+    if (tag.content == source_.size()) { // the reference requires the end only if something follows
+        position_ = tag.content;
+        return {};
+    }
+    const std::size_t end = source_.find("#}", tag.content);
+    if (end == std::string::npos)
+        return syntax_error(position_of(tag.at), "Missing end of comment tag");
+    const char before = end > tag.content ? source_[end - 1] : '\0';
+    position_ = after_close(end, '#', before);
+    line_starts_ = source_[position_ - 1] == '\n';
+    return {};
+}
+
+/// Whether the tag opens a raw block; if so, adds its text and skips it.
+Result<bool> Lexer::raw_block(const Tag& tag) {
+    const std::string_view source(source_);
+    std::size_t begin = skip_spaces(source, tag.content);
+    if (tag.kind != '%' || source.substr(begin, 3) != "raw")
+        return false;
+    begin = skip_spaces(source, begin + 3);
+    const char opening = at(begin) == '-' ? '-' : '\0';
+    begin += opening == '-' ? 1 : 0;
+    if (source.substr(begin, 2) != "%}")
+        return false;
+    begin = opening == '-' ? skip_spaces(source, begin + 2) : begin + 2;
+    line_starts_ = source_[begin - 1] == '\n';
+    if (begin == source_.size()) {
+        position_ = begin;
+        return true;
+    }
+    for (std::size_t found = source.find("{%", begin); found != std::string_view::npos;
+         found = source.find("{%", found + 1)) {
+        const char control = at(found + 2);
+        const bool has_control = control == '-' || control == '+';
+        std::size_t name = skip_spaces(source, found + 2 + (has_control ? 1 : 0));
+        if (source.substr(name, 6) != "endraw")
+            continue;
+        name = skip_spaces(source, name + 6);
+        const auto close = closing(name, '%');
+        if (!close)
+            continue;
+        const Tag end_tag = {'%', found, 0, has_control ? control : '\0'};
+        add_data(begin, &end_tag);
+        position_ = after_close(*close, '%', *close == name ? '\0' : at(name));
+        line_starts_ = source_[position_ - 1] == '\n';
+        return true;
+    }
+    return syntax_error(position_of(tag.at), "Missing end of raw directive");
+}
+
+Status Lexer::tag_content(const Tag& tag) {
+    const bool is_block = tag.kind == '%';
+    add(is_block ? TokenType::block_begin : TokenType::variable_begin, tag.at);
+    position_ = tag.content;
+    open_brackets_.clear();
+    while (true) {
+        if (open_brackets_.empty()) {
+            if (const auto close = closing(position_, tag.kind)) {
+                add(is_block ? TokenType::block_end : TokenType::variable_end, position_);
+                position_ = after_close(*close, tag.kind, *close == position_ ? '\0' : at(position_));
+                line_starts_ = source_[position_ - 1] == '\n';
+                return {};
+            }
+        }
+        if (position_ >= source_.size())
+            return {}; // the parser reports the missing end
+        if (is_space_at(source_, position_)) {
+            position_ = skip_spaces(source_, position_);
+        } else {
+            ETNA_CHECK(add_token());
+        }
+    }
+}
+
+Status Lexer::add_token() {
+    const char32_t code_point = decode_at(source_, position_).code_point;
+    if (code_point >= '0' && code_point <= '9')
+        return add_number();
+    if (has(code_point, Property::name_start)) {
+        add_name();
+        return {};
+    }
+    if (code_point == '\'' || code_point == '"')
+        return add_string();
+    return add_sign();
+}
+
+void Lexer::add_name() {
+    const std::size_t begin = position_;
+    while (position_ < source_.size()) {
+        const Decoded decoded = decode_at(source_, position_);
+        if (!has(decoded.code_point, Property::name_part))
+            break;
+        position_ += decoded.bytes;
+    }
+    add(TokenType::name, begin, source_.substr(begin, position_ - begin));
+}
+
+Status Lexer::add_sign() {
+    const std::string_view two = std::string_view(source_).substr(position_, 2);
+    const bool is_pair =
+        two == "//" || two == "**" || two == "==" || two == "!=" || two == ">=" || two == "<=";
+    const std::string sign(two.substr(0, is_pair ? 2 : 1));
+    if (!is_pair && std::string_view("+-/*%~[](){}><=.:|,;").find(sign) == std::string_view::npos) {
+        std::string text;
+        append_utf8(text, decode_at(source_, position_).code_point);
+        return syntax_error(position_of(position_), fmt::format("unexpected char '{}'", text));
+    }
+    if (sign == "(" || sign == "[" || sign == "{") {
+        open_brackets_ += sign == "(" ? ')' : sign == "[" ? ']' : '}';
+    } else if (sign == ")" || sign == "]" || sign == "}") {
+        if (open_brackets_.empty())
+            return syntax_error(position_of(position_), fmt::format("unexpected '{}'", sign));
+        if (open_brackets_.back() != sign[0]) {
+            return syntax_error(position_of(position_),
+                                fmt::format("unexpected '{}', expected '{}'", sign, open_brackets_.back()));
+        }
+        open_brackets_.pop_back();
+    }
+    add(TokenType::sign, position_, sign);
+    position_ += sign.size();
+    return {};
+}
+
+Status Lexer::add_string() {
+    const std::size_t begin = position_;
+    const char quote = source_[begin];
+    std::size_t end = begin + 1;
+    while (at(end) != quote || end >= source_.size()) {
+        if (end >= source_.size()) {
+            return syntax_error(position_of(begin),
+                                fmt::format("unexpected char {}", quote == '"' ? "'\"'" : "\"'\""));
+        }
+        end += source_[end] == '\\' ? 2 : 1;
+    }
+    const std::string_view raw = std::string_view(source_).substr(begin + 1, end - begin - 1);
+    std::string text;
+    if (const auto bad = append_unescaped(text, raw)) {
+        return syntax_error(position_of(begin + 1 + *bad),
+                            "truncated, impossible or unsupported \\ escape in a string");
+    }
+    add(TokenType::string, begin, std::move(text));
+    position_ = end + 1;
+    return {};
+}
+
+/// Returns the end of digits from `position`, with single underscores between them.
+std::size_t digits_end(std::string_view text, std::size_t position, std::string_view digits) {
+    const auto is_digit_at = [&](std::size_t i) {
+        return i < text.size() && digits.find(text[i]) != std::string_view::npos;
+    };
+    while (is_digit_at(position) ||
+           (position < text.size() && text[position] == '_' && is_digit_at(position + 1)))
+        ++position;
+    return position;
+}
+
+Status Lexer::add_number() {
+    constexpr std::string_view decimal = "0123456789";
+    const std::string_view source(source_);
+    const std::size_t begin = position_;
+    const char letter = static_cast<char>(at(begin + 1) | 0x20);
+    int base = at(begin) != '0' ? 10 : letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
+    const std::string_view digits = base == 16  ? "0123456789abcdefABCDEF"
+                                    : base == 8 ? "01234567"
+                                    : base == 2 ? "01"
+                                                : decimal;
+    std::size_t end = base == 10 ? begin : begin + 2;
+    if (base != 10 && digits_end(source, end, digits) == end) {
+        base = 10;
+        end = begin;
+    }
+    end = digits_end(source, end, base == 10 ? decimal : digits);
+    bool is_real = false;
+    const bool after_dot = begin > 0 && at(begin - 1) == '.'; // `x.0.1` is two lookups
+    if (base == 10 && !after_dot) {
+        if (at(end) == '.' && digits_end(source, end + 1, decimal) > end + 1 && at(end + 1) != '_') {
+            end = digits_end(source, end + 1, decimal);
+            is_real = true;
+        }
+        const std::size_t sign = at(end + 1) == '+' || at(end + 1) == '-' ? 1 : 0;
+        if ((at(end) | 0x20) == 'e' && at(end + 1 + sign) >= '0' && at(end + 1 + sign) <= '9') {
+            end = digits_end(source, end + 1 + sign, decimal);
+            is_real = true;
+        }
+    }
+    std::string text;
+    for (const char letter_of_number : source.substr(begin, end - begin)) {
+        if (letter_of_number != '_')
+            text += letter_of_number;
+    }
+    const char* first = text.data() + (base == 10 ? 0 : 2);
+    position_ = end;
+    if (is_real) {
+        add(TokenType::real, begin, text, parse_real(text).value_or(0));
+        return {};
+    }
+    if (text.size() > integer_digits_max) {
+        return syntax_error(position_of(begin),
+                            fmt::format("an integer of more than {} digits", integer_digits_max));
+    }
+    Value integer = integer_value(decimal_digits(first, base));
+    add(TokenType::integer, begin, text, std::move(integer));
+    return {};
+}
+
+Result<std::vector<Token>> Lexer::run() {
+    while (const auto tag = next_tag()) {
+        add_data(position_, &*tag);
+        if (tag->kind == '#') {
+            ETNA_CHECK(skip_comment(*tag));
+            continue;
+        }
+        ETNA_TRY(const bool was_raw, raw_block(*tag));
+        if (!was_raw)
+            ETNA_CHECK(tag_content(*tag));
+    }
+    if (position_ < source_.size())
+        add_data(position_, nullptr);
+    add(TokenType::end, source_.size());
+    return std::move(tokens_);
+}
+
+} // namespace
+
+std::string to_string(Position at) {
+    return fmt::format("line {}, column {}", at.line, at.column);
+}
+
+Error syntax_error(Position at, std::string_view message) {
+    return {.kind = ErrorKind::corrupt,
+            .message = fmt::format("template: {}: {}", to_string(at), message),
+            .hint = "the chat template is not valid Jinja; give another one with --chat-template"};
+}
+
+Result<std::vector<Token>> tokenize(std::string_view source) {
+    return Lexer(source).run();
+}
+
+} // namespace etna::jinja

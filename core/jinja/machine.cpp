@@ -1,0 +1,175 @@
+#include "core/jinja/machine.hpp"
+
+#include "core/jinja/errors.hpp"
+#include "core/jinja/numbers.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace etna::jinja {
+namespace {
+
+constexpr std::size_t text_overhead_bytes = sizeof(Text) + 16;
+constexpr std::size_t entry_bytes = sizeof(Dict::Entry) + 48; ///< including its share of the index
+constexpr std::size_t kept_bytes = 64;
+
+std::size_t depth_of(const std::vector<Value>& items) {
+    std::size_t depth = 1;
+    for (const Value& item : items)
+        depth = std::max(depth, item.depth() + 1);
+    return depth;
+}
+
+} // namespace
+
+Machine::~Machine() {
+    for (const auto& object : kept_objects_)
+        object->clear();
+    for (const auto& list : kept_lists_)
+        std::exchange(list->items, {}).clear();
+    for (const auto& dict : kept_dicts_)
+        std::exchange(dict->entries, {}).clear();
+}
+
+Status Machine::spend(uint64_t bytes) {
+    work_ += std::min(bytes, limits_.work);
+    if (work_ <= limits_.work)
+        return {};
+    return limit_error("the template works too long");
+}
+
+Status Machine::reserve(std::size_t bytes) {
+    ETNA_CHECK(spend(bytes));
+    return room_for(bytes);
+}
+
+Status Machine::room_for(std::size_t bytes) const {
+    if (bytes <= limits_.live_bytes && memory_.live_bytes <= limits_.live_bytes - bytes)
+        return {};
+    return limit_error(
+        fmt::format("the template needs more than {} MiB of memory", limits_.live_bytes >> 20));
+}
+
+Status Machine::check_depth(std::size_t depth) const {
+    if (depth <= limits_.value_depth)
+        return {};
+    return limit_error(fmt::format("more than {} lists or dicts in each other", limits_.value_depth));
+}
+
+Result<Value> Machine::text(std::string bytes, bool markup) {
+    const std::size_t size = bytes.size() + text_overhead_bytes;
+    ETNA_CHECK(reserve(size));
+    auto made = std::make_shared<Text>(std::move(bytes), markup, memory_, size);
+    return Value(std::shared_ptr<const Text>(std::move(made)));
+}
+
+Result<Value> Machine::integer(std::string decimal) {
+    Value value = integer_value(std::move(decimal));
+    if (!value.is(Type::large))
+        return value;
+    const std::size_t size = value.large().decimal.size() + text_overhead_bytes;
+    ETNA_CHECK(reserve(size));
+    auto made = std::make_shared<LargeInteger>();
+    made->decimal = value.large().decimal;
+    made->charge.attach(memory_, size);
+    return Value(std::shared_ptr<const LargeInteger>(std::move(made)));
+}
+
+Result<std::shared_ptr<List>> Machine::sequence(std::vector<Value> items, bool is_tuple) {
+    const std::size_t depth = depth_of(items);
+    ETNA_CHECK(check_depth(depth));
+    const std::size_t bytes = sizeof(List) + items.size() * sizeof(Value);
+    ETNA_CHECK(reserve(bytes));
+    auto list = std::make_shared<List>();
+    list->items = std::move(items);
+    list->depth = depth;
+    list->is_tuple = is_tuple;
+    list->charge.attach(memory_, bytes);
+    return list;
+}
+
+Result<Value> Machine::list(std::vector<Value> items) {
+    ETNA_TRY(auto made, sequence(std::move(items), false));
+    return Value(std::move(made));
+}
+
+Result<Value> Machine::tuple(std::vector<Value> items) {
+    ETNA_TRY(auto made, sequence(std::move(items), true));
+    return Value(std::move(made));
+}
+
+Result<Value> Machine::pair(Value first, Value second) {
+    std::vector<Value> items;
+    items.push_back(std::move(first));
+    items.push_back(std::move(second));
+    return tuple(std::move(items));
+}
+
+Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
+    const std::size_t bytes = sizeof(Dict) + entries.size() * entry_bytes;
+    ETNA_CHECK(reserve(bytes));
+    auto made = std::make_shared<Dict>();
+    made->charge.attach(memory_, bytes);
+    for (Dict::Entry& entry : entries) {
+        if (!is_hashable(entry.key))
+            return type_error(fmt::format("unhashable type: '{}'", type_name(entry.key)));
+        made->depth = std::max({made->depth, entry.value.depth() + 1, entry.key.depth() + 1});
+        made->set(entry.key, std::move(entry.value));
+    }
+    ETNA_CHECK(check_depth(made->depth));
+    return Value(std::move(made));
+}
+
+Status Machine::keep(std::shared_ptr<Object> object) {
+    ETNA_CHECK(reserve(kept_bytes));
+    kept_objects_.push_back(std::move(object));
+    return {};
+}
+
+Status Machine::keep(const std::shared_ptr<List>& list) {
+    if (std::exchange(list->is_mutated, true))
+        return {};
+    ETNA_CHECK(reserve(kept_bytes));
+    kept_lists_.push_back(list);
+    return {};
+}
+
+Status Machine::keep(const std::shared_ptr<Dict>& dict) {
+    if (std::exchange(dict->is_mutated, true))
+        return {};
+    ETNA_CHECK(reserve(kept_bytes));
+    kept_dicts_.push_back(dict);
+    return {};
+}
+
+Result<Value> Machine::adopt(const Value& value) {
+    ETNA_CHECK(check_depth(value.depth()));
+    if (value.is_sequence()) {
+        std::vector<Value> items;
+        items.reserve(value.sequence()->items.size());
+        for (const Value& item : value.sequence()->items) {
+            ETNA_TRY(auto adopted, adopt(item));
+            items.push_back(std::move(adopted));
+        }
+        return value.is(Type::tuple) ? tuple(std::move(items)) : list(std::move(items));
+    }
+    if (value.is(Type::dict)) {
+        std::vector<Dict::Entry> entries;
+        entries.reserve(value.dict()->entries.size());
+        for (const Dict::Entry& entry : value.dict()->entries) {
+            ETNA_TRY(auto adopted, adopt(entry.value));
+            entries.push_back({entry.key, std::move(adopted)});
+        }
+        return dict(std::move(entries));
+    }
+    return value.is(Type::large) ? integer(value.large().decimal) : Result<Value>(value);
+}
+
+Status Machine::Level::check() const {
+    if (machine_.levels_ <= machine_.limits_.evaluation_depth)
+        return {};
+    return limit_error("RecursionError: maximum recursion depth exceeded");
+}
+
+} // namespace etna::jinja

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/output/json_scanner.hpp"
+#include "core/output/syntax.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace etna::output {
+
+constexpr std::size_t max_name_bytes = 256; ///< for names of functions, ids, keys and words
+
+/// Incremental parser for Slot::object, byte by byte; extracts name, id and arguments in any order.
+class CallObject {
+public:
+    explicit CallObject(const Members& members) : members_(&members) {}
+
+    enum class Step : uint8_t { inside, done, bad };
+    Step feed(char byte);
+
+    [[nodiscard]] const std::string& name() const { return name_; } ///< empty: not read yet
+    [[nodiscard]] const std::string& id() const { return id_; }
+    [[nodiscard]] bool has_arguments() const { return has_arguments_; }
+
+    /// Whether the object has a member that calls do not have. Such an object is a call only after a mark.
+    [[nodiscard]] bool is_odd() const { return is_odd_; }
+
+    /// Returns the arguments' JSON read since the last call.
+    std::string take_arguments();
+
+private:
+    enum class Member : uint8_t { none, name, arguments, id, other };
+
+    Step end_key();
+    Step begin_value(char byte);
+    Step end_value();
+    Step end_arguments();
+
+    const Members* members_;
+    JsonScanner scanner_;
+    Member member_ = Member::none; ///< the member whose value is being read
+    bool in_value_ = false;
+    std::string text_; ///< JSON of the key, or of the member's value
+    std::string name_;
+    std::string id_;
+    std::string arguments_;
+    bool streams_ = false; ///< the arguments are an object (not a string or null), so they are streamed
+    bool has_arguments_ = false;
+    bool is_odd_ = false;
+};
+
+} // namespace etna::output

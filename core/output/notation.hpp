@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// Conversion of values in Python notation, or a similar one, to JSON.
+namespace etna::output {
+
+/// Finds the end of Slot::keywords or Slot::dictionary byte by byte; tracks only brackets and strings.
+class NotationScanner {
+public:
+    static constexpr std::size_t max_depth = 256;
+
+    /// `string_mark` delimits strings; empty: ' and " delimit them, with backslash escapes.
+    explicit NotationScanner(std::string_view string_mark) : string_mark_(string_mark) {}
+
+    enum class Step : uint8_t {
+        inside,
+        closed, ///< this byte closes the outermost bracket
+        above,  ///< this byte closes a bracket opened before the text and is not part of it
+        bad,
+    };
+    Step feed(char byte);
+
+private:
+    Step string_byte(char byte);
+    void count_mark(char byte);
+
+    std::string_view string_mark_;
+    std::size_t mark_bytes_ = 0; ///< matched bytes of the mark
+    std::string open_;           ///< closing brackets of the open ones
+    char quote_ = 0;             ///< 0: outside strings
+    bool escaped_ = false;
+};
+
+/// Converts "city='Oslo', days=3" to {"city": "Oslo", "days": 3}. Returns nothing if the text is not a list
+/// of keyword arguments with literal values.
+std::optional<std::string> keywords_to_json(std::string_view text);
+
+/// Converts a Python literal (string, number, True, False, None, list, tuple, dict); also accepts JSON's
+/// spelling of the constants.
+std::optional<std::string> literal_to_json(std::string_view text);
+
+/// Converts {city:<mark>Oslo<mark>,days:3} to {"city": "Oslo", "days": 3}.
+std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_mark);
+
+} // namespace etna::output

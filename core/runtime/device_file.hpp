@@ -1,0 +1,30 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/vk/profile.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::runtime {
+
+/// A file in the cache folder for one device, driver and kernel build. Read and write failures are ignored.
+class DeviceFile {
+public:
+    /// `kind` names the file; `more` adds to the key. With an empty folder nothing is stored.
+    DeviceFile(const std::filesystem::path& folder, const vk::DeviceProfile& profile, std::string_view kind,
+               std::string_view more = {});
+
+    /// Returns the content last written; empty if there is none.
+    [[nodiscard]] std::vector<std::byte> read() const;
+    void write(ByteView content) const;
+
+private:
+    std::filesystem::path path_; ///< empty: nothing is stored
+    std::string key_;
+};
+
+} // namespace etna::runtime

@@ -1,0 +1,136 @@
+#include "core/runtime/devices.hpp"
+
+#include "core/runtime/self_check.hpp"
+#include "core/vk/device.hpp"
+#include "core/vk/instance.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::runtime {
+namespace {
+
+std::vector<std::string> used_features(const vk::DeviceProfile& profile) {
+    std::vector<std::string> features;
+    if (profile.subgroup_arithmetic)
+        features.push_back(fmt::format("subgroup arithmetic ({})", profile.subgroup_size));
+    if (profile.memory_budget)
+        features.emplace_back("memory budget");
+    if (profile.unified_memory)
+        features.emplace_back("unified memory");
+    return features;
+}
+
+std::string_view kind_of(vk::DeviceType type) {
+    switch (type) {
+    case vk::DeviceType::discrete:
+        return "discrete GPU";
+    case vk::DeviceType::integrated:
+        return "integrated GPU";
+    case vk::DeviceType::virtual_gpu:
+        return "virtual GPU";
+    case vk::DeviceType::cpu:
+        return "CPU driver";
+    case vk::DeviceType::other:
+        break;
+    }
+    return "device";
+}
+
+std::string reason_for(const vk::PhysicalDevice& device, const std::vector<vk::PhysicalDevice>& all,
+                       const std::optional<uint32_t>& chosen, std::string_view wish) {
+    if (!device.missing.empty())
+        return "it cannot be used";
+    if (device.index != chosen)
+        return wish.empty() ? "another device comes first" : "another device was asked for";
+    if (!wish.empty())
+        return "it was asked for";
+    const auto usable =
+        std::count_if(all.begin(), all.end(), [](const auto& one) { return one.missing.empty(); });
+    if (usable == 1)
+        return all.size() == 1 ? "the only device" : "the only device that can be used";
+    return fmt::format("the first {} with the most memory", kind_of(device.profile.type));
+}
+
+SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
+    using State = SelfCheckReport::State;
+    SelfCheckReport report{.checked = verdict.right.size() + verdict.wrong.size(),
+                           .wrong = verdict.wrong.names()};
+    if (report.checked > 0)
+        report.state = report.wrong.empty() ? State::passed : State::set_aside;
+    return report;
+}
+
+/// Memory figures need an open device; they stay 0 if it cannot be opened.
+void read_memory(vk::Instance& instance, const vk::PhysicalDevice& physical, DeviceReport& report) {
+    const auto device = vk::Device::create(instance, physical);
+    if (!device) {
+        report.missing = device.error().message;
+        return;
+    }
+    const vk::MemoryState memory = (*device)->memory();
+    report.free_bytes = memory.free_bytes;
+    report.total_bytes = memory.total_bytes;
+}
+
+} // namespace
+
+std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
+    std::vector<Shortfall> shortfalls;
+    if (profile.type == vk::DeviceType::cpu) {
+        shortfalls.push_back({"a GPU", "models run on the CPU, many times slower",
+                              "install the GPU's own driver: mesa-vulkan-drivers for AMD and Intel, the "
+                              "vendor's for NVIDIA"});
+    }
+    constexpr uint32_t fast_mesa = 25; // its CPU driver loads vectors by address in one instruction
+    if (profile.vendor == vk::Vendor::lavapipe && profile.driver_version >> 22 < fast_mesa) {
+        shortfalls.push_back({"Mesa 25 or newer", "this one's CPU driver is several times slower",
+                              "on Debian 12, mesa-vulkan-drivers is in bookworm-backports"});
+    }
+    if (!profile.subgroup_arithmetic) {
+        shortfalls.push_back(
+            {"subgroup arithmetic", "sums go through shared memory, slower", "a newer driver may have it"});
+    }
+    if (!profile.memory_budget && profile.type != vk::DeviceType::cpu) {
+        shortfalls.push_back({"memory budget", "memory that other programs took is not known",
+                              "a newer driver may have it; or choose a smaller context (-c)"});
+    }
+    return shortfalls;
+}
+
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+                                   const std::filesystem::path& cache_folder) {
+    const std::vector<vk::PhysicalDevice>& devices = instance.devices();
+    std::optional<uint32_t> chosen;
+    if (auto found = vk::choose(devices, wish)) {
+        chosen = found->index;
+    } else if (!wish.empty()) {
+        return std::move(found).error();
+    }
+    DeviceReports reports;
+    for (const vk::PhysicalDevice& device : devices) {
+        const kernels::PlanFamily family = kernels::natural_family(device.profile);
+        const auto verdict = KeptVerdict(cache_folder, device.profile, family).read();
+        const kernels::PlanTarget target{
+            .family = family, .profile = device.profile, .untrusted = verdict.wrong};
+        DeviceReport report{.index = device.index,
+                            .profile = device.profile,
+                            .missing = device.missing,
+                            .family = kernels::to_string(target.family),
+                            .features = used_features(device.profile),
+                            .shortfalls = shortfalls_of(device.profile),
+                            .kernels = kernels::chosen_kernels(target),
+                            .self_check = report_of(verdict),
+                            .is_chosen = device.index == chosen,
+                            .reason = reason_for(device, devices, chosen, wish)};
+        if (device.missing.empty())
+            read_memory(instance, device, report);
+        reports.push_back(std::move(report));
+    }
+    return reports;
+}
+
+} // namespace etna::runtime

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/chosen.hpp"
+#include "core/vk/profile.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::vk {
+class Instance;
+}
+
+namespace etna::runtime {
+
+/// A missing feature or setting that would make a device faster, or usable by etna.
+struct Shortfall {
+    std::string what;   ///< "memory budget"
+    std::string effect; ///< consequence of its absence
+    std::string remedy; ///< action for the user; empty: none
+};
+
+/// Self-check results of a device's kernels. A kernel is checked when a model first needs it
+/// (self_check.hpp).
+struct SelfCheckReport {
+    enum class State : uint8_t { not_run, passed, set_aside } state = State::not_run;
+    std::size_t checked = 0;             ///< number of kernels
+    std::vector<std::string_view> wrong; ///< names of the kernels that failed and are replaced by others
+};
+
+/// One Vulkan device, as `etna devices` reports it.
+struct DeviceReport {
+    uint32_t index = 0;
+    vk::DeviceProfile profile;
+    std::string missing;     ///< why the device is unusable; empty if it is usable
+    uint64_t free_bytes = 0; ///< available to a model now; 0 if the device is unusable
+    uint64_t total_bytes = 0;
+    std::string_view family;           ///< kernel family selected for the device
+    std::vector<std::string> features; ///< optional features that etna uses on it
+    std::vector<Shortfall> shortfalls;
+    std::vector<kernels::ChosenKernel> kernels; ///< without those that failed the self-check
+    SelfCheckReport self_check;
+    bool is_chosen = false;
+    std::string reason; ///< why the device was or was not chosen
+};
+
+using DeviceReports = std::vector<DeviceReport>;
+/// `wish`, `cache_folder`: as for ExecutorOptions.
+using DeviceLister =
+    std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
+
+/// Reports on every device of the instance; opens each one briefly to read its free memory. Blocking. Errors:
+/// not_found and invalid_argument (the wish).
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+                                   const std::filesystem::path& cache_folder);
+
+/// Lists what keeps a device from full speed. Pure.
+std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);
+
+} // namespace etna::runtime

@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/engine/executor.hpp"
+#include "core/gguf/file.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace etna::runtime {
+
+/// Element type of cached keys or values.
+enum class KvType : uint8_t { f16, f32, q8_0 };
+
+/// Options for loading a model onto a device.
+struct ExecutorOptions {
+    uint32_t context_tokens = 0; ///< 0: the model's own, capped by memory
+    KvType key_type = KvType::f16;
+    KvType value_type = KvType::f16;
+    uint64_t kv_memory_bytes = 0;       ///< 0: one context, more for several sequences if memory is plentiful
+    uint32_t sequences_max = 1;         ///< maximum number of concurrent sequences
+    uint32_t batch_tokens_max = 0;      ///< rows per step over all sequences; 0: 512, and 64 on a CPU
+    uint32_t queue_max = 256;           ///< maximum number of waiting requests; more are refused
+    std::string device;                 ///< index, UUID or part of a name; empty: the best device
+    std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
+    std::string plan_as;                ///< vendor to select kernels for; empty: the device's own
+    /// Called on the loading thread while weights are uploaded; may be empty.
+    std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
+};
+
+/// A device's memory, counting the use of all processes.
+struct DeviceMemory {
+    uint64_t free_bytes = 0;
+    uint64_t total_bytes = 0;
+};
+
+/// An executor and the device that it uses.
+struct LoadedExecutor {
+    std::shared_ptr<void> device; ///< keeps alive what the executor borrows; released after it
+    std::unique_ptr<engine::Executor> executor;
+    std::string device_name;                   ///< for display
+    bool on_cpu = false;                       ///< a software device, because there is no GPU
+    std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
+};
+
+/// Creates an executor for the model in the file. The file is used only during the call.
+using ExecutorFactory = std::function<Result<LoadedExecutor>(const gguf::File&, const ExecutorOptions&)>;
+
+} // namespace etna::runtime

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/self_check.hpp"
+#include "core/runtime/device_file.hpp"
+#include "core/vk/device.hpp"
+
+#include <filesystem>
+#include <optional>
+
+namespace etna::runtime {
+
+/// Self-check results for the kernels of one device, driver and build, stored on disk.
+class KeptVerdict {
+public:
+    /// With an empty folder nothing is stored. `family`: the kernel family selected for the device.
+    KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
+                kernels::PlanFamily family);
+
+    /// Returns the stored verdict; empty if there is none, or if it names unknown kernels.
+    [[nodiscard]] kernels::SelfCheckVerdict read() const;
+    void write(const kernels::SelfCheckVerdict& verdict) const;
+
+private:
+    DeviceFile file_;
+};
+
+struct KernelCheckOptions {
+    std::filesystem::path cache_folder;         ///< empty: nothing is stored, and each call checks
+    std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this family
+    kernels::KernelScope scope;                 ///< kernels that must work
+};
+
+/// Checks the kernels in the scope that have no stored result, stores and logs the verdict, and returns the
+/// kernels that must not be trusted. Blocks; submits to the device. Errors: unsupported (a wrong kernel that
+/// no other can replace), and those of kernels::self_check().
+Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options);
+
+} // namespace etna::runtime

@@ -1,0 +1,76 @@
+#include "server/http/workers.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace etna::server {
+
+Workers::~Workers() {
+    {
+        std::unique_lock lock(mutex_);
+        is_ending_ = true;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return threads_.empty(); });
+    }
+    for (std::thread& thread : ended_)
+        thread.join();
+}
+
+bool Workers::start(Work work, Rank rank) {
+    Threads ended;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (is_ending_ || busy_ >= busy_max_ + (rank == Rank::vital ? reserve_ : 0))
+            return false;
+        if (waiting_.size() == idle_) {
+            const auto self = threads_.emplace(threads_.end());
+            try {
+                *self = std::thread([this, self] { loop(self); });
+            } catch (const std::exception&) { // thread creation failed
+                threads_.erase(self);
+                return false;
+            }
+            ++idle_;
+        }
+        waiting_.push_back(std::move(work));
+        ++busy_;
+        ended.swap(ended_);
+    }
+    changed_.notify_all();
+    for (std::thread& thread : ended)
+        thread.join();
+    return true;
+}
+
+bool Workers::wait(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, limit, [this] { return busy_ == 0; });
+}
+
+std::size_t Workers::busy() const {
+    const std::scoped_lock lock(mutex_);
+    return busy_;
+}
+
+void Workers::loop(Threads::iterator self) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        changed_.wait_for(lock, idle_time, [this] { return is_ending_ || !waiting_.empty(); });
+        if (waiting_.empty())
+            break;
+        --idle_;
+        const Work work = std::move(waiting_.front());
+        waiting_.pop_front();
+        lock.unlock();
+        work();
+        lock.lock();
+        --busy_;
+        ++idle_;
+        changed_.notify_all();
+    }
+    --idle_;
+    ended_.splice(ended_.end(), threads_, self);
+    changed_.notify_all();
+}
+
+} // namespace etna::server

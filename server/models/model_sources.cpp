@@ -1,0 +1,91 @@
+#include "server/models/model_sources.hpp"
+
+#include "core/base/log.hpp"
+#include "core/base/utf8.hpp"
+#include "core/store/embedded.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace etna::server {
+namespace {
+
+/// The source with its file's current identity; unchanged from `before` if the file no longer exists.
+ListedSource listed(const store::ModelSource& source, const ListedSource* before) {
+    constexpr int64_t ns_per_s = 1'000'000'000;
+    ListedSource one = {.source = source, .created_unix_s = std::time(nullptr)};
+    if (before != nullptr && before->source.path == source.path)
+        one = *before;
+    struct stat status{};
+    if (source.path.empty() || ::stat(source.path.c_str(), &status) != 0)
+        return one;
+    one.identity = {.device = status.st_dev,
+                    .inode = status.st_ino,
+                    .bytes = static_cast<uint64_t>(status.st_size),
+                    .modified_ns = status.st_mtim.tv_sec * ns_per_s + status.st_mtim.tv_nsec};
+    one.created_unix_s = status.st_mtim.tv_sec;
+    return one;
+}
+
+} // namespace
+
+ModelSources::ModelSources(std::vector<NamedSource> named, std::filesystem::path folder)
+    : named_(std::move(named)), folder_(std::move(folder)) {}
+
+const ModelSources::Listed& ModelSources::look() {
+    Listed now;
+    const auto before = [this](const std::string& name) {
+        const auto found = listed_.find(name);
+        return found == listed_.end() ? nullptr : &found->second;
+    };
+    for (const NamedSource& named : named_) {
+        now.emplace(named.name, listed(named.source, before(named.name))).first->second.aliases =
+            named.aliases;
+    }
+    if (!folder_.empty()) {
+        for (const store::ModelFile& file : store::model_files(folder_))
+            add_file(now, file);
+    }
+    return listed_ = std::move(now);
+}
+
+void ModelSources::add_file(Listed& now, const store::ModelFile& file) {
+    if (valid_utf8_prefix(file.name) != file.name.size()) {
+        log_once(fmt::format("{} is not served: its name is no UTF-8", repaired_utf8(file.path.string())));
+        return;
+    }
+    const auto named = now.find(file.name);
+    const bool is_named = named != now.end() && !named->second.source.path.empty();
+    if (is_named || is_alias(file.name)) {
+        std::error_code ignored;
+        if (!is_named || !std::filesystem::equivalent(named->second.source.path, file.path, ignored)) {
+            log_once(
+                fmt::format("{} is not served: another model is named `{}`", file.path.string(), file.name));
+        }
+        return;
+    }
+    if (store::embedded_model(file.name) != nullptr) {
+        log_once(
+            fmt::format("`{}` is {}, and not the model that is built in", file.name, file.path.string()));
+    }
+    const auto before = listed_.find(file.name);
+    now.insert_or_assign(file.name, listed({.name = file.name, .path = file.path, .bytes = {}},
+                                           before == listed_.end() ? nullptr : &before->second));
+}
+
+bool ModelSources::is_alias(const std::string& name) const {
+    return std::any_of(named_.begin(), named_.end(), [&](const NamedSource& named) {
+        return std::find(named.aliases.begin(), named.aliases.end(), name) != named.aliases.end();
+    });
+}
+
+void ModelSources::log_once(std::string message) {
+    if (const auto [line, is_new] = logged_.insert(std::move(message)); is_new)
+        log(LogLevel::warning, *line);
+}
+
+} // namespace etna::server

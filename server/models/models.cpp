@@ -1,0 +1,402 @@
+#include "server/models/models.hpp"
+
+#include "core/base/log.hpp"
+#include "server/api_error.hpp"
+#include "server/models/model_names.hpp"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server {
+namespace {
+
+/// Minimum time between rescans of the files.
+constexpr std::chrono::seconds files_age_max{1};
+/// Poll interval of `is_unwanted` while a request waits.
+constexpr std::chrono::milliseconds wait_poll{50};
+/// Time that a model may wait in the queue while later requests are still admitted to the model that will be
+/// evicted for it.
+constexpr std::chrono::seconds turn_patience{2};
+
+/// Whether the failure is transient, so that a later load may succeed.
+bool may_pass(ErrorKind kind) {
+    return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
+}
+
+void replace_all(std::string& text, const std::string& old, std::string_view with) {
+    for (std::size_t at = 0; !old.empty() && (at = text.find(old, at)) != std::string::npos;
+         at += with.size())
+        text.replace(at, old.size(), with);
+}
+
+/// Converts a load error for clients: local paths are replaced by the model's name, and a defect of the file
+/// or the server's options is not reported as a client error.
+Error as_told(Error error, const store::ModelSource& source, std::string_view name) {
+    replace_all(error.message, source.path.string(), name);
+    replace_all(error.message, (source.path.parent_path() / "").string(), "");
+    error.message = without_folders(error.message);
+    if (error.kind == ErrorKind::invalid_argument) { // options that conflict
+        error.kind = ErrorKind::internal;
+        error.message = "the model cannot be loaded with the options of this server: " + error.message;
+    } else if (!may_pass(error.kind) && error.kind != ErrorKind::unsupported) {
+        error.kind = ErrorKind::corrupt;
+    }
+    return error;
+}
+
+Error no_thread(const std::system_error& error) {
+    return {ErrorKind::out_of_memory,
+            std::string("the system gives no thread to load the model: ") + error.what()};
+}
+
+Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source) {
+    try {
+        return loader(source);
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorKind::out_of_memory, "there is no memory to load the model"};
+    } catch (const std::system_error& error) {
+        return no_thread(error);
+    }
+}
+
+} // namespace
+
+Models::Models(Options options, Loader loader, Inspector inspector)
+    : options_(std::move(options)), loader_(std::move(loader)), inspector_(std::move(inspector)),
+      sources_(options_.named, options_.folder) {}
+
+Models::~Models() {
+    for (const auto& [name, entry] : entries_)
+        retired_.push_back(entry);
+    for (const auto& entry : retired_) {
+        if (entry->loading.joinable())
+            entry->loading.join();
+    }
+}
+
+std::vector<ModelListing> Models::list() {
+    const std::scoped_lock lock(mutex_);
+    look();
+    std::vector<ModelListing> listings;
+    for (const auto& [name, entry] : entries_) {
+        if (!entry->problem)
+            listings.push_back(listing(name, *entry));
+    }
+    return listings;
+}
+
+std::vector<ModelListing> Models::list_inspected() {
+    inspect();
+    return list();
+}
+
+void Models::inspect() {
+    std::vector<std::shared_ptr<Entry>> unknown;
+    {
+        const std::scoped_lock lock(mutex_);
+        look();
+        for (const auto& [name, entry] : entries_) {
+            if (inspector_ && !entry->facts && !entry->problem)
+                unknown.push_back(entry);
+        }
+    }
+    for (const auto& entry : unknown) { // slow: outside the lock
+        const auto facts = inspector_(entry->listed.source);
+        const std::scoped_lock lock(mutex_);
+        if (facts) {
+            learn(*entry, *facts);
+        } else {
+            (void)fail(*entry, facts.error());
+        }
+    }
+}
+
+std::string Models::default_name() {
+    const std::scoped_lock lock(mutex_);
+    if (!options_.named.empty())
+        return options_.named.front().name;
+    look();
+    const auto usable = std::find_if(entries_.begin(), entries_.end(),
+                                     [](const auto& item) { return !item.second->problem; });
+    if (usable != entries_.end())
+        return usable->first;
+    return entries_.empty() ? std::string() : entries_.begin()->first;
+}
+
+std::optional<ModelListing> Models::find(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    look();
+    const auto* const found = entry_called(name);
+    return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
+}
+
+/// Null: not found.
+const Models::Entries::value_type* Models::entry_called(std::string_view name) const {
+    if (const auto found = entries_.find(name); found != entries_.end())
+        return &*found;
+    const std::string plain = plain_name(name);
+    const Entries::value_type* like = nullptr;
+    for (const auto& item : entries_) {
+        const auto& aliases = item.second->listed.aliases;
+        if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
+            return &item;
+        const bool is_like = plain_name(item.first) == plain ||
+                             std::any_of(aliases.begin(), aliases.end(), [&](const std::string& alias) {
+                                 return plain_name(alias) == plain;
+                             });
+        if (is_like && like == nullptr)
+            like = &item;
+    }
+    return like;
+}
+
+Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_unwanted) {
+    std::unique_lock lock(mutex_);
+    look();
+    const auto found = entries_.find(name);
+    if (found == entries_.end())
+        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    const std::shared_ptr<Entry> entry = found->second; // may leave the list while the caller waits
+    advance();
+    const bool waits = must_wait(*entry);
+    if (!waits)
+        entry->used = Clock::now();
+    if (entry->model && !waits)
+        return entry->model;
+    Waiter waiter;
+    entry->waiters.push_back(&waiter);
+    queue(entry);
+    while (true) {
+        advance();
+        if (waiter.model)
+            return waiter.model;
+        if (waiter.failure)
+            return *waiter.failure;
+        changed_.wait_for(lock, wait_poll);
+        if (!waiter.model && is_unwanted && is_unwanted()) {
+            std::erase(entry->waiters, &waiter);
+            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
+        }
+    }
+}
+
+bool Models::is_loading() {
+    const std::scoped_lock lock(mutex_);
+    return loading_ > 0;
+}
+
+void Models::discard(const Handle& broken) {
+    Handle released; // destruction may be slow: outside the lock
+    const std::scoped_lock lock(mutex_);
+    for (auto& [name, entry] : entries_) {
+        if (entry->model == broken && entry->state == State::loaded) {
+            released = std::exchange(entry->model, nullptr);
+            entry->state = State::unloaded;
+        }
+    }
+}
+
+void Models::queue(const std::shared_ptr<Entry>& entry) {
+    if (entry->is_queued || entry->state == State::loading)
+        return;
+    entry->is_queued = true;
+    entry->queued = Clock::now();
+    queue_.push_back(entry);
+}
+
+/// Starts the queued loads that have room; called by waiting requests.
+void Models::advance() {
+    while (!queue_.empty()) {
+        const std::shared_ptr<Entry> entry = queue_.front();
+        if (entry->model) { // it was not evicted
+            for (Waiter* waiter : std::exchange(entry->waiters, {}))
+                waiter->model = entry->model;
+            entry->used = Clock::now();
+            changed_.notify_all();
+        } else if (!entry->waiters.empty()) {
+            if (!has_place() && !let_go_of_one())
+                return;
+            if (!has_place())
+                continue;
+            if (entry->loading.joinable())
+                entry->loading.join(); // it is finished except for its return
+            entry->state = State::loading;
+            entry->displaced = std::exchange(leaving_, {});
+            ++loading_;
+            begin_to_load(entry);
+        }
+        entry->is_queued = false;
+        queue_.pop_front();
+    }
+}
+
+void Models::begin_to_load(const std::shared_ptr<Entry>& entry) {
+    try {
+        entry->loading = std::thread([this, entry] {
+            std::unique_lock lock(mutex_);
+            end_loading(entry, load_with_room(*entry, lock));
+        });
+    } catch (const std::system_error& error) {
+        end_loading(entry, no_thread(error));
+    }
+}
+
+void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded) {
+    --loading_;
+    entry->used = Clock::now();
+    entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
+    std::optional<Error> failure;
+    if (loaded) {
+        learn(*entry, {.context_tokens = (*loaded)->context_tokens(),
+                       .has_chat_template = (*loaded)->chat().find({}).has_value(),
+                       .stand_in_template = (*loaded)->chat().guessed()});
+        if (entry->is_retired) {
+            held_.push_back(*loaded);
+        } else {
+            entry->model = *loaded;
+        }
+    } else {
+        failure = fail(*entry, loaded.error());
+    }
+    for (Waiter* waiter : std::exchange(entry->waiters, {})) {
+        waiter->failure = failure;
+        if (loaded)
+            waiter->model = *loaded;
+    }
+    changed_.notify_all();
+}
+
+/// Records the facts of a valid file; a stand-in template is logged once.
+void Models::learn(Entry& entry, const ModelFacts& facts) {
+    if (!entry.facts && !facts.stand_in_template.empty()) {
+        log(LogLevel::warning,
+            fmt::format("`{}` has no chat template: {} stands in; --chat-template names another",
+                        entry.listed.source.name, facts.stand_in_template));
+    }
+    entry.facts = facts;
+    entry.problem.reset();
+}
+
+/// Returns the error for clients; a permanent one is logged once.
+Error Models::fail(Entry& entry, const Error& error) {
+    Error told = as_told(error, entry.listed.source, entry.name);
+    if (may_pass(told.kind) || entry.problem != told.message) {
+        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
+                                           error.hint.empty() ? "" : "; ", error.hint));
+    }
+    if (!may_pass(told.kind))
+        entry.problem = told.message;
+    return told;
+}
+
+/// Releases the lock during the load; unloads idle models while memory is short.
+Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock) {
+    std::vector<Handle> leaving = std::exchange(entry.displaced, {});
+    while (true) {
+        lock.unlock();
+        leaving.clear(); // frees the memory for the new model
+        auto loaded = load_or_fail(loader_, entry.listed.source);
+        lock.lock();
+        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !let_go_of_one())
+            return loaded;
+        leaving = std::exchange(leaving_, {});
+    }
+}
+
+/// Returns false if every model is in use, or none is loaded.
+bool Models::let_go_of_one() {
+    constexpr bool only_idle = true;
+    Entry* const oldest = least_recent(only_idle);
+    if (oldest == nullptr)
+        return false;
+    leaving_.push_back(std::exchange(oldest->model, nullptr));
+    oldest->state = State::unloaded;
+    return true;
+}
+
+Models::Entry* Models::least_recent(bool only_idle) const {
+    Entry* oldest = nullptr;
+    for (const auto& [name, entry] : entries_) {
+        const bool may_be = entry->model && (!only_idle || entry->model.use_count() == 1);
+        if (may_be && (oldest == nullptr || entry->used < oldest->used))
+            oldest = entry.get();
+    }
+    return oldest;
+}
+
+/// Whether a request for a loaded model must queue, because the model that waits to replace it would starve
+/// otherwise.
+bool Models::must_wait(const Entry& entry) const {
+    constexpr bool only_idle = false;
+    return entry.model && !queue_.empty() && Clock::now() - queue_.front()->queued >= turn_patience &&
+           least_recent(only_idle) == &entry;
+}
+
+bool Models::has_place() {
+    if (options_.loaded_max == 0)
+        return true;
+    std::erase_if(held_, [](const auto& model) { return model.expired(); });
+    const auto loaded = std::count_if(entries_.begin(), entries_.end(),
+                                      [](const auto& item) { return item.second->model != nullptr; });
+    return static_cast<std::size_t>(loaded) + loading_ + held_.size() < options_.loaded_max;
+}
+
+/// Adds new files to the list, and removes missing and replaced ones.
+void Models::look() {
+    const auto now = Clock::now();
+    if (looked_ && now - *looked_ < files_age_max)
+        return;
+    looked_ = now;
+    const auto& listed = sources_.look();
+    for (auto item = entries_.begin(); item != entries_.end();) {
+        const auto found = listed.find(item->first);
+        const bool stays = found != listed.end() && found->second.identity == item->second->listed.identity &&
+                           found->second.source.path == item->second->listed.source.path;
+        if (!stays)
+            retire(item->second);
+        item = stays ? std::next(item) : entries_.erase(item);
+    }
+    for (const auto& [name, source] : listed) {
+        if (!entries_.contains(name))
+            entries_.emplace(name, std::make_shared<Entry>(Entry{.name = name, .listed = source}));
+    }
+    std::erase_if(retired_, [](const std::shared_ptr<Entry>& entry) {
+        if (entry->is_queued || entry->state == State::loading)
+            return false;
+        if (entry->loading.joinable())
+            entry->loading.join();
+        return true;
+    });
+}
+
+void Models::retire(const std::shared_ptr<Entry>& entry) {
+    entry->is_retired = true;
+    if (entry->model) {
+        held_.push_back(entry->model);
+        entry->model.reset();
+        entry->state = State::unloaded;
+    }
+    retired_.push_back(entry);
+}
+
+ModelListing Models::listing(const std::string& name, const Entry& entry) {
+    ModelListing listing = {.name = name,
+                            .aliases = entry.listed.aliases,
+                            .created_unix_s = entry.listed.created_unix_s,
+                            .is_loaded = entry.model != nullptr,
+                            .is_loading = entry.state == State::loading,
+                            .facts = entry.facts.value_or(ModelFacts()),
+                            .problem = entry.problem};
+    if (entry.model) {
+        listing.load = entry.model->engine().load();
+        listing.device_memory = entry.model->device_memory();
+    }
+    return listing;
+}
+
+} // namespace etna::server

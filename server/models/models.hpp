@@ -1,0 +1,158 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/generate/model.hpp"
+#include "server/models/model_sources.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace etna::server {
+
+/// Model metadata read from the file without loading it.
+struct ModelFacts {
+    uint32_t context_tokens = 0;
+    bool has_chat_template = true;
+    std::string stand_in_template = {}; ///< built-in template that replaces the model's; empty: none
+};
+
+/// A model's entry in the list.
+struct ModelListing {
+    std::string name;
+    std::vector<std::string> aliases = {}; ///< additional names
+    int64_t created_unix_s = 0;            ///< the file's time, or the server's start
+    bool is_loaded = false;
+    bool is_loading = false;
+    ModelFacts facts = {};                       ///< as far as known: 0 and true before the first inspection
+    std::optional<engine::EngineLoad> load = {}; ///< set while the model is loaded
+    std::optional<runtime::DeviceMemory> device_memory = {};
+    std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
+};
+
+/// The served models: the configured ones and those in a folder. Files are rescanned on access: they may
+/// appear, disappear and be replaced. A model is loaded on first use, and reloaded when its file changes. A
+/// held handle keeps its model alive; unloading only drops the list's reference. Thread-safe.
+class Models {
+public:
+    using Handle = std::shared_ptr<const generate::Model>;
+    using Loader = std::function<Result<Handle>(const store::ModelSource&)>;
+    using Inspector = std::function<Result<ModelFacts>(const store::ModelSource&)>;
+
+    struct Options {
+        std::vector<NamedSource> named;
+        std::filesystem::path folder; ///< empty: none
+        std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
+    };
+
+    /// Without an inspector, no facts about a model are known before it is loaded.
+    Models(Options options, Loader loader, Inspector inspector = {});
+    Models(const Models&) = delete;
+    Models& operator=(const Models&) = delete;
+
+    /// Waits for loads in progress.
+    ~Models();
+
+    /// Models by name, with the facts known so far; known-broken ones are left out.
+    [[nodiscard]] std::vector<ModelListing> list();
+
+    /// The same, after inspect(). Blocks.
+    [[nodiscard]] std::vector<ModelListing> list_inspected();
+
+    /// Inspects the files not inspected yet, so that their listings are complete. Blocks.
+    void inspect();
+
+    /// The first configured model, else the first by name; empty if there is none. Known-broken files come
+    /// last.
+    [[nodiscard]] std::string default_name();
+
+    /// Looks a model up by name or alias, else by equal plain_name(). Empty: not found.
+    [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
+
+    /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
+    /// all callers; blocks until then, and polls `is_unwanted` twenty times a second. If `loaded_max` is
+    /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
+    /// requests for that model, after a grace period, queue after it. If memory is short, a model that is not
+    /// held is unloaded, too. Errors: not_found (no such name), cancelled, out_of_memory, no_device,
+    /// device_lost, unsupported (not a model that etna supports), and corrupt for any other file error.
+    /// Messages do not contain local file names, because they go to clients; the full ones go to the log,
+    /// once per file.
+    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
+
+    /// Whether a load is in progress, for which the destructor would wait.
+    [[nodiscard]] bool is_loading();
+
+    /// Drops a broken model, so that the next acquire() reloads it.
+    void discard(const Handle& broken);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    enum class State : uint8_t { unloaded, loading, loaded };
+
+    /// A caller blocked in acquire(). The result is handed over directly, so that the model cannot be
+    /// unloaded in between.
+    struct Waiter {
+        Handle model = nullptr;
+        std::optional<Error> failure = {};
+    };
+
+    struct Entry {
+        std::string name; ///< the client-visible name
+        ListedSource listed;
+        State state = State::unloaded;
+        Handle model = nullptr;
+        std::optional<ModelFacts> facts = {};
+        std::optional<std::string> problem = {};
+        Clock::time_point used = {};
+        std::vector<Waiter*> waiters = {};  ///< borrowed
+        bool is_queued = false;             ///< is in the load queue
+        Clock::time_point queued = {};      ///< when it was queued
+        bool is_retired = false;            ///< its file is gone or was replaced: it is dropped after use
+        std::vector<Handle> displaced = {}; ///< evicted for this one; end before it is loaded
+        std::thread loading = {};           ///< joined before the next load, and in the destructor
+    };
+    using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
+
+    void look();
+    void retire(const std::shared_ptr<Entry>& entry);
+    void queue(const std::shared_ptr<Entry>& entry);
+    void advance();
+    void begin_to_load(const std::shared_ptr<Entry>& entry);
+    void end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded);
+    Result<Handle> load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock);
+    bool let_go_of_one();
+    [[nodiscard]] Entry* least_recent(bool only_idle) const;
+    static void learn(Entry& entry, const ModelFacts& facts);
+    static Error fail(Entry& entry, const Error& error);
+    [[nodiscard]] bool must_wait(const Entry& entry) const;
+    [[nodiscard]] bool has_place();
+    [[nodiscard]] const Entries::value_type* entry_called(std::string_view name) const;
+    [[nodiscard]] static ModelListing listing(const std::string& name, const Entry& entry);
+
+    const Options options_;
+    const Loader loader_;
+    const Inspector inspector_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    ModelSources sources_;
+    Entries entries_;
+    std::deque<std::shared_ptr<Entry>> queue_;    ///< pending loads, FIFO
+    std::vector<std::shared_ptr<Entry>> retired_; ///< kept until their threads have ended
+    std::vector<Handle> leaving_;                 ///< dropped models; they end before the next load
+    std::vector<std::weak_ptr<const generate::Model>> held_; ///< of retired entries, still in use
+    std::size_t loading_ = 0;
+    std::optional<Clock::time_point> looked_;
+};
+
+} // namespace etna::server

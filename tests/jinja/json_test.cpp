@@ -1,0 +1,52 @@
+// The filter `fromjson`, or `from_json`: values of JSON's text.
+
+#include "core/jinja/template.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string>
+#include <utility>
+
+using namespace etna;
+using namespace etna::jinja;
+
+namespace {
+
+std::string rendered(const std::string& text, const std::string& json) {
+    const auto chat = Template::create(text);
+    REQUIRE(chat.has_value());
+    const auto result = chat->render({.variables = {{"text", json}}});
+    return result ? *result : result.error().message;
+}
+
+} // namespace
+
+TEST_CASE("fromjson makes values of a text") {
+    constexpr std::pair<const char*, const char*> cases[] = {
+        {R"( {"b": [1, -2.50, 1E3, true, false, null], "a": {}} )",
+         "{'b': [1, -2.5, 1000.0, True, False, None], 'a': {}}"},
+        {R"("\u00e9\ud83d\ude00\"\\\/\b\f\n\r\t")", "é😀\"\\/\b\f\n\r\t"},
+        {"[0, -0.0, 1e-400, 12345678901234567890123]", "[0, -0.0, 0.0, 12345678901234567890123]"},
+        {"\"\x7F\"", "\x7F"},
+    };
+    for (const auto& [json, expected] : cases) {
+        CAPTURE(json);
+        CHECK(rendered("{{ text|fromjson }}", json) == expected);
+        CHECK(rendered("{{ text|from_json }}", json) == expected);
+    }
+    CHECK(rendered("{% for name, value in (text|fromjson).items() %}{{ name }}={{ value }};{% endfor %}",
+                   R"({"city": "Oslo", "days": 3})") == "city=Oslo;days=3;");
+    CHECK(rendered("{{ (text|fromjson)|tojson }}", R"({"a":[1,"é"]})") == R"({"a": [1, "é"]})");
+}
+
+TEST_CASE("fromjson refuses what is no JSON, and what is no text") {
+    for (const char* const json :
+         {"", "nul", "[", "[1,]", "{'a':1}", R"("abc)", "\"a\nb\"", R"("\ud83dx")", "01", "1 2"}) {
+        CAPTURE(json);
+        CHECK(rendered("{{ text|fromjson }}", json).find("JSONDecodeError: ") != std::string::npos);
+    }
+    CHECK(rendered("{{ text|fromjson }}", std::string(100'000, '[')).find("levels of nesting") !=
+          std::string::npos);
+    CHECK(rendered("{{ 1|fromjson }}", "")
+              .find("TypeError: the JSON object must be str, bytes or bytearray, not int") !=
+          std::string::npos);
+}

@@ -1,0 +1,84 @@
+#include "core/base/build_id.hpp"
+#include "core/runtime/self_check.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <unistd.h>
+
+using namespace etna;
+using namespace etna::runtime;
+using kernels::PlanFamily;
+using kernels::SelfCheckVerdict;
+
+namespace {
+
+struct Folder {
+    std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("etna-self-check-" + std::to_string(::getpid()));
+    Folder() { std::filesystem::remove_all(path); }
+    ~Folder() { std::filesystem::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+};
+
+vk::DeviceProfile device(uint32_t driver_version) {
+    vk::DeviceProfile profile;
+    profile.name = "device";
+    profile.driver_version = driver_version;
+    return profile;
+}
+
+SelfCheckVerdict some_verdict() {
+    SelfCheckVerdict verdict;
+    verdict.right.add(kernels::variant_named("soft_cap").value());
+    verdict.right.add(kernels::variant_named("embed_q4_k_rows").value());
+    verdict.wrong.add(kernels::variant_named("linear_tile_q4_0").value());
+    return verdict;
+}
+
+} // namespace
+
+TEST_CASE("a verdict is kept for one device, driver, build and family") {
+    const Folder folder;
+    const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
+    CHECK(kept.read() == SelfCheckVerdict{});
+    kept.write(some_verdict());
+    CHECK(kept.read() == some_verdict());
+    CHECK(KeptVerdict(folder.path, device(1), PlanFamily::amd).read() == some_verdict());
+    CHECK(KeptVerdict(folder.path, device(2), PlanFamily::amd).read() == SelfCheckVerdict{});
+    CHECK(KeptVerdict(folder.path, device(1), PlanFamily::intel).read() == SelfCheckVerdict{});
+
+    const KeptVerdict emptied(folder.path, device(1), PlanFamily::amd);
+    emptied.write({});
+    const DeviceFile other_build(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " 1234");
+    other_build.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
+    CHECK(emptied.read() == SelfCheckVerdict{});
+}
+
+TEST_CASE("without a folder no verdict is kept") {
+    const KeptVerdict kept({}, device(1), PlanFamily::amd);
+    kept.write(some_verdict());
+    CHECK(kept.read() == SelfCheckVerdict{});
+}
+
+TEST_CASE("a verdict that says what cannot be understood says nothing") {
+    const Folder folder;
+    const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
+    kept.write(some_verdict());
+    const DeviceFile same(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " " + build_id());
+    REQUIRE_FALSE(same.read().empty());
+    for (const std::string_view text :
+         {"right soft_cap", "right soft_caps\n", "left soft_cap\n", "\n", "right soft_cap\nwrong soft_cap\n",
+          "right soft_cap\n\n", "right \n", "right", "wrong soft_cap \n"}) {
+        same.write(std::as_bytes(std::span(text)));
+        INFO(text);
+        CHECK(kept.read() == SelfCheckVerdict{});
+    }
+    same.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
+    CHECK(kept.read().right.names() == std::vector<std::string_view>{"soft_cap"});
+}
