@@ -48,13 +48,13 @@ struct Environment {
     runtime::DeviceLister device_lister;
     /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
     /// function reports them. Each call starts a new watch.
-    std::function<generate::StopRequested(SecondInterrupt second)> watch_interrupts;
+    std::function<generate::CancelPoll(SecondInterrupt second)> watch_interrupts;
     /// As watch_interrupts, for SIGTERM and SIGHUP, for a command that has to shut down cleanly. The function
     /// from watch_interrupts() reports these too. A second signal ends the program.
     std::function<EndSignal()> watch_end_signals;
     /// Writes a question to the user's terminal and reads a line. Blocks until an answer or until
-    /// `stop_requested` returns true. May be absent.
-    std::function<TerminalAnswer(const std::string& question, const generate::StopRequested& stop_requested)>
+    /// `is_cancelled` returns true. May be absent.
+    std::function<TerminalAnswer(const std::string& question, const generate::CancelPoll& is_cancelled)>
         ask_at_terminal;
 };
 

@@ -61,7 +61,7 @@ private:
     struct sigaction before_{};
 };
 
-generate::StopRequested watch_interrupts(SecondInterrupt second) {
+generate::CancelPoll watch_interrupts(SecondInterrupt second) {
     interrupted = 0;
     const auto note = second == SecondInterrupt::ends_program ? note_last_interrupt : note_interrupt;
     const auto interrupt = std::make_shared<Handler>(SIGINT, note, SA_RESTART);
@@ -86,7 +86,7 @@ EndSignal watch_end_signals() {
     return [watch = std::make_shared<EndWatch>()] { return static_cast<int>(end_signal); };
 }
 
-TerminalAnswer ask_at_terminal(const std::string& question, const generate::StopRequested& stop_requested) {
+TerminalAnswer ask_at_terminal(const std::string& question, const generate::CancelPoll& is_cancelled) {
     constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
     const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
     if (terminal < 0)
@@ -96,7 +96,7 @@ TerminalAnswer ask_at_terminal(const std::string& question, const generate::Stop
     output.write(question);
     TerminalAnswer answer = {.kind = TerminalAnswer::Kind::line};
     for (char letter = 0; letter != '\n';) {
-        if (stop_requested && stop_requested()) {
+        if (is_cancelled && is_cancelled()) {
             answer.kind = TerminalAnswer::Kind::stopped;
             output.write("\n");
             break;

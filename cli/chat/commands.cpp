@@ -100,11 +100,11 @@ Status allow_folder(const std::filesystem::path& folder, const Environment& envi
     if (folder.empty() || std::filesystem::exists(folder, failure) || failure)
         return {};
     const std::string name = folder.string();
-    const auto stop_requested = environment.watch_interrupts(SecondInterrupt::is_told);
+    const auto is_cancelled = environment.watch_interrupts(SecondInterrupt::is_told);
     const TerminalAnswer answer =
         environment.ask_at_terminal
             ? environment.ask_at_terminal(fmt::format("create folder {}? [y]es, [N]o: ", printable(name)),
-                                          stop_requested)
+                                          is_cancelled)
             : TerminalAnswer();
     if (answer.kind == TerminalAnswer::Kind::nobody) {
         return Error{ErrorKind::not_found, fmt::format("folder {} does not exist", name),

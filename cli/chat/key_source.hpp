@@ -38,7 +38,7 @@ public:
 
     /// Reads the next letter, a code point; skips bytes that are not UTF-8. Blocks for at most `patience`, or
     /// without limit. Precondition: there is a Watch.
-    Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> patience = std::nullopt);
+    Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> budget = std::nullopt);
 
 private:
     bool read_byte();

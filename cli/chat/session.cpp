@@ -217,17 +217,18 @@ generate::Request ChatSession::essence(const generate::Request& request) {
     return with_last_turn(request);
 }
 
-generate::Flow ChatSession::receive(const generate::Event& event) {
+generate::SinkResult ChatSession::receive(const generate::Event& event) {
     if (const auto* token = std::get_if<generate::TokenDelta>(&event))
         tokens_.push_back(*token);
     screen_.show(event);
-    return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+    return screen_.output().state() == OutputState::open ? generate::SinkResult::proceed
+                                                         : generate::SinkResult::stop;
 }
 
 Leave ChatSession::ask(const output::Call& call, std::string_view command,
-                       const generate::StopRequested& stop_requested) {
+                       const generate::CancelPoll& is_cancelled) {
     screen_.end_line();
-    return consent_.ask(call, command, stop_requested, *diagnostics_);
+    return consent_.ask(call, command, is_cancelled, *diagnostics_);
 }
 
 void ChatSession::tool_answered(const output::Call& call, const ToolResult& result) {

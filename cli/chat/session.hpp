@@ -67,9 +67,9 @@ public:
 private:
     Status prepare(generate::Request& request) override;
     generate::Request essence(const generate::Request& request) override;
-    generate::Flow receive(const generate::Event& event) override;
+    generate::SinkResult receive(const generate::Event& event) override;
     Leave ask(const output::Call& call, std::string_view command,
-              const generate::StopRequested& stop_requested) override;
+              const generate::CancelPoll& is_cancelled) override;
     void tool_answered(const output::Call& call, const ToolResult& result) override;
 
     Status answer();

@@ -139,7 +139,7 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();
-    generate::StopRequested keeps_chat; // Ctrl-C between two answers does not end the conversation
+    generate::CancelPoll keeps_chat; // Ctrl-C between two answers does not end the conversation
     if (environment.is_interactive())
         keeps_chat = environment.watch_interrupts(SecondInterrupt::is_told);
     const auto reader = open_reader(options, environment, end_signal);

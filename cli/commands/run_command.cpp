@@ -100,7 +100,7 @@ public:
         return {};
     }
 
-    generate::Flow receive(const generate::Event& event) override {
+    generate::SinkResult receive(const generate::Event& event) override {
         if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event))
             prompt_.push_back(*token);
         if (const auto* token = std::get_if<generate::TokenDelta>(&event))
@@ -108,13 +108,14 @@ public:
         if (const auto* delta = std::get_if<generate::TextDelta>(&event))
             text_ += delta->text;
         screen_.show(event);
-        return screen_.output().state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+        return screen_.output().state() == OutputState::open ? generate::SinkResult::proceed
+                                                             : generate::SinkResult::stop;
     }
 
     Leave ask(const output::Call& call, std::string_view command,
-              const generate::StopRequested& stop_requested) override {
+              const generate::CancelPoll& is_cancelled) override {
         screen_.end_line();
-        return consent_.ask(call, command, stop_requested, *diagnostics_);
+        return consent_.ask(call, command, is_cancelled, *diagnostics_);
     }
 
     void tool_answered(const output::Call& call, const ToolResult& result) override {
@@ -156,7 +157,7 @@ ExitCode exit_code(const Output& output, const generate::Finished& finished, boo
 bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
     const SamplingOptions& sampling = options.generation.sampling;
     return !sampling.seed && options.generation.max_tokens != 0U &&
-           generate::with_wishes(model.sampling_defaults(), sampling.wishes).temperature > 0;
+           generate::with_overrides(model.sampling_defaults(), sampling.overrides).temperature > 0;
 }
 
 bool can_think(const generate::Model& model) {

@@ -87,11 +87,11 @@ std::string json_report(const generate::Model& model, const Reported& answer) {
     report["usage"] = {
         {"prompt_tokens", finished.prompt_tokens},
         {"prompt_tokens_details", {{"cached_tokens", finished.cached_tokens}}},
-        {"completion_tokens", finished.tokens.size() + finished.untold_tokens},
+        {"completion_tokens", finished.tokens.size() + finished.discarded_tokens},
         {"completion_tokens_details",
          {{"accepted_prediction_tokens", finished.accepted_drafts},
           {"rejected_prediction_tokens", finished.rejected_drafts}}},
-        {"total_tokens", finished.prompt_tokens + finished.tokens.size() + finished.untold_tokens}};
+        {"total_tokens", finished.prompt_tokens + finished.tokens.size() + finished.discarded_tokens}};
     report["timings"] = {
         {"load_ms", model.load_ms()},
         {"prompt_ms", finished.timings.prompt_ms},

@@ -31,7 +31,7 @@ public:
           is_conversation_(std::holds_alternative<chat::Conversation>(request.prompt)),
           answers_(options.answers) {}
 
-    generate::Flow take(uint32_t index, const generate::Event& event) {
+    generate::SinkResult take(uint32_t index, const generate::Event& event) {
         Answer& answer = answers_[index];
         if (const auto* token = std::get_if<generate::PromptTokenDelta>(&event))
             answer.prompt.push_back(*token);
@@ -47,7 +47,7 @@ public:
                 answer.text = finished->output.content;
             write_whole_ones();
         }
-        return state() == OutputState::open ? generate::Flow::go_on : generate::Flow::stop;
+        return state() == OutputState::open ? generate::SinkResult::proceed : generate::SinkResult::stop;
     }
 
     /// Reports at a terminal how many answers are incomplete, and why.
@@ -124,16 +124,15 @@ private:
 ExitCode give_answers(const RunOptions& options, const generate::Model& model, generate::Request request,
                       const Environment& environment, Diagnostics& diagnostics) {
     const EndSignal end_signal = environment.watch_end_signals();
-    const generate::StopRequested stop_requested =
-        environment.watch_interrupts(SecondInterrupt::ends_program);
+    const generate::CancelPoll is_cancelled = environment.watch_interrupts(SecondInterrupt::ends_program);
     request.choices = options.answers;
     AnswerWriter writer(options, model, request, environment, diagnostics);
-    auto generation = generate::Generation::begin(model, std::move(request), stop_requested);
+    auto generation = generate::Generation::begin(model, std::move(request), is_cancelled);
     Status status;
     if (generation) {
         status = generation->finish(
             [&](uint32_t index, const generate::Event& event) { return writer.take(index, event); },
-            stop_requested);
+            is_cancelled);
     } else {
         status = generation.error();
     }

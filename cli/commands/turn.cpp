@@ -21,9 +21,9 @@ chat::Message message_of(const output::Output& output) {
 class TurnTaker {
 public:
     TurnTaker(const generate::Model& model, generate::Request request, const ToolUse& use,
-              TurnWatcher& watcher, const generate::StopRequested& stop_requested)
+              TurnWatcher& watcher, const generate::CancelPoll& is_cancelled)
         : model_(&model), request_(std::move(request)), use_(use), watcher_(&watcher),
-          stop_requested_(&stop_requested) {
+          stop_requested_(&is_cancelled) {
         if (request_.transcript == nullptr)
             request_.transcript = &transcript_;
     }
@@ -164,7 +164,7 @@ private:
     generate::Request request_;
     ToolUse use_;
     TurnWatcher* watcher_;
-    const generate::StopRequested* stop_requested_;
+    const generate::CancelPoll* stop_requested_;
     generate::Transcript transcript_; ///< of this turn, if the caller has none
     Turn turn_;
 };
@@ -172,8 +172,8 @@ private:
 } // namespace
 
 Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
-                       TurnWatcher& watcher, const generate::StopRequested& stop_requested) {
-    return TurnTaker(model, std::move(request), tools, watcher, stop_requested).run();
+                       TurnWatcher& watcher, const generate::CancelPoll& is_cancelled) {
+    return TurnTaker(model, std::move(request), tools, watcher, is_cancelled).run();
 }
 
 bool tell_end(Diagnostics& diagnostics, const Turn& turn) {

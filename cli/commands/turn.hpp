@@ -25,10 +25,10 @@ public:
     virtual Status prepare(generate::Request& /*request*/) { return {}; }
     /// Returns the request without the messages that prepare() could drop.
     virtual generate::Request essence(const generate::Request& request) { return request; }
-    virtual generate::Flow receive(const generate::Event& event) = 0;
-    /// Decides whether `command` may be run for this call. May block until `stop_requested` returns true.
+    virtual generate::SinkResult receive(const generate::Event& event) = 0;
+    /// Decides whether `command` may be run for this call. May block until `is_cancelled` returns true.
     virtual Leave ask(const output::Call& call, std::string_view command,
-                      const generate::StopRequested& stop_requested) = 0;
+                      const generate::CancelPoll& is_cancelled) = 0;
     /// Receives the result of a call: the tool's output, or why there is none.
     virtual void tool_answered(const output::Call& call, const ToolResult& result) = 0;
 };
@@ -58,7 +58,7 @@ struct ToolUse {
 /// has no command or cannot get consent, is stopped, or has called tools tool_rounds_max times. Blocking.
 /// Errors: those of generate::generate() and of the watcher; run_shell()'s go to the model as results.
 Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
-                       TurnWatcher& watcher, const generate::StopRequested& stop_requested);
+                       TurnWatcher& watcher, const generate::CancelPoll& is_cancelled);
 
 /// Reports how the turn ended unless its answer shows it: malformed tool calls, or why there is no answer.
 /// Returns false if the turn failed: no answer, and nobody stopped it.

@@ -96,7 +96,7 @@ Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     options.executor.device = values.text("device").value_or("");
     ETNA_TRY(DraftOptions drafts, read_drafts(values));
     options.draft = std::move(drafts.model);
-    options.speculation = drafts.wishes;
+    options.speculation = drafts.overrides;
     return options;
 }
 
@@ -113,7 +113,7 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     ETNA_TRY(options.sampling, read_sampling(values));
     ETNA_TRY(options.search, read_search(values));
     ETNA_TRY(const DraftOptions drafts, read_drafts(values));
-    options.speculation = drafts.wishes;
+    options.speculation = drafts.overrides;
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
     ETNA_TRY(const auto reasoning, values.choice("reasoning"));
@@ -137,7 +137,7 @@ Result<generate::Request> request_for(const GenerationOptions& options, const ge
     request.end_tokens = options.end_tokens;
     request.prediction = options.prediction;
     request.logprobs = options.logprobs;
-    request.sampling = options.sampling.wishes;
+    request.sampling = options.sampling.overrides;
     request.logit_bias = options.sampling.logit_bias;
     if (options.sampling.dry_breakers)
         request.dry_breakers = *options.sampling.dry_breakers;

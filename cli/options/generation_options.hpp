@@ -21,10 +21,10 @@ enum class Verbosity { quiet, verbose };
 /// The model, its device and its chat template.
 struct ModelOptions {
     std::string model;
-    std::string chat_template;               ///< a name or a file; empty: the model's own
-    std::string draft;                       ///< draft model; empty: none
-    runtime::ExecutorOptions executor;       ///< without progress
-    generate::SpeculationWishes speculation; ///< used if neither the request nor the model sets it
+    std::string chat_template;                  ///< a name or a file; empty: the model's own
+    std::string draft;                          ///< draft model; empty: none
+    runtime::ExecutorOptions executor;          ///< without progress
+    generate::SpeculationOverrides speculation; ///< used if neither the request nor the model sets it
 };
 
 enum class Consent { ask, given };
@@ -43,7 +43,7 @@ struct GenerationOptions {
     bool has_lenient_tools = false;
     SamplingOptions sampling;
     SearchOptions search;
-    generate::SpeculationWishes speculation; ///< the caller's; overrides the model folder's
+    generate::SpeculationOverrides speculation; ///< the caller's; overrides the model folder's
     std::optional<uint32_t> logprobs; ///< top tokens besides the chosen one; empty: no log-probabilities
     std::string system;               ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::as_template_says;

@@ -13,7 +13,7 @@
 namespace etna::cli {
 namespace {
 
-Status read_filters(const OptionValues& values, generate::SamplingWishes& sampling) {
+Status read_filters(const OptionValues& values, generate::SamplingOverrides& sampling) {
     ETNA_TRY(sampling.temperature, values.number("temp"));
     ETNA_TRY(sampling.top_k, values.integer("top-k"));
     ETNA_TRY(sampling.top_p, values.number("top-p"));
@@ -34,7 +34,7 @@ Result<std::optional<uint32_t>> read_window(const OptionValues& values, std::str
     return std::optional(*tokens < 0 ? sampling::whole_history : static_cast<uint32_t>(*tokens));
 }
 
-Status read_penalties(const OptionValues& values, generate::SamplingWishes& sampling) {
+Status read_penalties(const OptionValues& values, generate::SamplingOverrides& sampling) {
     ETNA_TRY(sampling.repetition_penalty, values.number("repeat-penalty"));
     ETNA_TRY(sampling.repetition_window_tokens, read_window(values, "repeat-last-n"));
     ETNA_TRY(sampling.presence_penalty, values.number("presence-penalty"));
@@ -45,10 +45,10 @@ Status read_penalties(const OptionValues& values, generate::SamplingWishes& samp
 }
 
 Status read_dry(const OptionValues& values, SamplingOptions& options) {
-    ETNA_TRY(options.wishes.dry_multiplier, values.number("dry-multiplier"));
-    ETNA_TRY(options.wishes.dry_base, values.number("dry-base"));
-    ETNA_TRY(options.wishes.dry_allowed_length, values.integer("dry-allowed-length"));
-    ETNA_TRY(options.wishes.dry_window_tokens, read_window(values, "dry-penalty-last-n"));
+    ETNA_TRY(options.overrides.dry_multiplier, values.number("dry-multiplier"));
+    ETNA_TRY(options.overrides.dry_base, values.number("dry-base"));
+    ETNA_TRY(options.overrides.dry_allowed_length, values.integer("dry-allowed-length"));
+    ETNA_TRY(options.overrides.dry_window_tokens, read_window(values, "dry-penalty-last-n"));
     for (const TypedValue& breaker : values.texts("dry-sequence-breaker")) {
         if (!options.dry_breakers)
             options.dry_breakers.emplace();
@@ -93,8 +93,8 @@ Status read_biases(const OptionValues& values, SamplingOptions& options) {
 
 Result<SamplingOptions> read_sampling(const OptionValues& values) {
     SamplingOptions options;
-    ETNA_CHECK(read_filters(values, options.wishes));
-    ETNA_CHECK(read_penalties(values, options.wishes));
+    ETNA_CHECK(read_filters(values, options.overrides));
+    ETNA_CHECK(read_penalties(values, options.overrides));
     ETNA_CHECK(read_dry(values, options));
     ETNA_CHECK(read_biases(values, options));
     ETNA_TRY(options.seed, values.long_integer("seed"));

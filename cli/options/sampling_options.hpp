@@ -13,7 +13,7 @@ namespace etna::cli {
 
 /// The validated options of the category `sampling`.
 struct SamplingOptions {
-    generate::SamplingWishes wishes;
+    generate::SamplingOverrides overrides;
     std::vector<sampling::LogitBias> logit_bias;
     std::optional<std::vector<std::string>> dry_breakers; ///< empty: the defaults
     std::optional<int64_t> seed;                          ///< empty: random

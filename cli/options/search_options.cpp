@@ -43,12 +43,12 @@ Result<SearchOptions> read_search(const OptionValues& values) {
         return options;
     }
     constexpr float usual_diversity_penalty = 1;
-    options.beams = engine::Beams{.width = *width,
-                                  .groups = groups.value_or(1),
-                                  .diversity_penalty =
-                                      static_cast<float>(diversity_penalty.value_or(usual_diversity_penalty)),
-                                  .length_penalty = static_cast<float>(length_penalty.value_or(1)),
-                                  .early_stopping = early_stopping_named(early_stopping.value_or("no"))};
+    options.beams = engine::BeamOptions{
+        .width = *width,
+        .groups = groups.value_or(1),
+        .diversity_penalty = static_cast<float>(diversity_penalty.value_or(usual_diversity_penalty)),
+        .length_penalty = static_cast<float>(length_penalty.value_or(1)),
+        .early_stopping = early_stopping_named(early_stopping.value_or("no"))};
     ETNA_CHECK(engine::check(*options.beams));
     return options;
 }
@@ -57,10 +57,10 @@ Result<DraftOptions> read_drafts(const OptionValues& values) {
     DraftOptions options;
     options.model = values.text("draft").value_or("");
     ETNA_TRY(const bool looks_up, values.flag("prompt-lookup"));
-    ETNA_TRY(options.wishes.tokens_max, values.integer("num-assistant-tokens"));
+    ETNA_TRY(options.overrides.tokens_max, values.integer("num-assistant-tokens"));
     ETNA_TRY(const auto confidence, values.number("assistant-confidence-threshold"));
     ETNA_TRY(const auto ngram, values.integer("max-ngram-size"));
-    if (options.wishes.tokens_max && confidence) {
+    if (options.overrides.tokens_max && confidence) {
         return Error{ErrorKind::invalid_argument,
                      "--num-assistant-tokens and --assistant-confidence-threshold exclude each other",
                      "leave one of them out"};
@@ -70,9 +70,9 @@ Result<DraftOptions> read_drafts(const OptionValues& values) {
                      "give both, or none"};
     }
     if (confidence)
-        options.wishes.confidence_min = static_cast<float>(*confidence);
+        options.overrides.confidence_min = static_cast<float>(*confidence);
     if (looks_up)
-        options.wishes.ngram_max = ngram.value_or(generate::usual_ngram_max);
+        options.overrides.ngram_max = ngram.value_or(generate::usual_ngram_max);
     return options;
 }
 

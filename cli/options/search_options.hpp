@@ -13,7 +13,7 @@ namespace etna::cli {
 /// How the best of several answers is selected; empty: a single answer.
 struct SearchOptions {
     std::optional<uint32_t> best_of;
-    std::optional<engine::Beams> beams;
+    std::optional<engine::BeamOptions> beams;
 
     /// Concurrent sequences per request.
     [[nodiscard]] uint32_t width() const { return beams ? beams->width : best_of.value_or(1); }
@@ -25,7 +25,7 @@ Result<SearchOptions> read_search(const OptionValues& values);
 /// Speculative decoding options.
 struct DraftOptions {
     std::string model; ///< empty: none
-    generate::SpeculationWishes wishes;
+    generate::SpeculationOverrides overrides;
 };
 
 /// Precondition: the command has these options. Errors: invalid_argument.

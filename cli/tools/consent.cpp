@@ -13,7 +13,7 @@ void ToolConsent::begin_with(const Tools& tools, NamedBy by) {
 }
 
 Leave ToolConsent::ask(const output::Call& call, std::string_view command,
-                       const generate::StopRequested& stop_requested, Diagnostics& diagnostics) {
+                       const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics) {
     const std::string told = fmt::format("the model calls {}", describe(call));
     const std::pair asked(call.name, std::string(command));
     if (by_option_.contains(asked) || always_.contains(asked)) {
@@ -23,7 +23,7 @@ Leave ToolConsent::ask(const output::Call& call, std::string_view command,
     diagnostics.note(told, Length::whole); // the user must see the whole call
     const std::string question = fmt::format("run `{}`? [y]es, [N]o, [a]lways: ", printable(command));
     const TerminalAnswer answer = environment_->ask_at_terminal
-                                      ? environment_->ask_at_terminal(question, stop_requested)
+                                      ? environment_->ask_at_terminal(question, is_cancelled)
                                       : TerminalAnswer();
     if (answer.kind == TerminalAnswer::Kind::stopped)
         return Leave::stopped;

@@ -37,9 +37,9 @@ public:
 
     /// Reports the call and asks at the terminal whether the tool's command may be run, unless this command
     /// of this tool already has consent: "yes", "always" or anything else for no. Blocks until an answer or
-    /// until `stop_requested` returns true.
-    Leave ask(const output::Call& call, std::string_view command,
-              const generate::StopRequested& stop_requested, Diagnostics& diagnostics);
+    /// until `is_cancelled` returns true.
+    Leave ask(const output::Call& call, std::string_view command, const generate::CancelPoll& is_cancelled,
+              Diagnostics& diagnostics);
 
 private:
     using Agreed = std::set<std::pair<std::string, std::string>>; ///< pairs of tool name and command

@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int poll_ms = 100;      ///< polling interval for the child's end and `stop_requested`
+constexpr int poll_ms = 100;      ///< polling interval for the child's end and `is_cancelled`
 constexpr int quick_poll_ms = 10; ///< once the output is closed, because the child is about to end
 constexpr std::size_t block_bytes = 16384;
 
@@ -158,12 +158,12 @@ public:
         ::fcntl(input_.number(), F_SETFL, O_NONBLOCK);
     }
 
-    ShellOutcome run(ShellLimits limits, const generate::StopRequested& stop_requested) {
+    ShellOutcome run(ShellLimits limits, const generate::CancelPoll& is_cancelled) {
         const auto begin = Clock::now();
         while (!has_ended()) {
             const auto now = Clock::now();
             if (end_asked_ == Clock::time_point()) {
-                if (stop_requested && stop_requested()) {
+                if (is_cancelled && is_cancelled()) {
                     ask_to_end(ShellEnd::stopped);
                 } else if (limits.time.count() > 0 && now - begin >= limits.time) {
                     ask_to_end(ShellEnd::out_of_time);
@@ -238,7 +238,7 @@ private:
 } // namespace
 
 Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
-                               const generate::StopRequested& stop_requested) {
+                               const generate::CancelPoll& is_cancelled) {
     ETNA_TRY(Pipe input, make_pipe());
     ETNA_TRY(Pipe output, make_pipe());
     ETNA_TRY(Pipe error, make_pipe());
@@ -248,7 +248,7 @@ Result<ShellOutcome> run_shell(const std::string& command, const std::string& ar
     output.write.close();
     error.write.close();
     Child child(id, std::move(input.write), std::move(output.read), std::move(error.read), arguments);
-    return child.run(limits, stop_requested);
+    return child.run(limits, is_cancelled);
 }
 
 } // namespace etna::cli

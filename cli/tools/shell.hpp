@@ -16,7 +16,7 @@ constexpr std::size_t shell_error_bytes_max = 1 << 16;
 /// The cause of a command's end.
 enum class ShellEnd : uint8_t {
     exited,
-    stopped, ///< `stop_requested` returned true
+    stopped, ///< `is_cancelled` returned true
     out_of_time,
 };
 
@@ -37,10 +37,10 @@ struct ShellLimits {
 
 /// Runs `/bin/sh -c COMMAND` in its own process group and blocks until it has ended and its output is closed.
 /// `arguments` is the JSON text of an object, passed on standard input; every member that is not a list or
-/// object is also passed as `$arg_NAME` in the environment. `stop_requested` is polled about ten times a
+/// object is also passed as `$arg_NAME` in the environment. `is_cancelled` is polled about ten times a
 /// second; when it returns true or the time is over, the group gets SIGTERM, and SIGKILL after the grace
 /// period. SIGPIPE must be ignored. Errors: io.
 Result<ShellOutcome> run_shell(const std::string& command, const std::string& arguments, ShellLimits limits,
-                               const generate::StopRequested& stop_requested);
+                               const generate::CancelPoll& is_cancelled);
 
 } // namespace etna::cli

@@ -15,7 +15,7 @@ using PageId = uint32_t;
 /// Kernels may differ between the two kinds, never within one (design: numerics contract). A row has the kind
 /// that its token was first computed as: a generated token that is recomputed after preemption is a
 /// generation row again.
-enum class RowKind : uint8_t { prompt, generation };
+enum class RowKind : uint8_t { prefill, decode };
 
 enum class RowInput : uint8_t {
     token, ///< `Row::value` is a token id
@@ -23,7 +23,7 @@ enum class RowInput : uint8_t {
 };
 
 /// Which output a row produces. Anything but `none` runs the LM head for that row.
-enum class Want : uint8_t {
+enum class OutputKind : uint8_t {
     none,
     sampled,    ///< one token id, drawn on the device with Row::sampling; and candidates, if the row requests
                 ///< them
@@ -34,17 +34,17 @@ enum class Want : uint8_t {
 /// One token of one sequence in one forward pass.
 struct Row {
     RowInput input = RowInput::token;
-    RowKind kind = RowKind::prompt;
-    Want want = Want::none;
+    RowKind kind = RowKind::prefill;
+    OutputKind output_kind = OutputKind::none;
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
     uint32_t index = 0;    ///< position in the sequence: of its K and V; it attends to [0, index]
     std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
-    uint32_t candidates = 0;  ///< number of candidates returned, for Want::candidates (at least 1) and
+    uint32_t candidates = 0;  ///< number of candidates returned, for OutputKind::candidates (at least 1) and
                               ///< sampled; at most Limits::candidates_max
-    uint32_t output_slot = 0; ///< slot that receives the sampled id, for Want::sampled
+    uint32_t output_slot = 0; ///< slot that receives the sampled id, for OutputKind::sampled
     sampling::Parameters sampling =
-        {}; ///< for Want::sampled, must be plain; the draw is uniform(sampling.seed, index)
+        {}; ///< for OutputKind::sampled, must be plain; the draw is uniform(sampling.seed, index)
 };
 
 /// A sequence's page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *

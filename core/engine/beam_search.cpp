@@ -9,7 +9,7 @@
 
 namespace etna::engine {
 
-Status check(const Beams& beams) {
+Status check(const BeamOptions& beams) {
     const auto refused = [](std::string message) {
         return Error{ErrorKind::invalid_argument, std::move(message)};
     };
@@ -40,7 +40,7 @@ TokenEvent event_of(const Continuations::One& one, const Continuations& row) {
 
 } // namespace
 
-BeamSearch::BeamSearch(const Beams& beams, Bounds bounds)
+BeamSearch::BeamSearch(const BeamOptions& beams, Bounds bounds)
     : beams_(beams), bounds_(std::move(bounds)), groups_(beams.groups) {
     for (Group& group : groups_)
         group.live.emplace_back();

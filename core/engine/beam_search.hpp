@@ -41,7 +41,7 @@ public:
     };
 
     /// Precondition: check(beams).
-    BeamSearch(const Beams& beams, Bounds bounds);
+    BeamSearch(const BeamOptions& beams, Bounds bounds);
 
     /// The most continuations per hypothesis that advance() can need: this many of the best, and this many of
     /// the best that are not end tokens.
@@ -82,7 +82,7 @@ public:
         double score = 0;               ///< after the length penalty
     };
 
-    /// The best `Beams::answers` complete hypotheses, best first; fewer if there are not as many.
+    /// The best `BeamOptions::answers` complete hypotheses, best first; fewer if there are not as many.
     [[nodiscard]] std::vector<Answer> best() const;
 
 private:
@@ -125,7 +125,7 @@ private:
     [[nodiscard]] double normalised(double sum, uint32_t length) const;
     [[nodiscard]] uint32_t size() const { return beams_.width / beams_.groups; }
 
-    Beams beams_;
+    BeamOptions beams_;
     Bounds bounds_;
     uint32_t length_ = 0; ///< length of every live hypothesis
     std::vector<Node> nodes_;

@@ -14,7 +14,7 @@ enum class EarlyStopping : uint8_t {
 };
 
 /// Options of a beam search; see beam_search.hpp. The filters and the temperature of sampling do not apply.
-struct Beams {
+struct BeamOptions {
     uint32_t width = 1;          ///< live hypotheses, 1..beams_max
     uint32_t groups = 1;         ///< groups of equal size that avoid each other's tokens; divides width
     uint32_t answers = 1;        ///< hypotheses that are returned, at most width
@@ -28,6 +28,6 @@ constexpr float length_penalty_max = 10;
 constexpr float diversity_penalty_max = 100;
 
 /// Errors: invalid_argument, naming the parameter and its range.
-Status check(const Beams& beams);
+Status check(const BeamOptions& beams);
 
 } // namespace etna::engine

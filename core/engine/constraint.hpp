@@ -37,7 +37,7 @@ public:
     /// The time slice of one call of prepare().
     struct Piece {
         std::chrono::steady_clock::time_point until = {}; ///< deadline to return by, done or not
-        const std::atomic<bool>* is_unwanted =
+        const std::atomic<bool>* is_cancelled =
             nullptr;           ///< prepare() returns early once this is true; null: never
         bool may_wait = false; ///< prepare() may wait for other threads; false: the engine is waiting for it
     };

@@ -94,7 +94,7 @@ void DraftModel::put_off_late() {
             continue;
         const auto left = scheduler_.rows_left(first_id_ + i);
         // A request that had caught up has few rows left, unless others needed its pages.
-        drafts.is_late = drafts.was_caught_up ? left && *left > executor_->limits().rows_max
+        drafts.is_late = drafts.was_caught_up ? left && *left > executor_->limits().batch_rows_max
                                               : is_first_batch_ && (!left || *left > 0);
         if (!drafts.is_late)
             continue;

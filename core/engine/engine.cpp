@@ -61,7 +61,7 @@ bool Engine::has_failed() const {
     return loop_->has_failed();
 }
 
-EngineLoad Engine::load() const {
+EngineStats Engine::load() const {
     return loop_->load();
 }
 

@@ -22,13 +22,13 @@ struct EngineOptions {
 };
 
 /// Load of an engine.
-struct EngineLoad {
-    uint32_t waiting = 0;     ///< requests that wait to run
-    uint32_t running = 0;     ///< requests that run
-    uint32_t pages_total = 0; ///< over all cache groups
-    uint32_t pages_used = 0;  ///< pages that running requests hold
-    uint32_t pages_kept = 0;  ///< pages cached for later requests, which may be evicted
-    uint64_t preemptions = 0; ///< since the start: requests that released their pages and waited again
+struct EngineStats {
+    uint32_t waiting = 0;      ///< requests that wait to run
+    uint32_t running = 0;      ///< requests that run
+    uint32_t pages_total = 0;  ///< over all cache groups
+    uint32_t pages_used = 0;   ///< pages that running requests hold
+    uint32_t pages_cached = 0; ///< pages cached for later requests, which may be evicted
+    uint64_t preemptions = 0;  ///< since the start: requests that released their pages and waited again
 };
 
 /// Runs many requests on one executor, on one dedicated thread. Thread-safe. Handles token ids only, never
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] bool has_failed() const;
 
     /// As of the last step.
-    [[nodiscard]] EngineLoad load() const;
+    [[nodiscard]] EngineStats load() const;
 
 private:
     class Loop;

@@ -12,14 +12,14 @@
 namespace etna::engine {
 namespace {
 
-EngineLoad load_of(const Scheduler& scheduler) {
-    EngineLoad load = {.waiting = scheduler.waiting_count(),
-                       .running = scheduler.running_count(),
-                       .preemptions = scheduler.preemptions()};
+EngineStats load_of(const Scheduler& scheduler) {
+    EngineStats load = {.waiting = scheduler.waiting_count(),
+                        .running = scheduler.running_count(),
+                        .preemptions = scheduler.preemptions()};
     for (const PagePool& pool : scheduler.cache().pools()) {
         load.pages_total += pool.page_count();
         load.pages_used += pool.page_count() - pool.available();
-        load.pages_kept += pool.kept();
+        load.pages_cached += pool.kept();
     }
     return load;
 }
@@ -40,7 +40,7 @@ Engine::Loop::Loop(std::unique_ptr<Executor> executor, std::unique_ptr<Executor>
       draft_model_(draft == nullptr ? nullptr
                                     : std::make_unique<DraftModel>(std::move(draft),
                                                                    SchedulerOptions{.hash_key = hash_key})),
-      prefill_budget_(options.prefill_step_ms, limits_.rows_max), noted_(load_of(scheduler_)),
+      prefill_budget_(options.prefill_step_ms, limits_.batch_rows_max), stats_(load_of(scheduler_)),
       thread_([this] { run(); }) {}
 
 Engine::Loop::~Loop() {
@@ -70,7 +70,7 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         const ClientId client = requests.empty() ? 0 : requests.front().client;
         if (!has_room(client, requests.size())) {
             return Error{ErrorKind::busy,
-                         fmt::format("{} requests are waiting already", inbox_.size() + noted_.waiting),
+                         fmt::format("{} requests are waiting already", inbox_.size() + stats_.waiting),
                          "try again when some have finished"};
         }
         requests_ += requests.size();
@@ -129,13 +129,13 @@ bool Engine::Loop::take_submissions() {
     {
         std::unique_lock lock(bell_->mutex);
         const bool is_idle = waits_for_bell_ || (scheduler_.is_idle() && tickets_.empty());
-        noted_ = load_of(scheduler_);
+        stats_ = load_of(scheduler_);
         bell_->changed.wait(lock,
                             [&] { return !is_idle || is_stopping_ || !inbox_.empty() || bell_->is_rung; });
         bell_->is_rung = false;
         if (is_stopping_)
             return false;
-        noted_.waiting += static_cast<uint32_t>(inbox_.size());
+        stats_.waiting += static_cast<uint32_t>(inbox_.size());
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
@@ -205,7 +205,7 @@ Result<bool> Engine::Loop::submit_batch() {
     tickets_.push_back(unread_of(batch, ticket));
     scheduler_.prepare_constraints();
     const std::scoped_lock lock(bell_->mutex);
-    noted_ = load_of(scheduler_);
+    stats_ = load_of(scheduler_);
     return true;
 }
 
@@ -213,15 +213,15 @@ Engine::Loop::Unread Engine::Loop::unread_of(const Batch& batch, Ticket ticket) 
     Unread unread = {
         .ticket = ticket, .rows = static_cast<uint32_t>(batch.rows.size()), .submitted = Clock::now()};
     for (const Row& row : batch.rows)
-        unread.prefill_rows += row.kind == RowKind::prompt ? 1 : 0;
+        unread.prefill_rows += row.kind == RowKind::prefill ? 1 : 0;
     if (unread.prefill_rows == 0)
         unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
     return unread;
 }
 
-EngineLoad Engine::Loop::load() {
+EngineStats Engine::Loop::load() {
     const std::scoped_lock lock(bell_->mutex);
-    EngineLoad load = noted_;
+    EngineStats load = stats_;
     load.waiting += static_cast<uint32_t>(inbox_.size());
     return load;
 }
@@ -290,7 +290,7 @@ void Engine::Loop::deliver() {
 /// Updates the counts before any reader can see an end and submit again.
 void Engine::Loop::note_ends() {
     const std::scoped_lock lock(bell_->mutex);
-    noted_ = load_of(scheduler_);
+    stats_ = load_of(scheduler_);
     for (const Update& update : updates_) {
         const auto found = open_.find(update.request);
         if (!std::holds_alternative<Finished>(update.event) || found == open_.end() ||

@@ -33,7 +33,7 @@ public:
 
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
     [[nodiscard]] const Limits& limits() const { return limits_; }
-    [[nodiscard]] EngineLoad load();
+    [[nodiscard]] EngineStats load();
     [[nodiscard]] bool has_failed();
 
 private:
@@ -58,7 +58,7 @@ private:
     struct Unread {
         Ticket ticket;
         uint32_t rows = 0;         ///< of all kinds
-        uint32_t prefill_rows = 0; ///< of these, RowKind::prompt
+        uint32_t prefill_rows = 0; ///< of these, RowKind::prefill
         uint32_t drafts = 0;       ///< rows beyond one per sequence; 0 with prefill
         Clock::time_point submitted;
     };
@@ -98,7 +98,7 @@ private:
     RequestId next_id_ = 1;
     std::map<ClientId, std::size_t> requests_of_; ///< open requests, those of the inbox included
     std::size_t requests_ = 0;                    ///< of all clients
-    EngineLoad noted_;                            ///< load of the scheduler, after its last step
+    EngineStats stats_;                           ///< load of the scheduler, after its last step
     std::optional<Error> closed_;                 ///< why submissions are refused
     bool is_stopping_ = false;
 

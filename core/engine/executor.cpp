@@ -18,8 +18,8 @@ Error broken(fmt::format_string<Arguments...> format, Arguments&&... arguments) 
 Status check_counts(const Batch& batch, const Limits& limits) {
     if (batch.rows.empty())
         return broken("the batch has no rows");
-    if (batch.rows.size() > limits.rows_max)
-        return broken("{} rows, but at most {} fit a batch", batch.rows.size(), limits.rows_max);
+    if (batch.rows.size() > limits.batch_rows_max)
+        return broken("{} rows, but at most {} fit a batch", batch.rows.size(), limits.batch_rows_max);
     if (batch.sequences.size() > limits.sequences_max) {
         return broken("{} sequences, but at most {} fit a batch", batch.sequences.size(),
                       limits.sequences_max);
@@ -103,21 +103,21 @@ Status check_wanted(const Batch& batch, const Limits& limits) {
     std::vector<bool> slot_is_written(limits.slots);
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
-        wanted += row.want != Want::none ? 1 : 0;
-        const uint32_t least = row.want == Want::candidates ? 1 : 0;
+        wanted += row.output_kind != OutputKind::none ? 1 : 0;
+        const uint32_t least = row.output_kind == OutputKind::candidates ? 1 : 0;
         if (row.candidates < least || row.candidates > limits.candidates_max) {
             return broken("row {}: {} candidates, but 1 to {} can be had", i, row.candidates,
                           limits.candidates_max);
         }
-        if (row.want != Want::sampled)
+        if (row.output_kind != OutputKind::sampled)
             continue;
         ETNA_CHECK(check_sampled(row, i, limits));
         if (slot_is_written[row.output_slot])
             return broken("row {}: output slot {} is written twice", i, row.output_slot);
         slot_is_written[row.output_slot] = true;
     }
-    if (wanted > limits.wanted_max)
-        return broken("{} rows want an output, but at most {} can", wanted, limits.wanted_max);
+    if (wanted > limits.output_rows_max)
+        return broken("{} rows want an output, but at most {} can", wanted, limits.output_rows_max);
     return {};
 }
 

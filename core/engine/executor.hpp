@@ -24,14 +24,14 @@ struct Limits {
     uint32_t vocabulary = 0;
     uint32_t page_tokens = 32;   ///< positions in a page, the same for all groups
     uint32_t context_tokens = 0; ///< maximum sequence length
-    uint32_t rows_max = 0;       ///< rows in one batch
+    uint32_t batch_rows_max = 0; ///< rows in one batch
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0; ///< slots for sampled ids; in_flight_max * sequences_max never stalls, and more than
                         ///< that serves drafts
-    uint32_t wanted_max = 0;     ///< rows with Want != none in one batch
-    uint32_t candidates_max = 0; ///< for Want::candidates; Want::sampled supports plain parameters with 1 <=
-                                 ///< top_k <= candidates_max, or temperature 0
-    uint32_t in_flight_max = 2;  ///< submissions that may be unread
+    uint32_t output_rows_max = 0; ///< rows with Want != none in one batch
+    uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
+                                 ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
+    uint32_t in_flight_max = 2; ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
 
@@ -44,12 +44,12 @@ using sampling::Candidate;
 
 /// Output of one row with Want != none.
 struct RowOutput {
-    TokenId token = 0;     ///< Want::sampled
+    TokenId token = 0;     ///< OutputKind::sampled
     float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary
     float logit = 0;       ///< logit of `token`, before any filter: log-probability = logit - log_sum_exp
     std::vector<Candidate>
         candidates;            ///< Row::candidates entries: descending logit, smaller id first among equals
-    std::vector<float> logits; ///< Want::logits: [vocabulary]
+    std::vector<float> logits; ///< OutputKind::logits: [vocabulary]
     /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot continue; others
     /// can.
     std::optional<Error> error = std::nullopt;

@@ -11,9 +11,9 @@ constexpr uint32_t first_rows = 64; // before the first measurement
 
 } // namespace
 
-PrefillBudget::PrefillBudget(double target_ms, uint32_t rows_max)
-    : target_ms_(target_ms), rows_max_(rows_max),
-      rows_(target_ms > 0 ? std::min(first_rows, rows_max) : rows_max) {}
+PrefillBudget::PrefillBudget(double target_ms, uint32_t batch_rows_max)
+    : target_ms_(target_ms), rows_max_(batch_rows_max),
+      rows_(target_ms > 0 ? std::min(first_rows, batch_rows_max) : batch_rows_max) {}
 
 void PrefillBudget::note_step(uint32_t prefill_rows, uint32_t rows, double ms) {
     if (target_ms_ <= 0 || 2 * prefill_rows < rows_)

@@ -9,8 +9,8 @@ namespace etna::engine {
 /// start. Starts with few rows and follows the measured time per row. Not thread-safe.
 class PrefillBudget {
 public:
-    /// `target_ms`: 0 for no limit but `rows_max`.
-    PrefillBudget(double target_ms, uint32_t rows_max);
+    /// `target_ms`: 0 for no limit but `batch_rows_max`.
+    PrefillBudget(double target_ms, uint32_t batch_rows_max);
 
     /// Records that a step with prefill rows took `ms`; `rows` counts its rows of all kinds. Steps that are
     /// far from filling the budget are ignored, because the fixed cost of a step outweighs their rows.

@@ -28,7 +28,7 @@ struct Request {
     std::vector<RowKind> kinds = {};
     sampling::Parameters sampling = {}; ///< the draw for the token at position i uses position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
-    sampling::Breakers dry_breakers = {}; ///< token sequences at which DRY ends a repetition
+    sampling::SequenceBreakers dry_breakers = {}; ///< token sequences at which DRY ends a repetition
     /// Reports the log-probability of each prompt token but the first: TokenEvents with Origin::prompt, in
     /// order, before the first token, each with this many `top` (at most Limits::candidates_max). The prompt
     /// is then not taken from the cache, and every row of it runs the LM head. Empty: none are reported.
@@ -43,9 +43,9 @@ struct Request {
     /// Generation pauses while this many tokens are unread in the stream; the few already in flight still
     /// arrive, and prompt tokens count as well. 0: no limit.
     uint32_t unread_max = 0;
-    /// Beam search instead of sampling: `Beams::answers` streams, whose generated tokens all arrive at the
-    /// end.
-    std::optional<Beams> beams = {};
+    /// Beam search instead of sampling: `BeamOptions::answers` streams, whose generated tokens all arrive at
+    /// the end.
+    std::optional<BeamOptions> beams = {};
     /// Speculative decoding; no effect on beams and on the output. Its steps are not scheduled ahead of their
     /// results.
     std::optional<Speculation> speculation = {};

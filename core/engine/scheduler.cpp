@@ -12,9 +12,9 @@
 namespace etna::engine {
 Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
     : limits_(limits), cache_(limits, options.hash_key, options.model_salt),
-      prefill_rows_max_(limits.rows_max) {
+      prefill_rows_max_(limits.batch_rows_max) {
     // With these limits a decoding sequence always finds a row, an output and, mostly, a slot.
-    running_max_ = std::min({limits.sequences_max, limits.rows_max, limits.wanted_max,
+    running_max_ = std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max,
                              std::max(limits.slots / limits.in_flight_max, 1U)});
     for (uint32_t slot = limits.slots; slot > 0; --slot)
         free_slots_.push_back(slot - 1);
@@ -22,7 +22,7 @@ Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
 
 void Scheduler::add(RequestId id, Request request, Clock::time_point now, std::optional<RequestId> caller) {
     assert(sequences_.empty() || sequences_.rbegin()->first.request < id);
-    const std::optional<Beams> beams = request.beams;
+    const std::optional<BeamOptions> beams = request.beams;
     if (request.speculation && !has_draft_model_)
         request.speculation->uses_model = false;
     const SequenceId first = {.request = id};
@@ -58,7 +58,7 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
 }
 
 bool Scheduler::samples_on_device(const Sequence& sequence) const {
-    return wish_of(sequence, sequence.expected_length() - 1, limits_).want == Want::sampled;
+    return wish_of(sequence, sequence.expected_length() - 1, limits_).output_kind == OutputKind::sampled;
 }
 
 /// Whether the next row has an input, room for its output, and a use.
@@ -144,7 +144,7 @@ bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
 void Scheduler::schedule_prompts(Step& step, Updates& updates, Clock::time_point now) {
     lacks_pages_ = false;
     const auto rows = static_cast<uint32_t>(batch_.rows.size());
-    prefill_end_ = std::min(limits_.rows_max, rows + prefill_rows_max_);
+    prefill_end_ = std::min(limits_.batch_rows_max, rows + prefill_rows_max_);
     prompts_.clear();
     for (Sequence* sequence : running_) {
         if (sequence->state == SequenceState::prefill)
@@ -188,7 +188,7 @@ uint32_t Scheduler::known_rows(const Sequence& sequence, const Step& step) const
     auto room = prefill_end_ - static_cast<uint32_t>(batch_.rows.size());
     if (sequence.length() - sequence.computed > room) // it takes several batches anyway
         room -= std::min(room / 2, known_rows_behind(sequence));
-    const auto wishes = limits_.wanted_max - static_cast<uint32_t>(step.size());
+    const auto wishes = limits_.output_rows_max - static_cast<uint32_t>(step.size());
     uint32_t end = sequence.length();
     if (wishes == 0 || (samples_on_device(sequence) && free_slots_.empty()))
         --end; // the last row has an output, and waits for room for it
@@ -230,7 +230,7 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
 }
 
 void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
-    row.want = Want::logits;
+    row.output_kind = OutputKind::logits;
     row.candidates = std::min(sequence.prompt_candidates, limits_.vocabulary);
     sequence.unscored = row.index + 1;
     step.push_back({.sequence = sequence.id, .index = row.index});
@@ -238,10 +238,10 @@ void Scheduler::want_score(Sequence& sequence, Row& row, Step& step) {
 
 void Scheduler::want_output(Sequence& sequence, Row& row, Step& step) {
     const Wish wish = wish_of(sequence, row.index, limits_);
-    row.want = wish.want;
+    row.output_kind = wish.output_kind;
     row.candidates = wish.candidates;
     sequence.slot.reset();
-    if (row.want == Want::sampled) {
+    if (row.output_kind == OutputKind::sampled) {
         row.sampling = sequence.sampling;
         row.output_slot = free_slots_.back();
         free_slots_.pop_back();

@@ -213,7 +213,7 @@ private:
     Status follow(Sequence& sequence, Updates& updates, Clock::time_point now);
     static std::optional<TokenId> next_forced(Sequence& sequence);
 
-    void begin_beams(const Beams& beams, Sequence& first);
+    void begin_beams(const BeamOptions& beams, Sequence& first);
     [[nodiscard]] uint32_t answers_of(RequestId request) const;
     Status answer_beam(Sequence& sequence, const RowOutput& output, uint32_t index, Updates& updates,
                        Clock::time_point now);

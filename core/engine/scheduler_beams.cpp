@@ -8,7 +8,7 @@
 // Beam search: the hypotheses of one search are sequences that advance in lockstep.
 namespace etna::engine {
 
-void Scheduler::begin_beams(const Beams& beams, Sequence& first) {
+void Scheduler::begin_beams(const BeamOptions& beams, Sequence& first) {
     const auto [entry, is_new] = beams_.emplace(
         first.id.request,
         BeamGroup{.search = BeamSearch(beams, {.end_tokens = first.end_tokens,

@@ -84,10 +84,10 @@ Status check(const Limits& limits) {
     const std::array<Bound, 8> bounds = {{{"vocabulary", limits.vocabulary},
                                           {"page_tokens", limits.page_tokens},
                                           {"context_tokens", limits.context_tokens},
-                                          {"rows_max", limits.rows_max},
+                                          {"rows_max", limits.batch_rows_max},
                                           {"sequences_max", limits.sequences_max},
                                           {"slots", limits.slots},
-                                          {"wanted_max", limits.wanted_max},
+                                          {"wanted_max", limits.output_rows_max},
                                           {"in_flight_max", limits.in_flight_max}}};
     for (const Bound& bound : bounds) {
         if (bound.value == 0)

@@ -29,7 +29,7 @@ bool Scheduler::can_draft(const Sequence& sequence) const {
 
 /// Rows of a step that the running sequences do not need.
 uint32_t Scheduler::rows_for_drafts() const {
-    return std::min(limits_.rows_max, limits_.wanted_max) - static_cast<uint32_t>(running_.size());
+    return std::min(limits_.batch_rows_max, limits_.output_rows_max) - static_cast<uint32_t>(running_.size());
 }
 
 /// Drafts at most `most` tokens without a model.
@@ -132,15 +132,15 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
         const uint32_t index = sequence.computed++;
         const Wish wish = wish_of(sequence, index, limits_);
         Row& row = batch_.rows.emplace_back();
-        row.kind = RowKind::generation;
-        row.want = wish.want;
+        row.kind = RowKind::decode;
+        row.output_kind = wish.output_kind;
         row.value = draft;
         row.sequence = static_cast<uint32_t>(batch_.sequences.size() - 1);
         row.index = index;
         row.position.fill(index);
         row.candidates = wish.candidates;
         std::optional<uint32_t> slot;
-        if (row.want == Want::sampled) {
+        if (row.output_kind == OutputKind::sampled) {
             slot = free_slots_.back();
             free_slots_.pop_back();
             row.sampling = sequence.sampling;

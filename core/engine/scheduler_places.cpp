@@ -161,7 +161,7 @@ std::size_t Scheduler::admit_waiting(std::size_t place, Step& step, Updates& upd
         if (place < prompts_.size() && !shares_.comes_before(sequence.client, prompts_[place]->client))
             return place;
         // Its last row could be its only one, and pages are only copied for rows of the same batch.
-        if (step.size() == limits_.wanted_max || (samples_on_device(sequence) && free_slots_.empty()))
+        if (step.size() == limits_.output_rows_max || (samples_on_device(sequence) && free_slots_.empty()))
             return place;
         if (running_.size() == running_max_ && !preempt_held())
             return place;

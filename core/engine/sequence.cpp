@@ -36,7 +36,7 @@ void Drafting::settle(const DraftCosts& costs) {
 
 void Sequence::append(TokenId token) {
     tokens.push_back(token);
-    kinds.push_back(RowKind::generation);
+    kinds.push_back(RowKind::decode);
     if (constraint != nullptr) {
         constraint->accept(token);
         following.move_on();
@@ -70,7 +70,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.id = {.request = id};
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
-    sequence.kinds.resize(sequence.tokens.size(), RowKind::prompt);
+    sequence.kinds.resize(sequence.tokens.size(), RowKind::prefill);
     sequence.pages = cache.make_tables(request.cache_salt);
     sequence.sampling = request.sampling;
     sequence.logit_bias = std::move(request.logit_bias);

@@ -124,7 +124,7 @@ struct Sequence {
     sampling::Parameters sampling;
     std::vector<sampling::LogitBias> logit_bias;
     std::vector<sampling::LogitBias> early_bias; ///< for the first `min_tokens` instead: bans end tokens
-    sampling::Breakers dry_breakers;
+    sampling::SequenceBreakers dry_breakers;
     std::shared_ptr<Constraint> constraint; ///< null: none
     Following following;                    ///< state of the constraint
     std::shared_ptr<Drafting> drafting;     ///< null: none; not shared with other sequences
@@ -148,7 +148,7 @@ struct Sequence {
     [[nodiscard]] uint32_t drafts_in_flight() const { return drafting ? drafting->in_flight : 0; }
     [[nodiscard]] Content content() const { return {tokens, kinds}; }
     [[nodiscard]] RowKind kind(uint32_t index) const {
-        return index < kinds.size() ? kinds[index] : RowKind::generation;
+        return index < kinds.size() ? kinds[index] : RowKind::decode;
     }
 
     /// Whether the row at position `index` has to return the log-probability of the prompt's next token.

@@ -33,16 +33,16 @@ Result<sampling::Context> context_of(const Sequence& sequence, uint32_t index, c
             return Error{ErrorKind::internal, "a constraint is of another vocabulary"};
         context.allowed = allowed.tokens;
         if (allowed.may_end)
-            context.allowed_too = sequence.end_tokens;
+            context.allowed_extra = sequence.end_tokens;
     }
     return context;
 }
 
-Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequence, uint32_t index, Want want,
-                                const Limits& limits, sampling::Sampler& sampler) {
-    if (want == Want::sampled)
+Result<sampling::Choice> choose(const RowOutput& output, const Sequence& sequence, uint32_t index,
+                                OutputKind want, const Limits& limits, sampling::Sampler& sampler) {
+    if (want == OutputKind::sampled)
         return sampling::Choice{output.token, output.logit};
-    if (want == Want::candidates)
+    if (want == OutputKind::candidates)
         return sampler.choose(sequence.sampling, std::span(output.candidates), index);
     ETNA_TRY(const sampling::Context context, context_of(sequence, index, limits));
     return sampler.choose(sequence.sampling, std::span(output.logits), index, context);
@@ -74,25 +74,25 @@ Wish wish_of(const Sequence& sequence, uint32_t index, const Limits& limits) {
         const auto most = sequence.continuations + static_cast<uint32_t>(sequence.end_tokens.size());
         const uint32_t first = std::max(std::min(most, limits.vocabulary), top);
         if (first <= limits.candidates_max && is_unchanged(sequence, index))
-            return {.want = Want::candidates, .candidates = first};
-        return {.want = Want::logits, .candidates = top};
+            return {.output_kind = OutputKind::candidates, .candidates = first};
+        return {.output_kind = OutputKind::logits, .candidates = top};
     }
     if (sequence.constraint != nullptr)
-        return {.want = Want::logits, .candidates = top};
+        return {.output_kind = OutputKind::logits, .candidates = top};
     const bool needs_no_top_k = parameters.temperature == 0;
     if (sequence.bias_at(index).empty() && sampling::is_plain(parameters) &&
         (needs_no_top_k || (parameters.top_k >= 1 && parameters.top_k <= limits.candidates_max)))
-        return {.want = Want::sampled, .candidates = top};
+        return {.output_kind = OutputKind::sampled, .candidates = top};
     if (is_among_first(sequence, index, limits)) {
         const uint32_t first = std::min(std::max(parameters.top_k, parameters.min_keep), limits.vocabulary);
-        return {.want = Want::candidates, .candidates = std::max(first, top)};
+        return {.output_kind = OutputKind::candidates, .candidates = std::max(first, top)};
     }
-    return {.want = Want::logits, .candidates = top};
+    return {.output_kind = OutputKind::logits, .candidates = top};
 }
 
 Result<TokenEvent> read_token(const RowOutput& output, const Sequence& sequence, uint32_t index,
                               const Limits& limits, sampling::Sampler& sampler) {
-    const Want want = wish_of(sequence, index, limits).want;
+    const OutputKind want = wish_of(sequence, index, limits).output_kind;
     ETNA_TRY(const sampling::Choice choice, choose(output, sequence, index, want, limits, sampler));
     if (choice.token >= limits.vocabulary) {
         return Error{ErrorKind::internal, fmt::format("token {} was sampled from a vocabulary of {}",
@@ -112,7 +112,7 @@ Result<Continuations> read_continuations(const RowOutput& output, const Sequence
         continuations.tokens.push_back(
             {.token = candidate.token, .logit = logit, .changed = candidate.logit});
     };
-    if (wish_of(sequence, index, limits).want == Want::candidates) {
+    if (wish_of(sequence, index, limits).output_kind == OutputKind::candidates) {
         for (const Candidate& candidate : output.candidates) {
             if (std::isnan(candidate.logit) || candidate.logit == std::numeric_limits<float>::infinity() ||
                 candidate.token >= limits.vocabulary)

@@ -14,7 +14,7 @@ namespace etna::engine {
 
 /// The output that the last row of a sequence requests.
 struct Wish {
-    Want want = Want::none;
+    OutputKind output_kind = OutputKind::none;
     uint32_t candidates = 0; ///< Row::candidates
 };
 

@@ -123,7 +123,7 @@ void Answer::deliver(std::span<const output::Event> events, BrokenCalls broken) 
 
 void Answer::send(const Event& event) {
     if (!refused_)
-        refused_ = sink_(event) == Flow::stop;
+        refused_ = sink_(event) == SinkResult::stop;
 }
 
 TokenDelta Answer::token_delta(const engine::TokenEvent& event) const {

@@ -17,7 +17,7 @@ namespace {
 /// Adapts grammar::Walk to engine::Constraint.
 class GrammarConstraint final : public engine::Constraint {
 public:
-    GrammarConstraint(grammar::Walk walk, const text::Tokenizer* tokenizer)
+    GrammarConstraint(grammar::GrammarMatcher walk, const text::Tokenizer* tokenizer)
         : walk_(std::move(walk)), tokenizer_(tokenizer) {}
 
     bool prepare(Part part, const Piece& piece) override;
@@ -35,7 +35,7 @@ public:
 private:
     void spell_forced();
 
-    grammar::Walk walk_;
+    grammar::GrammarMatcher walk_;
     std::vector<TokenId> forced_;
     const text::Tokenizer* tokenizer_; ///< borrowed; null: no forced tokens
 };
@@ -44,8 +44,8 @@ constexpr std::size_t forced_bytes_max = 512;
 
 bool GrammarConstraint::prepare(Part part, const Piece& piece) {
     const grammar::Language::Stop stop = [&piece] {
-        const bool is_unwanted = piece.is_unwanted != nullptr && *piece.is_unwanted;
-        return is_unwanted || std::chrono::steady_clock::now() >= piece.until;
+        const bool is_cancelled = piece.is_cancelled != nullptr && *piece.is_cancelled;
+        return is_cancelled || std::chrono::steady_clock::now() >= piece.until;
     };
     const bool wants_forced = part == Part::forced && tokenizer_ != nullptr;
     const bool is_known =
@@ -195,19 +195,20 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt,
-                                                             const StopRequested& stop_requested) {
+                                                             const CancelPoll& is_cancelled) {
     ETNA_TRY(auto description, described(model, request, prompt));
     if (!description)
         return std::shared_ptr<const grammar::Grammar>();
     description->may_begin_with_blank =
         model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::beginning;
-    return model.grammars().make(*description, stop_requested, request.client);
+    return model.grammars().make(*description, is_cancelled, request.client);
 }
 
 std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,
                                                     const text::Tokenizer* forcing) {
-    return grammar == nullptr ? nullptr
-                              : std::make_shared<GrammarConstraint>(grammar::Walk(grammar), forcing);
+    return grammar == nullptr
+               ? nullptr
+               : std::make_shared<GrammarConstraint>(grammar::GrammarMatcher(grammar), forcing);
 }
 
 } // namespace etna::generate

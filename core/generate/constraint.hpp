@@ -17,10 +17,10 @@ grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_
 
 /// Returns the grammar that constrains the answer to the prompt; null if it is unconstrained. Errors: those
 /// of grammar::Grammars::make(), unsupported (the model's answer format cannot be constrained this way).
-/// `stop_requested` is polled during the build; may be empty.
+/// `is_cancelled` is polled during the build; may be empty.
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt,
-                                                             const StopRequested& stop_requested);
+                                                             const CancelPoll& is_cancelled);
 
 /// Returns the constraint of one answer; null without a grammar. `forcing`: the tokenizer, borrowed, that
 /// encodes forced text without running the model; null: the model chooses every token.

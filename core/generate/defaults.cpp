@@ -54,55 +54,55 @@ void put(std::optional<Wish>& wish, std::optional<double> value) {
 
 } // namespace
 
-SamplingWishes recommended_sampling(const gguf::File& file) {
-    SamplingWishes wishes;
-    put(wishes.temperature, recommended(file, "general.sampling.temp", temperatures));
-    put(wishes.top_k, recommended(file, "general.sampling.top_k", top_ks));
-    put(wishes.top_p, recommended(file, "general.sampling.top_p", top_ps));
-    put(wishes.min_p, recommended(file, "general.sampling.min_p", shares));
-    put(wishes.xtc_probability, recommended(file, "general.sampling.xtc_probability", shares));
-    put(wishes.xtc_threshold, recommended(file, "general.sampling.xtc_threshold", shares));
-    put(wishes.repetition_penalty, recommended(file, "general.sampling.penalty_repeat", penalties));
+SamplingOverrides recommended_sampling(const gguf::File& file) {
+    SamplingOverrides overrides;
+    put(overrides.temperature, recommended(file, "general.sampling.temp", temperatures));
+    put(overrides.top_k, recommended(file, "general.sampling.top_k", top_ks));
+    put(overrides.top_p, recommended(file, "general.sampling.top_p", top_ps));
+    put(overrides.min_p, recommended(file, "general.sampling.min_p", shares));
+    put(overrides.xtc_probability, recommended(file, "general.sampling.xtc_probability", shares));
+    put(overrides.xtc_threshold, recommended(file, "general.sampling.xtc_threshold", shares));
+    put(overrides.repetition_penalty, recommended(file, "general.sampling.penalty_repeat", penalties));
     if (const auto value = recommended(file, "general.sampling.penalty_last_n", windows)) {
-        wishes.repetition_window_tokens =
+        overrides.repetition_window_tokens =
             *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
     }
-    return wishes;
+    return overrides;
 }
 
-void apply(const store::GenerationConfig& config, SamplingWishes& wishes) {
+void apply(const store::GenerationConfig& config, SamplingOverrides& overrides) {
     constexpr std::string_view file = store::generation_config_name;
-    put(wishes.temperature, checked(file, "temperature", config.temperature, temperatures));
-    put(wishes.top_k, checked(file, "top_k", config.top_k, top_ks));
-    put(wishes.top_p, checked(file, "top_p", config.top_p, top_ps));
-    put(wishes.min_p, checked(file, "min_p", config.min_p, shares));
+    put(overrides.temperature, checked(file, "temperature", config.temperature, temperatures));
+    put(overrides.top_k, checked(file, "top_k", config.top_k, top_ks));
+    put(overrides.top_p, checked(file, "top_p", config.top_p, top_ps));
+    put(overrides.min_p, checked(file, "min_p", config.min_p, shares));
     if (config.repetition_penalty != 1.0) { // 1 means no penalty, so it is not a recommendation
-        put(wishes.repetition_penalty,
+        put(overrides.repetition_penalty,
             checked(file, "repetition_penalty", config.repetition_penalty, penalties));
     }
 }
 
-sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes) {
+sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides) {
     const auto take = [](auto& value, const auto& wish) { value = wish.value_or(value); };
-    take(defaults.temperature, wishes.temperature);
-    take(defaults.top_k, wishes.top_k);
-    take(defaults.top_p, wishes.top_p);
-    take(defaults.min_p, wishes.min_p);
-    take(defaults.typical_p, wishes.typical_p);
-    take(defaults.top_n_sigma, wishes.top_n_sigma);
-    take(defaults.xtc_probability, wishes.xtc_probability);
-    take(defaults.xtc_threshold, wishes.xtc_threshold);
-    take(defaults.min_keep, wishes.min_keep);
-    take(defaults.repetition_penalty, wishes.repetition_penalty);
-    take(defaults.repetition_window_tokens, wishes.repetition_window_tokens);
-    take(defaults.presence_penalty, wishes.presence_penalty);
-    take(defaults.presence_window_tokens, wishes.presence_window_tokens);
-    take(defaults.frequency_penalty, wishes.frequency_penalty);
-    take(defaults.frequency_window_tokens, wishes.frequency_window_tokens);
-    take(defaults.dry_multiplier, wishes.dry_multiplier);
-    take(defaults.dry_base, wishes.dry_base);
-    take(defaults.dry_allowed_length, wishes.dry_allowed_length);
-    take(defaults.dry_window_tokens, wishes.dry_window_tokens);
+    take(defaults.temperature, overrides.temperature);
+    take(defaults.top_k, overrides.top_k);
+    take(defaults.top_p, overrides.top_p);
+    take(defaults.min_p, overrides.min_p);
+    take(defaults.typical_p, overrides.typical_p);
+    take(defaults.top_n_sigma, overrides.top_n_sigma);
+    take(defaults.xtc_probability, overrides.xtc_probability);
+    take(defaults.xtc_threshold, overrides.xtc_threshold);
+    take(defaults.min_keep, overrides.min_keep);
+    take(defaults.repetition_penalty, overrides.repetition_penalty);
+    take(defaults.repetition_window_tokens, overrides.repetition_window_tokens);
+    take(defaults.presence_penalty, overrides.presence_penalty);
+    take(defaults.presence_window_tokens, overrides.presence_window_tokens);
+    take(defaults.frequency_penalty, overrides.frequency_penalty);
+    take(defaults.frequency_window_tokens, overrides.frequency_window_tokens);
+    take(defaults.dry_multiplier, overrides.dry_multiplier);
+    take(defaults.dry_base, overrides.dry_base);
+    take(defaults.dry_allowed_length, overrides.dry_allowed_length);
+    take(defaults.dry_window_tokens, overrides.dry_window_tokens);
     return defaults;
 }
 

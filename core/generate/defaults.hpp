@@ -10,7 +10,7 @@
 namespace etna::generate {
 
 /// Sampling parameters set by a caller, as in sampling::Parameters; an empty one is the model's choice.
-struct SamplingWishes {
+struct SamplingOverrides {
     std::optional<float> temperature = {};
     std::optional<uint32_t> top_k = {};
     std::optional<float> top_p = {};
@@ -36,14 +36,14 @@ struct SamplingWishes {
 /// `.xtc_probability`, `.xtc_threshold`, `.penalty_repeat` and `.penalty_last_n`, where -1 is the whole
 /// history (keys as llama.cpp writes them). Values out of range or of another type are ignored with a warning
 /// in the log.
-SamplingWishes recommended_sampling(const gguf::File& file);
+SamplingOverrides recommended_sampling(const gguf::File& file);
 
 /// Overrides `wishes` with the recommendations of the model's generation_config.json. Values out of range are
 /// ignored with a warning in the log.
-void apply(const store::GenerationConfig& config, SamplingWishes& wishes);
+void apply(const store::GenerationConfig& config, SamplingOverrides& overrides);
 
 /// Returns `defaults` overridden by `wishes`.
-sampling::Parameters with_wishes(sampling::Parameters defaults, const SamplingWishes& wishes);
+sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides);
 
 /// Returns a seed from the operating system's random source.
 uint32_t random_seed();

@@ -70,13 +70,13 @@ std::vector<std::string> default_dry_breakers() {
     return {"\n", ":", "\"", "*"};
 }
 
-Result<sampling::Breakers> encode_dry_breakers(const text::Tokenizer& tokenizer,
-                                               std::span<const std::string> breakers) {
+Result<sampling::SequenceBreakers> encode_dry_breakers(const text::Tokenizer& tokenizer,
+                                                       std::span<const std::string> breakers) {
     ETNA_CHECK(check(breakers));
     std::vector<Tokens> sequences;
     for (const std::string& breaker : breakers)
         ETNA_CHECK(append(tokenizer, breaker, sequences));
-    return sampling::Breakers::create(std::move(sequences));
+    return sampling::SequenceBreakers::create(std::move(sequences));
 }
 
 } // namespace etna::generate

@@ -21,7 +21,7 @@ std::vector<std::string> default_dry_breakers();
 /// whose text ends with a prefix of the string, followed by the tokens of the remainder. Control tokens have
 /// no text. Time is linear in the vocabulary. Errors: invalid_argument (a string is empty or too long, or
 /// there are too many).
-Result<sampling::Breakers> encode_dry_breakers(const text::Tokenizer& tokenizer,
-                                               std::span<const std::string> breakers);
+Result<sampling::SequenceBreakers> encode_dry_breakers(const text::Tokenizer& tokenizer,
+                                                       std::span<const std::string> breakers);
 
 } // namespace etna::generate

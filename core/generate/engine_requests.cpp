@@ -30,7 +30,7 @@ Status check_choices(const Request& request) {
         return {};
     if (request.best_of)
         return refused("beams and sampled choices to choose from are wanted at once");
-    engine::Beams beams = *request.beams;
+    engine::BeamOptions beams = *request.beams;
     beams.answers = request.choices;
     return engine::check(beams);
 }
@@ -60,14 +60,14 @@ std::string_view usable_part(const Model& model, std::string_view prediction) {
 
 /// Returns the tokens of the prediction; empty if they would not be used for drafts.
 Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request& request,
-                                               const SpeculationWishes& wishes,
-                                               const StopRequested* stop_requested) {
-    if (request.prediction.empty() || request.beams || wishes.tokens_max == 0U)
+                                               const SpeculationOverrides& overrides,
+                                               const CancelPoll* is_cancelled) {
+    if (request.prediction.empty() || request.beams || overrides.tokens_max == 0U)
         return std::vector<TokenId>();
     ETNA_TRY(auto tokens, model.tokenizer().encode(usable_part(model, request.prediction),
                                                    {.special = text::SpecialTokens::literal,
                                                     .bos = text::AddBos::never,
-                                                    .stop_requested = stop_requested}));
+                                                    .is_cancelled = is_cancelled}));
     tokens.resize(std::min<std::size_t>(tokens.size(), model.context_tokens()));
     return tokens;
 }
@@ -124,14 +124,14 @@ Status check_bans(const Model& model, const Request& request) {
 }
 
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
-                                       int64_t seed, const StopRequested* stop_requested) {
-    ETNA_TRY(const auto grammar, make_grammar(model, request, prompt,
-                                              stop_requested == nullptr ? StopRequested() : *stop_requested));
+                                       int64_t seed, const CancelPoll* is_cancelled) {
+    ETNA_TRY(const auto grammar,
+             make_grammar(model, request, prompt, is_cancelled == nullptr ? CancelPoll() : *is_cancelled));
     engine::Request one = {
         .prompt = prompt.content.tokens,
         .kinds = prompt.content.kinds,
         .sampling =
-            with_wishes(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
+            with_overrides(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
         .logit_bias = request.logit_bias,
         .prompt_candidates = request.prompt_logprobs,
         .top_candidates = request.logprobs.value_or(0),
@@ -141,9 +141,9 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         .unread_max = request.unread_max,
         .cache_salt = request.cache_salt,
         .client = request.client};
-    const SpeculationWishes wishes = over(request.speculation, model.speculation());
-    ETNA_TRY(auto prediction, encode_prediction(model, request, wishes, stop_requested));
-    one.speculation = speculation(wishes, model.has_draft_model(), std::move(prediction));
+    const SpeculationOverrides overrides = over(request.speculation, model.speculation());
+    ETNA_TRY(auto prediction, encode_prediction(model, request, overrides, is_cancelled));
+    one.speculation = speculation(overrides, model.has_draft_model(), std::move(prediction));
     if (one.max_tokens == 0U)
         one.max_tokens = 1; // the prompt's last row produces it anyway; it is not delivered
     if (one.sampling.dry_multiplier != 0) {

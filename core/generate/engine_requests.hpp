@@ -25,8 +25,8 @@ struct EngineRequests {
 };
 
 /// Errors: those of make_grammar() and encode_dry_breakers(), and cancelled.
-/// `stop_requested`: borrowed; see text::EncodeOptions.
+/// `is_cancelled`: borrowed; see text::EncodeOptions.
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
-                                       int64_t seed, const StopRequested* stop_requested = nullptr);
+                                       int64_t seed, const CancelPoll* is_cancelled = nullptr);
 
 } // namespace etna::generate

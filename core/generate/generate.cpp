@@ -8,10 +8,10 @@
 namespace etna::generate {
 
 Status generate(const Model& model, const Request& request, const Sink& sink,
-                const StopRequested& stop_requested) {
+                const CancelPoll& is_cancelled) {
     ETNA_TRY(Generation generation, Generation::begin(model, request));
     return generation.finish([&sink](uint32_t /*choice*/, const Event& event) { return sink(event); },
-                             stop_requested);
+                             is_cancelled);
 }
 
 Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptCosts& costs) {

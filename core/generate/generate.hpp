@@ -50,18 +50,18 @@ struct Request {
     /// included, best first, cancelled ones last; all events are delivered once the ranking is known. Empty:
     /// equal to `choices`.
     std::optional<uint32_t> best_of = {};
-    /// Beam search instead of sampling: the choices are its best hypotheses (`Beams::answers` of them), and
-    /// all events are delivered at its end.
-    std::optional<engine::Beams> beams = {};
+    /// Beam search instead of sampling: the choices are its best hypotheses (`BeamOptions::answers` of them),
+    /// and all events are delivered at its end.
+    std::optional<engine::BeamOptions> beams = {};
     /// Speculative decoding settings that override those the model was loaded with. Never changes the answer.
-    SpeculationWishes speculation = {};
+    SpeculationOverrides speculation = {};
     std::string prediction = {};        ///< predicted answer, a source of drafts where the answer follows it
     std::optional<uint32_t> max_tokens; ///< empty: until an end token or a full context
     uint32_t min_tokens = 0;            ///< minimum answer length: nothing ends the answer earlier
     EndTokens end_tokens = EndTokens::end;
     std::vector<TokenId> stop_tokens;                      ///< additional end tokens, not part of the answer
     std::optional<sampling::Parameters> sampling_defaults; ///< replaces the model's
-    SamplingWishes sampling;
+    SamplingOverrides sampling;
     std::optional<int64_t> seed;   ///< empty: a random one, reported in Finished
     std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
     MatchedStop matched_stop = MatchedStop::left_out;
@@ -149,9 +149,9 @@ struct Finished {
     std::vector<TokenId> tokens; ///< generated tokens, without the end token
     /// Tokens that the engine generated, end token included. Exceeds `tokens` for a cancelled answer, whose
     /// last tokens were not delivered. All were generated within Timings::generation_ms.
-    uint32_t made_tokens = 0;
-    uint32_t untold_tokens = 0; ///< of sampled answers not among the best; in the first choice's
-    std::string matched;        ///< the stop string, or the name of the stop token, that ended the answer
+    uint32_t generated_tokens = 0;
+    uint32_t discarded_tokens = 0; ///< of sampled answers not among the best; in the first choice's
+    std::string matched;           ///< the stop string, or the name of the stop token, that ended the answer
     std::optional<TokenDelta> end_token; ///< only with Request::logprobs
     uint32_t prompt_tokens = 0;          ///< the completion token count is `tokens.size()`
     uint32_t cached_tokens = 0;          ///< prompt tokens found in the cache
@@ -167,28 +167,29 @@ struct Finished {
 /// A output::Event is never of kind content: that is a TextDelta.
 using Event = std::variant<Adapted, PromptTokenDelta, TextDelta, output::Event, TokenDelta, Finished>;
 
-enum class Flow : uint8_t { go_on, stop };
+enum class SinkResult : uint8_t { proceed, stop };
 
-/// Receives events on the caller's thread. Flow::stop ends the generation; Finished is still delivered, once.
-using Sink = std::function<Flow(const Event&)>;
+/// Receives events on the caller's thread. SinkResult::stop ends the generation; Finished is still delivered,
+/// once.
+using Sink = std::function<SinkResult(const Event&)>;
 
 /// Polled periodically, also while there are no events; true ends the generation with
 /// FinishReason::cancelled.
-using StopRequested = std::function<bool()>;
+using CancelPoll = std::function<bool()>;
 
 /// Called before an allocation that grows with the prompt, with its size in bytes; returning false refuses
 /// it.
-using ClaimMemory = std::function<bool(std::size_t bytes)>;
+using ReserveMemory = std::function<bool(std::size_t bytes)>;
 
 /// Limits on encoding a prompt; empty: unlimited.
 struct PromptCosts {
-    StopRequested stop_requested = {}; ///< true cancels it
-    ClaimMemory claim_memory = {};     ///< false fails it
+    CancelPoll is_cancelled = {};      ///< true cancels it
+    ReserveMemory reserve_memory = {}; ///< false fails it
 };
 
 /// Runs a request with one choice to completion: Generation::begin() and finish(). Blocking.
 Status generate(const Model& model, const Request& request, const Sink& sink,
-                const StopRequested& stop_requested = {});
+                const CancelPoll& is_cancelled = {});
 
 /// A prompt as passed to the model.
 struct EncodedPrompt {

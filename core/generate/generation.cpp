@@ -18,7 +18,7 @@
 namespace etna::generate {
 namespace {
 
-/// StopRequested polling interval while the engine is silent: short for a person, long for a processor.
+/// CancelPoll polling interval while the engine is silent: short for a person, long for a processor.
 constexpr std::chrono::milliseconds stop_poll{50};
 
 FinishReason reason_of(engine::FinishReason reason) {
@@ -177,7 +177,7 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
     if (kept != nullptr) {
         own = [kept](const Event& event) {
             kept->events.push_back(event);
-            return Flow::go_on;
+            return SinkResult::proceed;
         };
     }
     ETNA_TRY(Answer answer, Answer::create(*model, of.prompt, of.request, std::move(own)));
@@ -194,12 +194,12 @@ Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, 
 void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
     const std::vector<std::size_t> best = rank(part.kept, part.request.choices);
     auto& first_end = std::get<Finished>(part.kept[best.front()].events.back());
-    first_end.untold_tokens = tokens_beside(part.kept, best);
+    first_end.discarded_tokens = tokens_beside(part.kept, best);
     for (std::size_t place = 0; place < best.size(); ++place) {
         bool is_refused = false;
         for (const Event& event : part.kept[best[place]].events) {
             if (!is_refused || std::holds_alternative<Finished>(event))
-                is_refused = sink(part.first + static_cast<uint32_t>(place), event) == Flow::stop;
+                is_refused = sink(part.first + static_cast<uint32_t>(place), event) == SinkResult::stop;
         }
     }
 }
@@ -218,7 +218,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
-    finished.made_tokens = last.completion_tokens + (last.end_token ? 1 : 0);
+    finished.generated_tokens = last.completion_tokens + (last.end_token ? 1 : 0);
     finished.matched = choice.answer.matched(end_token);
     if (end_event && parts[choice.request].request.logprobs)
         finished.end_token = choice.answer.token_delta(*end_event);
@@ -253,11 +253,10 @@ Generation::Generation(Generation&&) noexcept = default;
 Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
-Result<Generation> Generation::begin(const Model& model, Request request,
-                                     const StopRequested& stop_requested) {
+Result<Generation> Generation::begin(const Model& model, Request request, const CancelPoll& is_cancelled) {
     std::vector<Request> one;
     one.push_back(std::move(request));
-    return begin_all(model, std::move(one), {.stop_requested = stop_requested});
+    return begin_all(model, std::move(one), {.is_cancelled = is_cancelled});
 }
 
 Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests,
@@ -267,7 +266,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
     std::vector<engine::Request> wanted;
     const uint32_t drawn = random_seed(); // one for all requests, so that a reported seed reproduces them
     for (Request& request : requests) {
-        if (costs.stop_requested && costs.stop_requested())
+        if (costs.is_cancelled && costs.is_cancelled())
             return Error{ErrorKind::cancelled, "the request is not wanted any more"};
         ETNA_CHECK(check(request));
         ETNA_CHECK(check_bans(model, request));
@@ -279,7 +278,7 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(make_parser(part.prompt));
         part.seed = part.request.seed.value_or(drawn);
         ETNA_TRY(auto choices,
-                 engine_requests(model, part.request, part.prompt, part.seed, &costs.stop_requested));
+                 engine_requests(model, part.request, part.prompt, part.seed, &costs.is_cancelled));
         std::move(choices.all.begin(), choices.all.end(), std::back_inserter(wanted));
         for (grammar::DroppedKeyword& one : choices.dropped_keywords)
             add_once(state->dropped_keywords, std::move(one));
@@ -317,17 +316,17 @@ bool Generation::has_begun() const {
                        [](const engine::Stream& stream) { return stream.has_begun(); });
 }
 
-Status Generation::finish(const ChoiceSink& sink, const StopRequested& stop_requested) {
+Status Generation::finish(const ChoiceSink& sink, const CancelPoll& is_cancelled) {
     ETNA_TRY(std::deque<Choice> choices, state_->choices(sink));
     for (Choice& choice : choices)
         choice.answer.begin();
     Status status;
     for (std::size_t running = choices.size(); running > 0 && status;) {
-        const bool is_unwanted = stop_requested && stop_requested();
+        const bool all_cancelled = is_cancelled && is_cancelled();
         for (Choice& choice : choices) {
             if (choice.is_reported)
                 continue;
-            if (is_unwanted && !choice.is_cancelled)
+            if (all_cancelled && !choice.is_cancelled)
                 choice.end_early();
             const auto last = choice.read();
             if (last && status) {

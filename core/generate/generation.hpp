@@ -12,21 +12,20 @@
 
 namespace etna::generate {
 
-/// As Sink, with the index of the event's choice, from 0, numbered request by request. Flow::stop ends only
-/// this choice. Adapted is delivered only for a request's first choice, Finished for every choice.
-using ChoiceSink = std::function<Flow(uint32_t choice, const Event&)>;
+/// As Sink, with the index of the event's choice, from 0, numbered request by request. SinkResult::stop ends
+/// only this choice. Adapted is delivered only for a request's first choice, Finished for every choice.
+using ChoiceSink = std::function<SinkResult(uint32_t choice, const Event&)>;
 
 /// One or more requests that are rendered, tokenized and queued in the engine, past every check that could
 /// refuse them. Destruction ends them. Not thread-safe; several threads may each run one on the same model.
 class Generation {
 public:
-    /// Borrows `model`. `stop_requested` is polled while the prompt is encoded. Errors: invalid_argument
+    /// Borrows `model`. `is_cancelled` is polled while the prompt is encoded. Errors: invalid_argument
     /// (empty prompt, a conversation for a base model or one that its template refuses, tools that are not
     /// JSON, an empty stop string, a bias that leaves no token, parameters out of range), context_exceeded,
     /// corrupt and unsupported (a broken chat template, with the position), cancelled, busy, and the engine's
     /// error.
-    static Result<Generation> begin(const Model& model, Request request,
-                                    const StopRequested& stop_requested = {});
+    static Result<Generation> begin(const Model& model, Request request, const CancelPoll& is_cancelled = {});
 
     /// Begins all requests or none. Precondition: at least one.
     static Result<Generation> begin_all(const Model& model, std::vector<Request> requests,
@@ -56,7 +55,7 @@ public:
     /// events on this thread. Call once. Same model, request and seed: same text. Errors: invalid_argument (a
     /// bias that leaves no token possible), internal, out_of_memory, device_lost. After an error no Finished
     /// is delivered; text delivered before remains valid.
-    Status finish(const ChoiceSink& sink, const StopRequested& stop_requested = {});
+    Status finish(const ChoiceSink& sink, const CancelPoll& is_cancelled = {});
 
 private:
     struct State;

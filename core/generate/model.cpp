@@ -26,12 +26,12 @@ std::size_t longest_token(const text::Tokenizer& tokenizer) {
 }
 
 /// Reads the model's generation_config.json. It only advises: errors in it do not fail the load.
-void take_advice_beside(const store::ModelSource& source, SamplingWishes& wishes,
-                        SpeculationWishes& speculation) {
+void take_advice_beside(const store::ModelSource& source, SamplingOverrides& overrides,
+                        SpeculationOverrides& speculation) {
     if (source.path.empty())
         return;
     if (const auto config = store::generation_config_beside(source.path)) {
-        apply(*config, wishes);
+        apply(*config, overrides);
         speculation = over(recommended_speculation(*config), speculation);
     } else {
         log(LogLevel::warning, fmt::format("ignoring {}", config.error().message));
@@ -72,7 +72,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.speculation_ = options.speculation;
     take_advice_beside(source, model.recommended_, model.speculation_);
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
-    model.sampling_ = with_wishes({}, model.recommended_);
+    model.sampling_ = with_overrides({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
     model.longest_token_bytes_ = longest_token(model.tokenizer_);
     model.device_name_ = std::move(loaded.device_name);
@@ -96,10 +96,10 @@ std::optional<runtime::DeviceMemory> Model::device_memory() const {
     return memory_ ? std::optional(memory_()) : std::nullopt;
 }
 
-grammar::Grammars& Model::grammars() const {
+grammar::GrammarCache& Model::grammars() const {
     std::call_once(grammars_->once, [this] {
-        grammars_->grammars =
-            std::make_unique<grammar::Grammars>(grammar_vocabulary(tokenizer_, engine_->limits().vocabulary));
+        grammars_->grammars = std::make_unique<grammar::GrammarCache>(
+            grammar_vocabulary(tokenizer_, engine_->limits().vocabulary));
     });
     return *grammars_->grammars;
 }

@@ -25,7 +25,7 @@ namespace etna::generate {
 /// Options for loading a model.
 struct LoadOptions {
     runtime::ExecutorOptions executor = {};
-    SpeculationWishes speculation = {}; ///< used if neither the request nor generation_config.json sets it
+    SpeculationOverrides speculation = {}; ///< used if neither the request nor generation_config.json sets it
     ChatTemplateChoice chat_template = {};
     /// A smaller model of the same vocabulary that drafts tokens, on the same device; borrowed, null: none.
     const store::ModelSource* draft = nullptr;
@@ -48,16 +48,16 @@ public:
     [[nodiscard]] const ChatFormats& chat() const { return chat_; }
 
     /// The grammar cache for the model's vocabulary. Built on the first call, which blocks.
-    [[nodiscard]] grammar::Grammars& grammars() const;
+    [[nodiscard]] grammar::GrammarCache& grammars() const;
 
     /// Sampling parameters used where a caller sets none.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
     /// Recommendations of the model's file and its `generation_config.json`, without defaults.
-    [[nodiscard]] const SamplingWishes& recommended_sampling() const { return recommended_; }
+    [[nodiscard]] const SamplingOverrides& recommended_sampling() const { return recommended_; }
 
     /// Speculative decoding settings used where a request sets none.
-    [[nodiscard]] const SpeculationWishes& speculation() const { return speculation_; }
+    [[nodiscard]] const SpeculationOverrides& speculation() const { return speculation_; }
     [[nodiscard]] bool has_draft_model() const { return has_draft_model_; }
 
     /// Tokens for fill-in-the-middle; empty if the model does not support it.
@@ -81,7 +81,7 @@ private:
     /// Built on first use, because most models never need a grammar.
     struct LazyGrammars {
         std::once_flag once;
-        std::unique_ptr<grammar::Grammars> grammars;
+        std::unique_ptr<grammar::GrammarCache> grammars;
     };
 
     explicit Model(text::Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
@@ -90,10 +90,10 @@ private:
     text::Tokenizer tokenizer_;
     ChatFormats chat_;
     std::unique_ptr<LazyGrammars> grammars_ = std::make_unique<LazyGrammars>();
-    SamplingWishes recommended_;
+    SamplingOverrides recommended_;
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
-    SpeculationWishes speculation_;
+    SpeculationOverrides speculation_;
     bool has_draft_model_ = false;
     uint64_t trained_context_tokens_ = 0;
     std::size_t longest_token_bytes_ = 0;

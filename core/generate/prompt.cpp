@@ -50,7 +50,7 @@ std::size_t rendering_bytes(const chat::Conversation& conversation) {
 text::EncodeOptions encode_options(const EncodeBounds& bounds) {
     if (bounds.costs == nullptr)
         return {};
-    return {.stop_requested = &bounds.costs->stop_requested, .claim_memory = &bounds.costs->claim_memory};
+    return {.is_cancelled = &bounds.costs->is_cancelled, .reserve_memory = &bounds.costs->reserve_memory};
 }
 
 Result<Prompt> encode_text(const Model& model, const std::string& text, const EncodeBounds& bounds) {
@@ -58,7 +58,7 @@ Result<Prompt> encode_text(const Model& model, const std::string& text, const En
     ETNA_TRY(auto tokens, model.tokenizer().encode(text, encode_options(bounds)));
     Prompt prompt;
     prompt.text = text;
-    prompt.content.kinds.assign(tokens.size(), engine::RowKind::prompt);
+    prompt.content.kinds.assign(tokens.size(), engine::RowKind::prefill);
     prompt.content.tokens = std::move(tokens);
     prompt.answer = text.empty() ? text::TextPosition::beginning : text::TextPosition::continuation;
     return prompt;
@@ -86,7 +86,7 @@ Result<Prompt> encode_gap(const Model& model, const std::string& before, const s
     tokens.push_back(marks->middle);
     Prompt prompt;
     prompt.text = before;
-    prompt.content.kinds.assign(tokens.size(), engine::RowKind::prompt);
+    prompt.content.kinds.assign(tokens.size(), engine::RowKind::prefill);
     prompt.content.tokens = std::move(tokens);
     prompt.answer = text::TextPosition::continuation;
     return prompt;
@@ -132,7 +132,7 @@ Result<Prompt> take_tokens(const Model& model, const std::vector<TokenId>& token
                                                               *wild, model.tokenizer().size())};
     }
     Prompt prompt;
-    prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prompt)};
+    prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prefill)};
     prompt.answer = text::TextPosition::continuation;
     return prompt;
 }
@@ -163,7 +163,7 @@ Result<Prompt> encode_whole(const Model& model, const Request& request, const En
 
 Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
                                                 int64_t now_unix_s, const PromptCosts& costs) {
-    if (costs.claim_memory && !costs.claim_memory(rendering_bytes(conversation)))
+    if (costs.reserve_memory && !costs.reserve_memory(rendering_bytes(conversation)))
         return Error{ErrorKind::out_of_memory, "there is no memory to render the conversation"};
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
     return chat::render_adapted(format->chat_template, request_json(conversation), now_unix_s);

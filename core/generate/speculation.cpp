@@ -10,19 +10,19 @@
 
 namespace etna::generate {
 
-SpeculationWishes over(const SpeculationWishes& wishes, const SpeculationWishes& others) {
-    SpeculationWishes result = wishes;
-    if (!wishes.tokens_max && !wishes.confidence_min) { // mutually exclusive: take both from one source
+SpeculationOverrides over(const SpeculationOverrides& overrides, const SpeculationOverrides& others) {
+    SpeculationOverrides result = overrides;
+    if (!overrides.tokens_max && !overrides.confidence_min) { // mutually exclusive: take both from one source
         result.tokens_max = others.tokens_max;
         result.confidence_min = others.confidence_min;
     }
-    if (!wishes.ngram_max)
+    if (!overrides.ngram_max)
         result.ngram_max = others.ngram_max;
     return result;
 }
 
-SpeculationWishes recommended_speculation(const store::GenerationConfig& config) {
-    SpeculationWishes wishes;
+SpeculationOverrides recommended_speculation(const store::GenerationConfig& config) {
+    SpeculationOverrides overrides;
     const auto tokens = config.num_assistant_tokens;
     const auto confidence = config.assistant_confidence_threshold;
     const auto ignore = [](std::string_view name, double value) {
@@ -30,26 +30,26 @@ SpeculationWishes recommended_speculation(const store::GenerationConfig& config)
                                            store::generation_config_name, name, value));
     };
     if (tokens && *tokens >= 0 && *tokens <= engine::drafts_max)
-        wishes.tokens_max = static_cast<uint32_t>(*tokens);
+        overrides.tokens_max = static_cast<uint32_t>(*tokens);
     else if (tokens)
         ignore("num_assistant_tokens", *tokens);
     if (tokens || !confidence)
-        return wishes; // a fixed number takes precedence over a threshold
+        return overrides; // a fixed number takes precedence over a threshold
     if (*confidence >= 0 && *confidence <= 1)
-        wishes.confidence_min = static_cast<float>(*confidence);
+        overrides.confidence_min = static_cast<float>(*confidence);
     else
         ignore("assistant_confidence_threshold", *confidence);
-    return wishes;
+    return overrides;
 }
 
-std::optional<engine::Speculation> speculation(const SpeculationWishes& wishes, bool has_model,
+std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, bool has_model,
                                                std::vector<TokenId> prediction) {
-    const uint32_t usual = wishes.confidence_min ? confident_draft_tokens : usual_draft_tokens;
-    engine::Speculation result = {.tokens_max = wishes.tokens_max.value_or(usual),
-                                  .lookup_ngram_max = wishes.ngram_max.value_or(0),
+    const uint32_t usual = overrides.confidence_min ? confident_draft_tokens : usual_draft_tokens;
+    engine::Speculation result = {.tokens_max = overrides.tokens_max.value_or(usual),
+                                  .lookup_ngram_max = overrides.ngram_max.value_or(0),
                                   .prediction = std::move(prediction),
                                   .uses_model = has_model,
-                                  .confidence_min = wishes.confidence_min};
+                                  .confidence_min = overrides.confidence_min};
     const bool has_source = has_model || result.lookup_ngram_max > 0 || !result.prediction.empty();
     return has_source && result.tokens_max > 0 ? std::optional(std::move(result)) : std::nullopt;
 }

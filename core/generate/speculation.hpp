@@ -18,7 +18,7 @@ constexpr uint32_t confident_draft_tokens = 16; ///< maximum if the draft model'
 /// Speculative decoding settings; an empty one is taken from elsewhere. At most one of the first two is set.
 /// Names follow OpenVINO Model Server's API: num_assistant_tokens, assistant_confidence_threshold,
 /// max_ngram_size.
-struct SpeculationWishes {
+struct SpeculationOverrides {
     std::optional<uint32_t> tokens_max = {}; ///< drafts per step; 0: none
     std::optional<float> confidence_min =
         {}; ///< instead: draft while the draft model's confidence is at least this, [0, 1]
@@ -26,15 +26,15 @@ struct SpeculationWishes {
 };
 
 /// Returns `wishes`, with unset members taken from `others`.
-SpeculationWishes over(const SpeculationWishes& wishes, const SpeculationWishes& others);
+SpeculationOverrides over(const SpeculationOverrides& overrides, const SpeculationOverrides& others);
 
 /// Returns the recommendations of the model's generation_config.json. Values out of range are ignored with a
 /// warning in the log.
-SpeculationWishes recommended_speculation(const store::GenerationConfig& config);
+SpeculationOverrides recommended_speculation(const store::GenerationConfig& config);
 
 /// Returns the engine's speculation options; empty if nothing can draft. `has_model`: the engine has a draft
 /// model.
-std::optional<engine::Speculation> speculation(const SpeculationWishes& wishes, bool has_model,
+std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, bool has_model,
                                                std::vector<TokenId> prediction);
 
 /// Checks that two models share a vocabulary, so that one can draft for the other. Errors: invalid_argument,

@@ -24,7 +24,7 @@ Result<PromptTokens> Transcript::encode(const text::Tokenizer& tokenizer, const 
         if (!tokens.empty() && is_special(tokenizer, tokens.front())) {
             PromptTokens whole = known_;
             whole.tokens.insert(whole.tokens.end(), tokens.begin(), tokens.end());
-            whole.kinds.resize(whole.tokens.size(), engine::RowKind::prompt);
+            whole.kinds.resize(whole.tokens.size(), engine::RowKind::prefill);
             return whole;
         }
     }
@@ -33,7 +33,7 @@ Result<PromptTokens> Transcript::encode(const text::Tokenizer& tokenizer, const 
         std::mismatch(tokens.begin(), tokens.end(), known_.tokens.begin(), known_.tokens.end());
     std::vector<engine::RowKind> kinds(known_.kinds.begin(),
                                        known_.kinds.begin() + std::distance(tokens.begin(), agreed));
-    kinds.resize(tokens.size(), engine::RowKind::prompt);
+    kinds.resize(tokens.size(), engine::RowKind::prefill);
     return PromptTokens{std::move(tokens), std::move(kinds)};
 }
 
@@ -44,7 +44,7 @@ void Transcript::record(const text::Tokenizer& tokenizer, const std::string& pro
                    {.control = text::ControlTokens::shown, .position = text::TextPosition::continuation});
     known_ = std::move(read);
     known_.tokens.insert(known_.tokens.end(), written.begin(), written.end());
-    known_.kinds.resize(known_.tokens.size(), engine::RowKind::generation);
+    known_.kinds.resize(known_.tokens.size(), engine::RowKind::decode);
 }
 
 } // namespace etna::generate

@@ -56,14 +56,14 @@ const std::vector<DroppedKeyword>& dropped_keywords(const Grammar& grammar) {
     return grammar.dropped();
 }
 
-Grammars::Grammars(Vocabulary vocabulary)
+GrammarCache::GrammarCache(Vocabulary vocabulary)
     : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))),
       shared_(std::make_shared<Shelf>(vocabulary_)) {}
 
-Grammars::~Grammars() = default;
+GrammarCache::~GrammarCache() = default;
 
 /// Returns the cached grammar; null if there is none. Errors: that of a recent refusal.
-Result<std::shared_ptr<const Grammar>> Grammars::find(const Description& description) {
+Result<std::shared_ptr<const Grammar>> GrammarCache::find(const Description& description) {
     const std::scoped_lock lock(mutex_);
     drop_old(); // cached grammars may have grown
     const auto now = std::chrono::steady_clock::now();
@@ -75,7 +75,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::find(const Description& descrip
     return kept(description);
 }
 
-void Grammars::refuse(const Description& description, const Error& error) {
+void GrammarCache::refuse(const Description& description, const Error& error) {
     if (bytes_of(description) > refused_bytes_max)
         return;
     const std::scoped_lock lock(mutex_);
@@ -84,7 +84,7 @@ void Grammars::refuse(const Description& description, const Error& error) {
         refused_.pop_back();
 }
 
-std::shared_ptr<const Grammar> Grammars::kept(const Description& description) {
+std::shared_ptr<const Grammar> GrammarCache::kept(const Description& description) {
     const auto known = std::find_if(kept_.begin(), kept_.end(),
                                     [&](const auto& one) { return one->description() == description; });
     if (known == kept_.end())
@@ -93,8 +93,8 @@ std::shared_ptr<const Grammar> Grammars::kept(const Description& description) {
     return kept_.front();
 }
 
-Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& description,
-                                                      const Language::Stop& stop, uint64_t client) {
+Result<std::shared_ptr<const Grammar>> GrammarCache::make(const Description& description,
+                                                          const Language::Stop& stop, uint64_t client) {
     ETNA_TRY(auto made, find(description));
     if (made == nullptr) {
         ETNA_TRY(made, make_quickly(description, stop, client));
@@ -114,7 +114,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::make(const Description& descrip
 }
 
 /// Drops cached grammars before refusing a new one. Errors: out_of_memory.
-Status Grammars::check_room(uint64_t client) {
+Status GrammarCache::check_room(uint64_t client) {
     std::list<std::shared_ptr<const Grammar>> leaving; // destroyed without the mutex: that may be slow
     {
         const std::scoped_lock lock(mutex_);
@@ -131,7 +131,7 @@ Status Grammars::check_room(uint64_t client) {
                  "ask again when some of them have, or make the grammar smaller"};
 }
 
-bool Grammars::has_room(uint64_t client) {
+bool GrammarCache::has_room(uint64_t client) {
     std::size_t bytes = 0;
     std::size_t own_bytes = 0;
     std::erase_if(made_, [&](const Made& one) {
@@ -146,8 +146,8 @@ bool Grammars::has_room(uint64_t client) {
 }
 
 /// Compiles on the shared shelf, if that takes few steps. Null: it takes more.
-Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description& description,
-                                                              const Language::Stop& stop, uint64_t client) {
+Result<std::shared_ptr<const Grammar>>
+GrammarCache::make_quickly(const Description& description, const Language::Stop& stop, uint64_t client) {
     const Turns::Turn turn(quick_turns_, client, stop);
     if (!turn.is_given())
         return not_wanted();
@@ -164,7 +164,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description&
     auto made = beside_others(own, its_description, dropped);
     if (made == nullptr)
         made = std::make_shared<const Grammar>(own, *root, its_description, std::move(dropped));
-    Walk first(made);
+    GrammarMatcher first(made);
     if (!first.prepare({.mask = true}, {.stop = &stop, .may_move = false})) {
         if (stop && stop())
             return not_wanted();
@@ -174,8 +174,8 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_quickly(const Description&
     return keep(std::move(made), client);
 }
 
-Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& description,
-                                                             const Language::Stop& stop, uint64_t client) {
+Result<std::shared_ptr<const Grammar>>
+GrammarCache::make_slowly(const Description& description, const Language::Stop& stop, uint64_t client) {
     ETNA_CHECK(check_room(client));
     auto own = std::make_shared<Shelf>(vocabulary_);
     uint64_t steps_left = steps_of_making;
@@ -183,7 +183,7 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& 
     ETNA_TRY(const Expression root, own->make(description, steps_left, &stop, &dropped));
     auto made = std::make_shared<const Grammar>(own, root, std::make_shared<const Description>(description),
                                                 std::move(dropped));
-    Walk first(made);
+    GrammarMatcher first(made);
     if (!first.prepare({.mask = true}, {.stop = &stop}))
         return not_wanted();
     ETNA_CHECK(first.mask());
@@ -191,9 +191,10 @@ Result<std::shared_ptr<const Grammar>> Grammars::make_slowly(const Description& 
 }
 
 /// Recompiles on the shared shelf, where common parts exist already. Null if there is no room.
-std::shared_ptr<const Grammar> Grammars::beside_others(const std::shared_ptr<Shelf>& own,
-                                                       const std::shared_ptr<const Description>& description,
-                                                       const std::vector<DroppedKeyword>& dropped) {
+std::shared_ptr<const Grammar>
+GrammarCache::beside_others(const std::shared_ptr<Shelf>& own,
+                            const std::shared_ptr<const Description>& description,
+                            const std::vector<DroppedKeyword>& dropped) {
     const std::shared_ptr<Shelf> shared = shelf_for(own);
     if (shared == own)
         return nullptr;
@@ -204,7 +205,7 @@ std::shared_ptr<const Grammar> Grammars::beside_others(const std::shared_ptr<She
 }
 
 /// Returns the shared shelf; `own` replaces one that takes no more grammars.
-std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
+std::shared_ptr<Shelf> GrammarCache::shelf_for(const std::shared_ptr<Shelf>& own) {
     const std::scoped_lock lock(mutex_);
     if (shared_->is_full || shared_->bytes > shelf_bytes_max)
         shared_ = own;
@@ -213,7 +214,7 @@ std::shared_ptr<Shelf> Grammars::shelf_for(const std::shared_ptr<Shelf>& own) {
 }
 
 /// Caches a grammar. Returns the one cached first if two were compiled from one description.
-std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> made, uint64_t client) {
+std::shared_ptr<const Grammar> GrammarCache::keep(std::shared_ptr<const Grammar> made, uint64_t client) {
     const std::scoped_lock lock(mutex_);
     if (auto first = kept(made->description()); first && !first->shelf().is_full)
         return first;
@@ -229,7 +230,7 @@ std::shared_ptr<const Grammar> Grammars::keep(std::shared_ptr<const Grammar> mad
 
 /// Drops the oldest grammars beyond the limits, and all in full languages. Grammars that are held elsewhere
 /// live until they are released.
-void Grammars::drop_old() {
+void GrammarCache::drop_old() {
     std::unordered_set<const Shelf*> shelves;
     std::size_t bytes = 0;
     std::size_t count = 0;

@@ -32,9 +32,9 @@ const std::vector<DroppedKeyword>& dropped_keywords(const Grammar& grammar);
 ///
 /// Results are computed on demand, which may take a third of a second, or ahead of time and in pieces: see
 /// prepare().
-class Walk {
+class GrammarMatcher {
 public:
-    explicit Walk(std::shared_ptr<const Grammar> grammar);
+    explicit GrammarMatcher(std::shared_ptr<const Grammar> grammar);
 
     /// The results to compute for the end of the text.
     struct Wanted {
@@ -92,13 +92,13 @@ private:
 };
 
 /// A cache of the grammars of one vocabulary. Thread-safe; slow compilations do not block matchers.
-class Grammars {
+class GrammarCache {
 public:
     /// The bytes of control tokens in `vocabulary` are control_text(); see until.hpp.
-    explicit Grammars(Vocabulary vocabulary);
-    Grammars(const Grammars&) = delete;
-    Grammars& operator=(const Grammars&) = delete;
-    ~Grammars();
+    explicit GrammarCache(Vocabulary vocabulary);
+    GrammarCache(const GrammarCache&) = delete;
+    GrammarCache& operator=(const GrammarCache&) = delete;
+    ~GrammarCache();
 
     /// Returns a cached grammar, or compiles it and computes its first mask. Blocking: compiling takes some
     /// milliseconds, a second at most; slow compilations wait for each other. `stop`: whether the grammar is

@@ -38,17 +38,17 @@ std::optional<uint8_t> only_byte(Language& language, Expression at) {
     return only;
 }
 
-bool should_stop(const Walk::Piece& piece) {
+bool should_stop(const GrammarMatcher::Piece& piece) {
     return piece.stop != nullptr && *piece.stop && (*piece.stop)();
 }
 
 } // namespace
 
-Walk::Walk(std::shared_ptr<const Grammar> grammar)
+GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar)
     : grammar_(std::move(grammar)), state_(grammar_->root()),
       steps_left_(std::make_shared<std::atomic<int64_t>>(steps_of_walk)) {}
 
-bool Walk::prepare(const Wanted& wanted, const Piece& piece) {
+bool GrammarMatcher::prepare(const Wanted& wanted, const Piece& piece) {
     while (!is_known(wanted)) {
         switch (find_on_shelf(wanted, piece)) {
         case Outcome::done:
@@ -66,14 +66,14 @@ bool Walk::prepare(const Wanted& wanted, const Piece& piece) {
     return true;
 }
 
-bool Walk::is_known(const Wanted& wanted) const {
+bool GrammarMatcher::is_known(const Wanted& wanted) const {
     const bool needs_mask = wanted.mask || may_end_.value_or(false); // the text may have to end here
     return is_lost_ || (may_end_ && (!needs_mask || mask_) &&
                         (wanted.forced_bytes == 0 || (forced_ && forced_max_ == wanted.forced_bytes)));
 }
 
 /// Computes what it can on the shelf, within the remaining steps.
-Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
+GrammarMatcher::Outcome GrammarMatcher::find_on_shelf(const Wanted& wanted, const Piece& piece) {
     Shelf& shelf = grammar_->shelf();
     std::unique_lock lock(shelf.mutex, std::defer_lock);
     while (!lock.try_lock()) {
@@ -112,7 +112,7 @@ Walk::Outcome Walk::find_on_shelf(const Wanted& wanted, const Piece& piece) {
 }
 
 /// Stores each complete result, so that the next call resumes there.
-void Walk::find(Shelf& shelf, const Wanted& wanted) {
+void GrammarMatcher::find(Shelf& shelf, const Wanted& wanted) {
     Language& language = shelf.language;
     while (followed_ < text_.size()) {
         const Expression after = language.next(state_, static_cast<uint8_t>(text_[followed_]));
@@ -132,7 +132,7 @@ void Walk::find(Shelf& shelf, const Wanted& wanted) {
         find_forced(language, wanted.forced_bytes);
 }
 
-void Walk::find_forced(Language& language, std::size_t bytes_max) {
+void GrammarMatcher::find_forced(Language& language, std::size_t bytes_max) {
     std::string text;
     for (Expression at = state_; text.size() < bytes_max && !language.is_nullable(at);) {
         const auto only = only_byte(language, at);
@@ -149,7 +149,7 @@ void Walk::find_forced(Language& language, std::size_t bytes_max) {
 }
 
 /// Returns whether it now has a shelf of its own, or is lost.
-bool Walk::go_elsewhere(const Piece& piece) {
+bool GrammarMatcher::go_elsewhere(const Piece& piece) {
     if (!piece.may_move)
         return false;
     auto elsewhere = grammar_->elsewhere(piece.stop);
@@ -165,13 +165,13 @@ bool Walk::go_elsewhere(const Piece& piece) {
     return true;
 }
 
-void Walk::forget_place() {
+void GrammarMatcher::forget_place() {
     may_end_.reset();
     mask_.reset();
     forced_.reset();
 }
 
-Result<const TokenMask*> Walk::mask() {
+Result<const TokenMask*> GrammarMatcher::mask() {
     prepare({.mask = true}, {});
     if (is_lost_) {
         return Error{ErrorKind::unsupported, "the grammar has grown too large to be followed",
@@ -180,24 +180,24 @@ Result<const TokenMask*> Walk::mask() {
     return &*mask_;
 }
 
-bool Walk::may_end() {
+bool GrammarMatcher::may_end() {
     prepare({}, {});
     return !is_lost_ && *may_end_;
 }
 
-Result<bool> Walk::is_over() {
+Result<bool> GrammarMatcher::is_over() {
     if (!may_end() && !is_lost_)
         return false;
     ETNA_TRY(const TokenMask* const all, mask());
     return all->is_empty();
 }
 
-std::string Walk::forced(std::size_t bytes_max) {
+std::string GrammarMatcher::forced(std::size_t bytes_max) {
     prepare({.forced_bytes = bytes_max}, {});
     return is_lost_ ? "" : *forced_;
 }
 
-void Walk::accept(TokenId token) {
+void GrammarMatcher::accept(TokenId token) {
     forget_place();
     steps_here_ = 0;
     text_ += grammar_->shelf().vocabulary->bytes(token);

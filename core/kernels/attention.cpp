@@ -14,7 +14,7 @@ static_assert(sizeof(shaders::AttentionArguments) == 96);
 constexpr uint32_t one_run_tokens = 0x80000000U;
 
 uint32_t run_tokens(const PlanTarget& target, RowPath path) {
-    return path == RowPath::prompt ? one_run_tokens : attention_run_tokens(target);
+    return path == RowPath::prefill ? one_run_tokens : attention_run_tokens(target);
 }
 
 /// Maximum runs of the longest row. A window of w keys overlaps at most one run more than it fills.

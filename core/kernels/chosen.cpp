@@ -62,7 +62,7 @@ void add_format(const PlanTarget& target, const KernelScope& scope, Format forma
              .format = format});
     }
     if (scope.matrices.test(index)) {
-        const auto add_linear = [&](RowPath path, Factors factors) {
+        const auto add_linear = [&](RowPath path, OperandPrecision factors) {
             const auto plan = linear_plan(target, layout, usual_rows, path, 1, factors);
             if (!plan)
                 return;
@@ -71,13 +71,13 @@ void add_format(const PlanTarget& target, const KernelScope& scope, Format forma
                                 .format = format,
                                 .path = path,
                                 .factors = factors};
-            if (factors == Factors::may_round || use.variant != uses.back().variant)
+            if (factors == OperandPrecision::f16_allowed || use.variant != uses.back().variant)
                 uses.push_back(use);
         };
-        add_linear(RowPath::generation, Factors::may_round);
-        add_linear(RowPath::prompt, Factors::may_round);
+        add_linear(RowPath::decode, OperandPrecision::f16_allowed);
+        add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
         if (scope.stacks.any()) // a router
-            add_linear(RowPath::prompt, Factors::exact);
+            add_linear(RowPath::prefill, OperandPrecision::f32);
     }
     if (scope.stacks.test(index)) {
         const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
@@ -117,8 +117,8 @@ std::string describe(const KernelUse& use) {
         return fmt::format("{} {}", name_of(use.operation), to_string(use.format));
     case Operation::linear:
         return fmt::format("linear {}, {}{}", to_string(use.format),
-                           use.path == RowPath::prompt ? "prompt" : "generation",
-                           use.factors == Factors::exact ? ", exact" : "");
+                           use.path == RowPath::prefill ? "prompt" : "generation",
+                           use.factors == OperandPrecision::f32 ? ", exact" : "");
     default:
         return std::string(name_of(use.operation));
     }

@@ -33,9 +33,9 @@ enum class Operation : uint8_t {
 struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
-    Format format = Format::f32;          ///< of weights: embed, linear, expert_linear
-    RowPath path = RowPath::generation;   ///< linear
-    Factors factors = Factors::may_round; ///< linear
+    Format format = Format::f32;                              ///< of weights: embed, linear, expert_linear
+    RowPath path = RowPath::decode;                           ///< linear
+    OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
 };
 
 /// Display name: "linear q4_k, prompt".

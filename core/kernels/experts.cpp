@@ -24,7 +24,7 @@ uint64_t group_words(uint32_t pairs) {
     return 1 + 3 * uint64_t{pairs} + pairs;
 }
 
-bool fits(vk::Recorder& recorder, std::string_view operation, const ExpertChoice& choice) {
+bool fits(vk::Recorder& recorder, std::string_view operation, const ExpertRouting& choice) {
     const uint64_t bytes = uint64_t{choice.rows} * choice.used * 4;
     return require(recorder, choice.count > 0 && choice.count <= experts_max, operation,
                    "no experts, or too many") &&
@@ -71,7 +71,7 @@ uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts) {
 }
 
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation) {
-    const ExpertChoice& choice = operation.choice;
+    const ExpertRouting& choice = operation.choice;
     if (choice.rows == 0 || !fits(recorder, "expert_route", choice) ||
         !require(recorder, operation.router.columns == choice.count, "expert_route",
                  "router and experts differ in number"))
@@ -96,7 +96,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
            arguments);
 }
 
-void expert_group(Library& library, vk::Recorder& recorder, const ExpertChoice& choice,
+void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
                   const ExpertGroups& groups) {
     const uint32_t pairs = choice.pairs();
     if (choice.rows == 0 || !fits(recorder, "expert_group", choice) ||
@@ -121,7 +121,7 @@ void expert_group(Library& library, vk::Recorder& recorder, const ExpertChoice& 
 }
 
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation) {
-    const ExpertChoice& choice = operation.choice;
+    const ExpertRouting& choice = operation.choice;
     const Matrix& one = operation.weights.matrices;
     if (choice.rows == 0 || !fits(recorder, operation))
         return;
@@ -172,7 +172,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
 }
 
 void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation) {
-    const ExpertChoice& choice = operation.choice;
+    const ExpertRouting& choice = operation.choice;
     if (choice.rows == 0 || !fits(recorder, "expert_sum", choice) ||
         !require(recorder, operation.input.columns == operation.output.columns, "expert_sum",
                  "input and output differ in width"))

@@ -23,7 +23,7 @@ struct MatrixStack {
 };
 
 /// The experts of each row and their weights; at most experts_max and experts_used_max.
-struct ExpertChoice {
+struct ExpertRouting {
     vk::Range experts = {}; ///< u32 [rows][used]
     vk::Range shares = {};  ///< f32 [rows][used], of sum 1 for each row
     uint32_t count = 0;     ///< of experts
@@ -36,8 +36,8 @@ struct ExpertChoice {
 /// The `used` largest of each row of `router`, smaller number first among equals, and their softmax.
 /// Source: arXiv 1701.06538, 2505.09388.
 struct ExpertRoute {
-    Activations router;  ///< [rows, count]
-    ExpertChoice choice; ///< written
+    Activations router;   ///< [rows, count]
+    ExpertRouting choice; ///< written
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
 
@@ -48,7 +48,7 @@ struct ExpertGroups {
 uint64_t expert_group_bytes(uint32_t rows, uint32_t used);
 /// Pairs in a tile: the average per expert. Pure; does not affect any sum.
 uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
-void expert_group(Library& library, vk::Recorder& recorder, const ExpertChoice& choice,
+void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
                   const ExpertGroups& groups);
 
 /// The input row that a pair reads.
@@ -63,7 +63,7 @@ struct ExpertLinear {
     Activations input;
     Activations output; ///< [pairs, rows of a matrix]
     ExpertInput reads = ExpertInput::row;
-    ExpertChoice choice; ///< counts only; `groups` was made from it
+    ExpertRouting choice; ///< counts only; `groups` was made from it
     ExpertGroups groups;
 };
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
@@ -72,7 +72,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
 struct ExpertSum {
     Activations input; ///< [pairs, width]
     Activations output;
-    ExpertChoice choice;
+    ExpertRouting choice;
 };
 void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation);
 

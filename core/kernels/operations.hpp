@@ -71,10 +71,10 @@ struct RmsNorm {
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 
 /// The numeric path of a run of rows (engine::RowKind, as kernels know it).
-enum class RowPath : uint8_t { prompt, generation };
+enum class RowPath : uint8_t { prefill, decode };
 
 /// Whether a kernel may round weights and inputs to f16, as matrix units require.
-enum class Factors : uint8_t { may_round, exact };
+enum class OperandPrecision : uint8_t { f16_allowed, f32 };
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). In the generation path the order of every sum
 /// depends on shape and layout only, never on count; the same holds for the prompt path, with another kernel.
@@ -84,10 +84,10 @@ struct Linear {
     Activations output; ///< columns == weight.rows
     uint32_t first = 0;
     uint32_t count = 0;
-    RowPath path = RowPath::generation;
+    RowPath path = RowPath::decode;
     Store store = Store::replace;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [weight.rows]
-    Factors factors = Factors::may_round;
+    OperandPrecision factors = OperandPrecision::f16_allowed;
 };
 void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
 
@@ -167,7 +167,7 @@ struct Attention {
     float scale = 0;
     uint32_t window = 0; ///< 0: all keys
     float softcap = 0;   ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: no cap
-    RowPath path = RowPath::generation;
+    RowPath path = RowPath::decode;
     uint32_t longest = 0;    ///< largest index + 1 among the rows
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched when one run suffices
 };

@@ -39,7 +39,7 @@ bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
                       (target.profile.subgroup_arithmetic &&
                        trusted(shaders::linear_rows(format, shaders::Reduce::subgroup)));
     const bool tile = trusted(shaders::linear_tile(format));
-    return path == RowPath::prompt ? tile || !rows : tile && !rows;
+    return path == RowPath::prefill ? tile || !rows : tile && !rows;
 }
 
 /// Weight rows of one workgroup, by family: wider registers want more rows, small matrices want more
@@ -133,7 +133,7 @@ LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
 }
 
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count, Factors factors) {
+                               uint32_t count, OperandPrecision factors) {
     if (layout.arrangement == Arrangement::lanes) {
         if (!lanes_usable(target.profile)) {
             return Error{
@@ -148,7 +148,7 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = columns};
     }
     const auto axis = static_cast<shaders::Format>(layout.format);
-    const bool may_round = path == RowPath::prompt && factors == Factors::may_round;
+    const bool may_round = path == RowPath::prefill && factors == OperandPrecision::f16_allowed;
     if (may_round && matrix_usable(target, layout.format))
         return matrix_plan(target.profile);
     if (uses_tile(target, axis, path)) {

@@ -39,7 +39,7 @@ struct LinearPlan {
 
 /// Errors: unsupported if the target cannot run any kernel for this layout.
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count, Factors factors = Factors::may_round);
+                               uint32_t count, OperandPrecision factors = OperandPrecision::f16_allowed);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Format format);

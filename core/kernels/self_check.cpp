@@ -141,8 +141,8 @@ std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope,
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options) {
     SelfCheckVerdict verdict = options.known;
     const auto now = Clock::now();
-    const auto deadline =
-        options.patience < Clock::time_point::max() - now ? now + options.patience : Clock::time_point::max();
+    const auto deadline = options.time_limit < Clock::time_point::max() - now ? now + options.time_limit
+                                                                              : Clock::time_point::max();
     while (true) { // terminates: each round adds variants to the verdict, and their number is finite
         Library library(device, {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);

@@ -23,7 +23,7 @@ struct SelfCheckOptions {
     SelfCheckVerdict known = {};
     CodeSource code = shaders::code; ///< as for Library
     /// Time limit: after it, no further kernel is started; at least one is checked.
-    std::chrono::steady_clock::duration patience = std::chrono::steady_clock::duration::max();
+    std::chrono::steady_clock::duration time_limit = std::chrono::steady_clock::duration::max();
 };
 
 /// Number of kernels in the scope without a verdict.
@@ -32,7 +32,7 @@ std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope, con
 /// Runs each kernel that the device's plans choose within the scope, and that has no verdict in `known`, on a
 /// small problem of odd sizes, and compares with a host reference in double precision, within float rounding
 /// error. If one is wrong, its replacements are checked too. Returns `known` plus the new results; kernels
-/// not checked within `patience` are missing. Blocks; submits to the device, so no other thread may submit
+/// not checked within `time_limit` are missing. Blocks; submits to the device, so no other thread may submit
 /// concurrently. Errors: out_of_memory, device_lost, internal.
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options);
 

@@ -54,7 +54,7 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                      .input = activations.gathered,
                      .output = activations.logits,
                      .count = step.wanted,
-                     .path = kernels::RowPath::generation});
+                     .path = kernels::RowPath::decode});
     recorder.barrier();
     if (decoder.logit_softcap > 0) {
         kernels::soft_cap(library, recorder,

@@ -12,7 +12,7 @@ namespace etna::model {
 /// Consecutive rows of a step that take one numeric path. A step has at most two: generation first, then
 /// prompt.
 struct Run {
-    kernels::RowPath path = kernels::RowPath::generation;
+    kernels::RowPath path = kernels::RowPath::decode;
     uint32_t first = 0;
     uint32_t count = 0;
     uint32_t longest = 0; ///< largest index + 1 among its rows
@@ -53,12 +53,12 @@ struct Activations {
     vk::Range attention_partials;  ///< limits the generation rows per attention pass
     vk::Range sample_partials;
     vk::Range slots;  ///< u32 [slots]: sampled ids
-    vk::Range stages; ///< u32 [rows_max]: kernels::Watch
+    vk::Range stages; ///< u32 [batch_rows_max]: kernels::Watch
 
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
     kernels::Activations expert_outputs; ///< [pairs, width]
-    vk::Range expert_numbers;            ///< kernels::ExpertChoice
+    vk::Range expert_numbers;            ///< kernels::ExpertRouting
     vk::Range expert_shares;
     vk::Range expert_groups; ///< kernels::ExpertGroups
 };

@@ -17,7 +17,7 @@ Result<MutableByteView> Uploader::begin(const vk::Buffer& to, uint64_t offset, u
     Half& half = halves_[current_];
     if (half.buffer.bytes() == 0) {
         ETNA_TRY(half.buffer,
-                 vk::Buffer::create(device_, vk::Memory::upload, slice_bytes_max, "weight staging"));
+                 vk::Buffer::create(device_, vk::MemoryDomain::upload, slice_bytes_max, "weight staging"));
     }
     ETNA_CHECK(device_.wait(half.copied_at));
     target_ = &to;
@@ -32,7 +32,7 @@ Status Uploader::end() {
     Half& half = halves_[current_];
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device_));
     recorder.copy(half.buffer, 0, *target_, offset_, bytes_);
-    ETNA_TRY(vk::Commands commands, recorder.finish());
+    ETNA_TRY(vk::CommandBuffer commands, recorder.finish());
     ETNA_TRY(half.copied_at, device_.submit(std::move(commands)));
     return {};
 }

@@ -201,8 +201,8 @@ Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buf
 }
 
 Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
-    ETNA_TRY(vk::Buffer buffer,
-             vk::Buffer::create(loading.device, vk::Memory::device, planned.device_bytes(), planned.name));
+    ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(loading.device, vk::MemoryDomain::device,
+                                                   planned.device_bytes(), planned.name));
     if (planned.role == TensorRole::vector) {
         ETNA_CHECK(load_vector(loading, planned, buffer));
         return buffer;

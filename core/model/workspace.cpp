@@ -30,7 +30,7 @@ struct ScratchSize {
 };
 
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
-    const uint32_t rows = options.rows_max;
+    const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
     const uint32_t inner_rows = experts.count > 0 ? rows * experts.used : rows;
     const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward;
@@ -43,8 +43,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::attended, "attended", rows, config.q_width()},
         {&Activations::gate, "gate", inner_rows, inner},
         {&Activations::up, "up", inner_rows, inner},
-        {&Activations::gathered, "gathered", options.wanted_max, config.width},
-        {&Activations::logits, "logits", options.wanted_max, config.vocabulary},
+        {&Activations::gathered, "gathered", options.output_rows_max, config.width},
+        {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
     if (experts.count > 0) {
         sizes.push_back({&Activations::router, "router", rows, experts.count});
@@ -60,19 +60,20 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
                                                 config.head_dim);
     };
     const uint64_t attention =
-        std::max(partials(1), std::min(partials(options.rows_max), attention_partial_bytes_wanted));
-    const uint64_t sample = kernels::sample_partial_bytes(options.wanted_max, config.vocabulary);
+        std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_wanted));
+    const uint64_t sample = kernels::sample_partial_bytes(options.output_rows_max, config.vocabulary);
     constexpr uint64_t least = 16; // a buffer is never empty
     std::vector<ScratchSize> sizes{
         {&Activations::attention_partials, "attention partials", std::max(least, round_up(attention, 16))},
         {&Activations::sample_partials, "sample partials", std::max(least, round_up(sample, 16))},
-        {&Activations::stages, "stages", std::max(least, uint64_t{options.rows_max} * sizeof(uint32_t))},
+        {&Activations::stages, "stages",
+         std::max(least, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},
         {&Activations::slots, "slots", std::max(least, uint64_t{options.slots} * sizeof(uint32_t))},
     };
     const uint32_t used = config.experts.used;
     if (config.experts.count > 0) {
-        const uint64_t pair_bytes = round_up(uint64_t{options.rows_max} * used * sizeof(uint32_t), 16);
-        const uint64_t group_bytes = round_up(kernels::expert_group_bytes(options.rows_max, used), 16);
+        const uint64_t pair_bytes = round_up(uint64_t{options.batch_rows_max} * used * sizeof(uint32_t), 16);
+        const uint64_t group_bytes = round_up(kernels::expert_group_bytes(options.batch_rows_max, used), 16);
         sizes.push_back({&Activations::expert_numbers, "expert numbers", pair_bytes});
         sizes.push_back({&Activations::expert_shares, "expert shares", pair_bytes});
         sizes.push_back({&Activations::expert_groups, "expert groups", group_bytes});
@@ -97,7 +98,7 @@ Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
     Workspace workspace;
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device));
     const auto add = [&](uint64_t bytes, std::string_view label) -> Result<vk::Range> {
-        ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(device, vk::Memory::device, bytes, label));
+        ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(device, vk::MemoryDomain::device, bytes, label));
         recorder.fill(buffer, 0, bytes, 0);
         workspace.buffers_.push_back(std::move(buffer));
         return workspace.buffers_.back().range();
@@ -112,7 +113,7 @@ Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
     for (const ScratchSize& size : scratch_sizes(config, target, options)) {
         ETNA_TRY(workspace.activations_.*size.member, add(size.bytes, size.label));
     }
-    ETNA_TRY(vk::Commands commands, recorder.finish());
+    ETNA_TRY(vk::CommandBuffer commands, recorder.finish());
     ETNA_TRY(const uint64_t filled, device.submit(std::move(commands)));
     ETNA_CHECK(device.wait(filled));
     return workspace;

@@ -13,8 +13,8 @@
 namespace etna::model {
 
 struct WorkspaceOptions {
-    uint32_t rows_max = 0;
-    uint32_t wanted_max = 0;
+    uint32_t batch_rows_max = 0;
+    uint32_t output_rows_max = 0;
     uint32_t context_tokens = 0;
     uint32_t slots = 0;
 };

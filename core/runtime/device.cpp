@@ -47,7 +47,7 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
     wanted.cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)};
     wanted.contexts = options.sequences_max;
     wanted.sequences_max = options.sequences_max;
-    wanted.rows_max = options.batch_tokens_max;
+    wanted.batch_rows_max = options.batch_tokens_max;
     wanted.progress = options.progress;
     if (!options.plan_as.empty()) {
         wanted.plan_as = kernels::plan_family_named(options.plan_as);

@@ -53,7 +53,7 @@ SelfCheckVerdict verdict_of(std::string_view text) {
 
 /// Time limit for checking kernels at a start; later starts check the remaining ones. For a mixture of
 /// experts in many formats a CPU driver compiles for several seconds.
-constexpr std::chrono::milliseconds patience(1500);
+constexpr std::chrono::milliseconds time_limit(1500);
 
 /// Logs the results that are new since `known`.
 void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, const SelfCheckVerdict& verdict,
@@ -95,9 +95,10 @@ Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckO
     const KeptVerdict kept(options.cache_folder, profile, family);
     const SelfCheckVerdict known = kept.read();
     const auto start = std::chrono::steady_clock::now();
-    ETNA_TRY(const SelfCheckVerdict verdict,
-             kernels::self_check(
-                 device, {.family = family, .scope = options.scope, .known = known, .patience = patience}));
+    ETNA_TRY(
+        const SelfCheckVerdict verdict,
+        kernels::self_check(
+            device, {.family = family, .scope = options.scope, .known = known, .time_limit = time_limit}));
     if (verdict != known) {
         const std::size_t left = kernels::kernels_left(
             {.family = family, .profile = profile, .untrusted = verdict.wrong}, options.scope, verdict);

@@ -7,8 +7,8 @@
 
 namespace etna::sampling {
 
-Result<Breakers> Breakers::create(std::vector<std::vector<TokenId>> sequences) {
-    Breakers breakers;
+Result<SequenceBreakers> SequenceBreakers::create(std::vector<std::vector<TokenId>> sequences) {
+    SequenceBreakers breakers;
     for (std::vector<TokenId>& sequence : sequences) {
         if (sequence.empty() || sequence.size() > breaker_tokens_max) {
             return Error{ErrorKind::invalid_argument,
@@ -27,12 +27,12 @@ Result<Breakers> Breakers::create(std::vector<std::vector<TokenId>> sequences) {
     return breakers;
 }
 
-bool Breakers::contains(TokenId token) const {
+bool SequenceBreakers::contains(TokenId token) const {
     return std::binary_search(single_.begin(), single_.end(), token);
 }
 
 /// Whether `tokens`, which is not empty, ends with a breaker.
-bool Breakers::ends(std::span<const TokenId> tokens) const {
+bool SequenceBreakers::ends(std::span<const TokenId> tokens) const {
     if (contains(tokens.back()))
         return true;
     const auto with_last = [](const std::vector<TokenId>& sequence, TokenId last) {
@@ -47,7 +47,7 @@ bool Breakers::ends(std::span<const TokenId> tokens) const {
     return false;
 }
 
-std::size_t Breakers::tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const {
+std::size_t SequenceBreakers::tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const {
     std::size_t behind = 0;
     while (behind < most && behind < tokens.size() && !ends(tokens.first(tokens.size() - behind)))
         ++behind;

@@ -14,12 +14,12 @@ namespace etna::sampling {
 constexpr uint32_t breaker_tokens_max = 64;
 
 /// Token sequences across which DRY detects no repetition: line ends, quotes and the like. Immutable.
-class Breakers {
+class SequenceBreakers {
 public:
-    Breakers() = default;
+    SequenceBreakers() = default;
 
     /// Errors: invalid_argument (an empty sequence, one longer than breaker_tokens_max).
-    static Result<Breakers> create(std::vector<std::vector<TokenId>> sequences);
+    static Result<SequenceBreakers> create(std::vector<std::vector<TokenId>> sequences);
 
     /// Whether `token` alone is a breaker.
     [[nodiscard]] bool contains(TokenId token) const;

@@ -34,7 +34,7 @@ uint32_t repetition_lengths(std::span<const TokenId> tokens, std::vector<uint32_
 
 } // namespace
 
-void apply_dry(std::span<float> logits, const Parameters& parameters, const Breakers& breakers,
+void apply_dry(std::span<float> logits, const Parameters& parameters, const SequenceBreakers& breakers,
                const History& history, std::span<uint32_t> longest, std::vector<uint32_t>& lengths) {
     if (parameters.dry_multiplier == 0)
         return;

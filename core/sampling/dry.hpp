@@ -21,7 +21,7 @@ namespace etna::sampling {
 /// Logits are [vocabulary], changed in place, in double, rounded to float once. `longest` is scratch
 /// [vocabulary] that is zero before and after, `lengths` is scratch. Time is linear in h. Source: p-e-w,
 /// text-generation-webui pull request 5677; breakers of several tokens as in koboldcpp and llama.cpp.
-void apply_dry(std::span<float> logits, const Parameters& parameters, const Breakers& breakers,
+void apply_dry(std::span<float> logits, const Parameters& parameters, const SequenceBreakers& breakers,
                const History& history, std::span<uint32_t> longest, std::vector<uint32_t>& lengths);
 
 } // namespace etna::sampling

@@ -125,7 +125,7 @@ std::span<const float> Sampler::changed(const Parameters& parameters, std::span<
 
 /// Step 1, on `changed_`.
 void Sampler::change(const Parameters& parameters, const Context& context) {
-    static const Breakers no_breakers;
+    static const SequenceBreakers no_breakers;
     per_token_.resize(changed_.size());
     if (!context.allowed.empty())
         forbid_others(context);
@@ -141,7 +141,7 @@ void Sampler::change(const Parameters& parameters, const Context& context) {
 void Sampler::forbid_others(const Context& context) {
     constexpr float impossible = -std::numeric_limits<float>::infinity();
     kept_.clear();
-    for (const TokenId token : context.allowed_too)
+    for (const TokenId token : context.allowed_extra)
         kept_.emplace_back(token, changed_[token]);
     for (std::size_t first = 0; first < changed_.size(); first += 32) {
         const uint32_t word = context.allowed[first / 32];

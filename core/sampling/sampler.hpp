@@ -23,10 +23,10 @@ struct Choice {
 struct Context {
     History history = {};
     std::span<const LogitBias> logit_bias = {};
-    const Breakers* dry_breakers = nullptr; ///< null: none
+    const SequenceBreakers* dry_breakers = nullptr; ///< null: none
     /// Tokens that may be chosen, one bit each: token t at bit t % 32 of word t / 32. Empty: all.
     std::span<const uint32_t> allowed = {};
-    std::span<const TokenId> allowed_too = {}; ///< allowed in addition; no effect if all tokens are
+    std::span<const TokenId> allowed_extra = {}; ///< allowed in addition; no effect if all tokens are
 };
 
 /// Chooses tokens as defined in parameters.hpp. Each choice depends only on its arguments; the object holds
@@ -66,7 +66,7 @@ private:
     std::vector<float> changed_;                  ///< [vocabulary]
     std::vector<Candidate> candidates_;           ///< in order, finite
     std::vector<Candidate> apart_;                ///< in order, finite
-    std::vector<std::pair<TokenId, float>> kept_; ///< logits of Context::allowed_too
+    std::vector<std::pair<TokenId, float>> kept_; ///< logits of Context::allowed_extra
     std::vector<uint32_t> per_token_;             ///< [vocabulary], zero between uses
     std::vector<uint32_t> lengths_;               ///< [history]
     std::vector<std::pair<double, uint32_t>> deviations_;

@@ -62,16 +62,16 @@ Status Bpe::read_merges(const gguf::File& file) {
     return {};
 }
 
-Status Bpe::encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const {
+Status Bpe::encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const {
     Scratch scratch;
     return pre_tokenizer_.split(
-        text, patience, [&](std::string_view word) { return encode_word(word, patience, scratch, tokens); });
+        text, budget, [&](std::string_view word) { return encode_word(word, budget, scratch, tokens); });
 }
 
-Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scratch,
+Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& scratch,
                         std::vector<TokenId>& tokens) const {
-    if (patience.is_over())
-        return Patience::error();
+    if (budget.is_over())
+        return TokenizeBudget::error();
     if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
         if (const auto whole = vocabulary_->find_text(spell_bytes(word))) {
             tokens.push_back(*whole);
@@ -88,8 +88,8 @@ Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scra
     }
     if (word.empty())
         return {};
-    if (!patience.may_work_in(merging_bytes(word.size())))
-        return Patience::no_memory();
+    if (!budget.may_work_in(merging_bytes(word.size())))
+        return TokenizeBudget::no_memory();
     auto& symbols = scratch.symbols;
     symbols.clear();
     symbols.reserve(word.size());
@@ -103,8 +103,8 @@ Status Bpe::encode_word(std::string_view word, Patience& patience, Scratch& scra
         const auto found = merges_.find(pair_key(left.id, right.id));
         return found == merges_.end() ? std::nullopt : std::optional(found->second);
     };
-    if (!merge_symbols(symbols, scratch.heap, patience, find))
-        return Patience::error();
+    if (!merge_symbols(symbols, scratch.heap, budget, find))
+        return TokenizeBudget::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         if (symbols[i].id < vocabulary_->names.size()) {
             tokens.push_back(symbols[i].id);

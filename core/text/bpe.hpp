@@ -25,7 +25,7 @@ public:
     /// its neighbours are merged, as in Hugging Face's tokenizers (models/bpe, merge_word). Errors:
     /// invalid_argument (the pre-tokenizer cannot split the text), cancelled (`patience` is over),
     /// out_of_memory (`patience` refuses memory for a long word).
-    Status encode(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
+    Status encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
 
@@ -44,7 +44,7 @@ private:
 
     Piece piece_named(std::string_view spelling);
     Status read_merges(const gguf::File& file);
-    Status encode_word(std::string_view word, Patience& patience, Scratch& scratch,
+    Status encode_word(std::string_view word, TokenizeBudget& budget, Scratch& scratch,
                        std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;

@@ -53,7 +53,7 @@ inline void link_symbols(std::vector<Symbol>& symbols) {
 /// `find(left, right)` returns optional<Merge> for two neighbouring symbols. `heap` is scratch space. The
 /// result is the list from symbols[0] along `next`. Returns false if `patience` was over first.
 template <class Find>
-bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, Patience& patience,
+bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, TokenizeBudget& budget,
                    Find find) {
     const auto later = [](const MergeCandidate& a, const MergeCandidate& b) {
         return a.merge.order > b.merge.order || (a.merge.order == b.merge.order && a.left > b.left);
@@ -77,14 +77,14 @@ bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& he
     heap.clear();
     heap.reserve(symbols.size());
     for (uint32_t i = 0; i + 1 < symbols.size(); ++i) {
-        if (patience.is_over())
+        if (budget.is_over())
             return false;
         if (const auto found = candidate(i))
             heap.push_back(*found);
     }
     std::make_heap(heap.begin(), heap.end(), later);
     while (!heap.empty()) {
-        if (patience.is_over())
+        if (budget.is_over())
             return false;
         std::pop_heap(heap.begin(), heap.end(), later);
         const MergeCandidate best = heap.back();

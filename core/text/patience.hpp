@@ -10,15 +10,15 @@ namespace etna::text {
 
 /// Budget for tokenizing one text. Polls for cancellation only every few thousand steps, because a poll may
 /// cost as much, and claims memory only beyond a small allowance. Not thread-safe.
-class Patience {
+class TokenizeBudget {
 public:
-    using StopRequested = std::function<bool()>;
-    using ClaimMemory = std::function<bool(std::size_t bytes)>;
+    using CancelPoll = std::function<bool()>;
+    using ReserveMemory = std::function<bool(std::size_t bytes)>;
 
     /// Borrows the callbacks; null and empty ones impose no limit.
-    explicit Patience(const StopRequested* stop_requested, const ClaimMemory* claim_memory = nullptr)
-        : stop_requested_(stop_requested != nullptr && *stop_requested ? stop_requested : nullptr),
-          claim_memory_(claim_memory != nullptr && *claim_memory ? claim_memory : nullptr) {}
+    explicit TokenizeBudget(const CancelPoll* is_cancelled, const ReserveMemory* reserve_memory = nullptr)
+        : stop_requested_(is_cancelled != nullptr && *is_cancelled ? is_cancelled : nullptr),
+          claim_memory_(reserve_memory != nullptr && *reserve_memory ? reserve_memory : nullptr) {}
 
     /// Call at every step. Stays true once it is true.
     bool is_over() {
@@ -51,8 +51,8 @@ private:
 
     static constexpr std::size_t unasked_bytes = 256 * 1024;
 
-    const StopRequested* stop_requested_;
-    const ClaimMemory* claim_memory_;
+    const CancelPoll* stop_requested_;
+    const ReserveMemory* claim_memory_;
     std::size_t granted_ = unasked_bytes;
     uint64_t steps_ = 0;
     bool is_over_ = false;

@@ -30,7 +30,7 @@ std::string known_names() {
 /// The state of splitting one text by all expressions.
 struct Splitting {
     std::vector<Regex::Search> searches; ///< by expression
-    Patience& patience;
+    TokenizeBudget& budget;
     const PreTokenizer::TakeWord& take;
 
     /// Splits `piece` at both ends of every match of an expression, and the results by the next one; after
@@ -46,8 +46,8 @@ Status Splitting::cut(std::string_view piece, std::size_t expression) {
         return take(piece);
     std::size_t done = 0;
     while (done < piece.size()) {
-        if (patience.is_over())
-            return Patience::error();
+        if (budget.is_over())
+            return TokenizeBudget::error();
         ETNA_TRY(const std::optional<RegexMatch> match, searches[expression].next(piece, done));
         if (!match || match->begin == match->end)
             break; // an empty match would make no progress
@@ -86,8 +86,8 @@ Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     return PreTokenizer(*row, std::move(expressions));
 }
 
-Status PreTokenizer::split(std::string_view text, Patience& patience, const TakeWord& take) const {
-    Splitting splitting = {.searches = {}, .patience = patience, .take = take};
+Status PreTokenizer::split(std::string_view text, TokenizeBudget& budget, const TakeWord& take) const {
+    Splitting splitting = {.searches = {}, .budget = budget, .take = take};
     for (const Regex& expression : expressions_)
         splitting.searches.emplace_back(expression);
     while (!text.empty()) {

@@ -42,7 +42,7 @@ public:
     /// Passes the words of `text` to `take` in order; concatenated they equal `text`. Words are views into
     /// `text`. Bytes that are not UTF-8 form separate words. Words are not buffered, because the text may be
     /// long. Errors: invalid_argument (see Regex::Search), cancelled (`patience` is over), those of `take`.
-    [[nodiscard]] Status split(std::string_view text, Patience& patience, const TakeWord& take) const;
+    [[nodiscard]] Status split(std::string_view text, TokenizeBudget& budget, const TakeWord& take) const;
 
 private:
     PreTokenizer(const PreTokenizerRow& row, std::vector<Regex> expressions)

@@ -32,7 +32,7 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
     return spm;
 }
 
-Status Spm::encode(std::string_view text, bool begins_with_space, Patience& patience,
+Status Spm::encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
                    std::vector<TokenId>& tokens) const {
     Scratch scratch;
     if (begins_with_space)
@@ -40,8 +40,8 @@ Status Spm::encode(std::string_view text, bool begins_with_space, Patience& pati
     for (std::size_t begin = 0; begin < text.size();) {
         const std::size_t end = word_end(text, begin);
         const std::string_view word = text.substr(begin, end - begin);
-        if (!patience.may_work_in(merging_bytes(word.size()) + space_mark.size() * word.size()))
-            return Patience::no_memory();
+        if (!budget.may_work_in(merging_bytes(word.size()) + space_mark.size() * word.size()))
+            return TokenizeBudget::no_memory();
         for (const char byte : word) {
             if (byte == ' ') {
                 scratch.marked += space_mark;
@@ -49,7 +49,7 @@ Status Spm::encode(std::string_view text, bool begins_with_space, Patience& pati
                 scratch.marked += byte;
             }
         }
-        ETNA_CHECK(encode_word(patience, scratch, tokens));
+        ETNA_CHECK(encode_word(budget, scratch, tokens));
         scratch.marked.clear();
         begin = end;
     }
@@ -68,7 +68,7 @@ std::size_t Spm::word_end(std::string_view text, std::size_t from) const {
     return text.size();
 }
 
-Status Spm::encode_word(Patience& patience, Scratch& scratch, std::vector<TokenId>& tokens) const {
+Status Spm::encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<TokenId>& tokens) const {
     const std::string_view text = scratch.marked;
     auto& symbols = scratch.symbols;
     symbols.clear();
@@ -86,8 +86,8 @@ Status Spm::encode_word(Patience& patience, Scratch& scratch, std::vector<TokenI
             return std::nullopt;
         return Merge{.order = -vocabulary_->scores[*token], .id = *token};
     };
-    if (!merge_symbols(symbols, scratch.heap, patience, find))
-        return Patience::error();
+    if (!merge_symbols(symbols, scratch.heap, budget, find))
+        return TokenizeBudget::error();
     for (uint32_t i = 0; i != Symbol::none; i = symbols[i].next) {
         const std::string_view piece = text.substr(symbols[i].begin, symbols[i].length);
         if (symbols[i].id != Symbol::none) {

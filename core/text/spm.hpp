@@ -26,7 +26,7 @@ public:
     /// Appends the tokens of `text`, which holds no special tokens; prepends a space if `begins_with_space`.
     /// Errors: invalid_argument (a byte without a token, and no unknown token either), cancelled (`patience`
     /// is over), out_of_memory (`patience` refuses memory for a long word).
-    Status encode(std::string_view text, bool begins_with_space, Patience& patience,
+    Status encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
                   std::vector<TokenId>& tokens) const;
 
 private:
@@ -38,7 +38,7 @@ private:
 
     explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
     [[nodiscard]] std::size_t word_end(std::string_view text, std::size_t from) const;
-    Status encode_word(Patience& patience, Scratch& scratch, std::vector<TokenId>& tokens) const;
+    Status encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<TokenId>& tokens) const;
     Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;

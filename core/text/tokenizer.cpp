@@ -91,7 +91,7 @@ struct Tokenizer::Content {
     Status read(const gguf::File& file);
     Status read_additions(const gguf::File& file);
     void index_tokens();
-    Status encode_stretch(std::string_view text, Patience& patience, std::vector<TokenId>& tokens) const;
+    Status encode_stretch(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 };
 
 Status Tokenizer::Content::read(const gguf::File& file) {
@@ -145,11 +145,11 @@ void Tokenizer::Content::index_tokens() {
 }
 
 /// Encodes `text`, which holds no special tokens and follows one or starts the input.
-Status Tokenizer::Content::encode_stretch(std::string_view text, Patience& patience,
+Status Tokenizer::Content::encode_stretch(std::string_view text, TokenizeBudget& budget,
                                           std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
-        return bpe->encode(text, patience, tokens);
-    return std::get<Spm>(algorithm).encode(text, adds_space_prefix, patience, tokens);
+        return bpe->encode(text, budget, tokens);
+    return std::get<Spm>(algorithm).encode(text, adds_space_prefix, budget, tokens);
 }
 
 Tokenizer::Tokenizer(std::unique_ptr<const Content> content) : content_(std::move(content)) {}
@@ -172,20 +172,20 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
         options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
-    Patience patience(options.stop_requested, options.claim_memory);
-    if (options.claim_memory != nullptr && *options.claim_memory &&
-        !(*options.claim_memory)(text.size() * sizeof(TokenId)))
-        return Patience::no_memory();
+    TokenizeBudget budget(options.is_cancelled, options.reserve_memory);
+    if (options.reserve_memory != nullptr && *options.reserve_memory &&
+        !(*options.reserve_memory)(text.size() * sizeof(TokenId)))
+        return TokenizeBudget::no_memory();
     std::vector<TokenId> tokens;
     if (may_add && content_->adds_bos)
         tokens.push_back(*content_->vocabulary.special.bos);
     for (std::size_t position = 0; position < text.size();) {
-        if (patience.is_over())
-            return Patience::error();
+        if (budget.is_over())
+            return TokenizeBudget::error();
         const auto special = matcher.find(text, position);
         const std::size_t end = special ? special->begin : text.size();
         if (end > position)
-            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), patience, tokens));
+            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), budget, tokens));
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();

@@ -35,10 +35,10 @@ struct EncodeOptions {
     SpecialTokens special = SpecialTokens::parse;
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
     /// Borrowed for the call: polled during tokenization; true cancels it.
-    const std::function<bool()>* stop_requested = nullptr;
+    const std::function<bool()>* is_cancelled = nullptr;
     /// Borrowed for the call: called before an allocation with its size in bytes; false ends the call. Grants
     /// cover the tokens, up to four bytes per byte of text, and the longest word.
-    const std::function<bool(std::size_t bytes)>* claim_memory = nullptr;
+    const std::function<bool(std::size_t bytes)>* reserve_memory = nullptr;
 };
 
 /// Converts text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or
@@ -56,8 +56,8 @@ public:
 
     /// Returns the token ids of `text`. Accepts any bytes; invalid UTF-8 is encoded as byte tokens.
     /// Byte-level BPE drops bytes missing from the vocabulary. Errors: invalid_argument (SentencePiece cannot
-    /// encode a part of the text), cancelled (`options.stop_requested` returned true), out_of_memory
-    /// (`options.claim_memory` returned false).
+    /// encode a part of the text), cancelled (`options.is_cancelled` returned true), out_of_memory
+    /// (`options.reserve_memory` returned false).
     [[nodiscard]] Result<std::vector<TokenId>> encode(std::string_view text,
                                                       const EncodeOptions& options) const;
 

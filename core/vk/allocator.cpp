@@ -16,13 +16,13 @@ struct Block {
     uint64_t bytes = 0;
     std::byte* mapped = nullptr;
     BlockSpace space;
-    Memory intent;
+    MemoryDomain intent;
     uint32_t type = 0;
     bool own = false; ///< of a single large allocation
 };
 
 Allocator::Allocator(const AllocatorOptions& options) : options_(options) {
-    for (const Memory intent : {Memory::device, Memory::upload, Memory::readback}) {
+    for (const MemoryDomain intent : {MemoryDomain::device, MemoryDomain::upload, MemoryDomain::readback}) {
         types_[static_cast<size_t>(intent)] =
             memory_types_for(options.memory, intent, options.map_device_memory);
     }
@@ -41,7 +41,7 @@ void Allocator::free_block(Block& block) const {
     options_.functions->vkFreeMemory(options_.device, block.memory, nullptr); // unmaps too
 }
 
-Result<Allocation> Allocator::allocate(Memory intent, const VkMemoryRequirements& requirements) {
+Result<Allocation> Allocator::allocate(MemoryDomain intent, const VkMemoryRequirements& requirements) {
     const uint64_t alignment = std::max(requirements.alignment, allocation_alignment);
     const uint64_t bytes = round_up(requirements.size, allocation_alignment);
     if (!options_.policy.allows(bytes)) {
@@ -66,7 +66,7 @@ Result<Allocation> Allocator::allocate(Memory intent, const VkMemoryRequirements
     return first;
 }
 
-Result<Allocation> Allocator::allocate_from(Pool& pool, Memory intent, uint32_t type, uint64_t bytes,
+Result<Allocation> Allocator::allocate_from(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes,
                                             uint64_t alignment) {
     const auto part_of = [&](Block& block) -> std::optional<Allocation> {
         const auto offset = block.space.take(bytes, alignment);
@@ -100,7 +100,7 @@ Result<Allocation> Allocator::allocate_from(Pool& pool, Memory intent, uint32_t 
                  "a new block of device memory has no room for the request it was made for"};
 }
 
-Result<Block*> Allocator::add_block(Pool& pool, Memory intent, uint32_t type, uint64_t bytes) {
+Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes) {
     // The host overcommits memory and would kill the process later: fail now, while it is still an error.
     if (options_.host_memory && bytes > available_host_memory_bytes().value_or(bytes))
         return vulkan_error(VK_ERROR_OUT_OF_DEVICE_MEMORY, fmt::format("allocating {} bytes", bytes));
@@ -121,7 +121,7 @@ Result<Block*> Allocator::add_block(Pool& pool, Memory intent, uint32_t type, ui
     constexpr VkMemoryPropertyFlags mapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const bool can_map = (options_.memory.memoryTypes[type].propertyFlags & mapped) == mapped;
-    if (can_map && (intent != Memory::device || options_.map_device_memory)) {
+    if (can_map && (intent != MemoryDomain::device || options_.map_device_memory)) {
         void* address = nullptr;
         const VkResult result =
             options_.functions->vkMapMemory(options_.device, block->memory, 0, VK_WHOLE_SIZE, 0, &address);

@@ -31,7 +31,7 @@ struct AllocatorOptions {
     const VolkDeviceTable* functions = nullptr; ///< borrowed
     VkPhysicalDeviceMemoryProperties memory{};
     BlockPolicy policy;
-    bool map_device_memory = false; ///< unified memory: Memory::device is mapped too
+    bool map_device_memory = false; ///< unified memory: MemoryDomain::device is mapped too
     bool host_memory = false;       ///< the device allocates from the host's memory, which overcommits
 };
 
@@ -45,7 +45,7 @@ public:
 
     /// Memory that a buffer with these requirements can be bound to, with shader addresses. Asks the driver
     /// only when no block has room. Errors: out_of_memory, unsupported (no memory type fits).
-    Result<Allocation> allocate(Memory intent, const VkMemoryRequirements& requirements);
+    Result<Allocation> allocate(MemoryDomain intent, const VkMemoryRequirements& requirements);
 
     void release(const Allocation& allocation);
 
@@ -61,9 +61,9 @@ private:
     };
     static constexpr size_t intent_count = 3;
 
-    Result<Allocation> allocate_from(Pool& pool, Memory intent, uint32_t type, uint64_t bytes,
+    Result<Allocation> allocate_from(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes,
                                      uint64_t alignment);
-    Result<Block*> add_block(Pool& pool, Memory intent, uint32_t type, uint64_t bytes);
+    Result<Block*> add_block(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes);
     void free_block(Block& block) const;
 
     AllocatorOptions options_;

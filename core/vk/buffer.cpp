@@ -13,13 +13,13 @@ namespace {
 /// Maximum padding of Vulkan buffers, so that a vector load of the last element stays inside.
 constexpr uint64_t size_granularity = 16;
 
-std::string_view name_of(Memory memory) {
+std::string_view name_of(MemoryDomain memory) {
     switch (memory) {
-    case Memory::device:
+    case MemoryDomain::device:
         return "device";
-    case Memory::upload:
+    case MemoryDomain::upload:
         return "upload";
-    case Memory::readback:
+    case MemoryDomain::readback:
         return "readback";
     }
     return "unknown";
@@ -44,7 +44,7 @@ Status create_handle(Buffer::Content& content) {
 }
 
 /// Allocates memory for the buffer; if that fails, waits for the device to finish and retries once.
-Result<Allocation> allocate(Device::Content& device, Memory memory,
+Result<Allocation> allocate(Device::Content& device, MemoryDomain memory,
                             const VkMemoryRequirements& requirements) {
     device.collect();
     auto allocation = device.allocator->allocate(memory, requirements);
@@ -55,7 +55,7 @@ Result<Allocation> allocate(Device::Content& device, Memory memory,
     return device.allocator->allocate(memory, requirements);
 }
 
-Status bind(Buffer::Content& content, Memory memory) {
+Status bind(Buffer::Content& content, MemoryDomain memory) {
     Device::Content& owner = *content.device;
     const LogicalDevice& device = owner.device;
     VkMemoryRequirements requirements{};
@@ -108,7 +108,7 @@ Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::~Buffer() = default;
 
-Result<Buffer> Buffer::create(Device& device, Memory memory, uint64_t bytes, std::string_view label) {
+Result<Buffer> Buffer::create(Device& device, MemoryDomain memory, uint64_t bytes, std::string_view label) {
     if (bytes == 0)
         return Error{ErrorKind::invalid_argument, fmt::format("buffer `{}` has no bytes", label)};
     const uint64_t limit = device.profile().allocation_bytes_max;

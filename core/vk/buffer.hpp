@@ -13,7 +13,7 @@ namespace etna::vk {
 class Device;
 
 /// Intended use of memory; the allocator maps it to memory types.
-enum class Memory : uint8_t {
+enum class MemoryDomain : uint8_t {
     device,   ///< fastest for shaders; mapped only if all device memory is (CPU and unified devices may be)
     upload,   ///< written by the host in order, read by the device; mapped
     readback, ///< written by the device, read by the host; mapped and cached
@@ -26,7 +26,7 @@ public:
     /// `bytes` > 0; the address is a multiple of 256. `label` names the buffer in captures and errors.
     /// Errors: out_of_memory (with the requested and the free size), invalid_argument (zero, or not below the
     /// device's largest allocation).
-    static Result<Buffer> create(Device& device, Memory memory, uint64_t bytes, std::string_view label);
+    static Result<Buffer> create(Device& device, MemoryDomain memory, uint64_t bytes, std::string_view label);
 
     Buffer(); ///< empty: no range
     Buffer(Buffer&&) noexcept;

@@ -6,20 +6,20 @@
 
 namespace etna::vk {
 
-CommandSlots::~CommandSlots() {
+CommandContextPool::~CommandContextPool() {
     for (const auto& slot : free_)
         destroy(*slot);
     for (const InFlight& flying : in_flight_)
         destroy(*flying.slot);
 }
 
-void CommandSlots::destroy(CommandSlot& slot) const {
+void CommandContextPool::destroy(CommandContext& slot) const {
     for (VkQueryPool const queries : slot.query_pools)
         options_.functions->vkDestroyQueryPool(options_.device, queries, nullptr);
     options_.functions->vkDestroyCommandPool(options_.device, slot.pool, nullptr); // and its command buffer
 }
 
-Result<std::unique_ptr<CommandSlot>> CommandSlots::take() {
+Result<std::unique_ptr<CommandContext>> CommandContextPool::take() {
     {
         const std::scoped_lock lock(mutex_);
         if (!free_.empty()) {
@@ -30,7 +30,7 @@ Result<std::unique_ptr<CommandSlot>> CommandSlots::take() {
             return slot;
         }
     }
-    auto slot = std::make_unique<CommandSlot>();
+    auto slot = std::make_unique<CommandContext>();
     VkCommandPoolCreateInfo pool_info{};
     pool_info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool_info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
@@ -52,17 +52,17 @@ Result<std::unique_ptr<CommandSlot>> CommandSlots::take() {
     return slot;
 }
 
-void CommandSlots::give_back(std::unique_ptr<CommandSlot> slot) {
+void CommandContextPool::give_back(std::unique_ptr<CommandContext> slot) {
     const std::scoped_lock lock(mutex_);
     free_.push_back(std::move(slot));
 }
 
-void CommandSlots::give_back_at(std::unique_ptr<CommandSlot> slot, uint64_t value) {
+void CommandContextPool::give_back_at(std::unique_ptr<CommandContext> slot, uint64_t value) {
     const std::scoped_lock lock(mutex_);
     in_flight_.push_back({value, std::move(slot)});
 }
 
-void CommandSlots::collect(uint64_t completed) {
+void CommandContextPool::collect(uint64_t completed) {
     const std::scoped_lock lock(mutex_);
     while (!in_flight_.empty() && in_flight_.front().value <= completed) {
         auto slot = std::move(in_flight_.front().slot);
@@ -73,11 +73,11 @@ void CommandSlots::collect(uint64_t completed) {
     }
 }
 
-Status CommandSlots::add_query_pool(CommandSlot& slot) const {
+Status CommandContextPool::add_query_pool(CommandContext& slot) const {
     VkQueryPoolCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    info.queryCount = 2 * CommandSlot::timed_per_query_pool;
+    info.queryCount = 2 * CommandContext::timed_per_query_pool;
     VkQueryPool pool = VK_NULL_HANDLE;
     const VkResult created = options_.functions->vkCreateQueryPool(options_.device, &info, nullptr, &pool);
     if (created != VK_SUCCESS)
@@ -86,17 +86,18 @@ Status CommandSlots::add_query_pool(CommandSlot& slot) const {
     return {};
 }
 
-std::vector<Timing> CommandSlots::read_timings(const CommandSlot& slot) const {
+std::vector<Timing> CommandContextPool::read_timings(const CommandContext& slot) const {
     const uint64_t mask =
         options_.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << options_.timestamp_bits) - 1;
     std::vector<Timing> timings;
     timings.reserve(slot.timed.size());
     std::vector<uint64_t> stamps;
-    for (size_t first = 0; first < slot.timed.size(); first += CommandSlot::timed_per_query_pool) {
-        const size_t count = std::min<size_t>(slot.timed.size() - first, CommandSlot::timed_per_query_pool);
+    for (size_t first = 0; first < slot.timed.size(); first += CommandContext::timed_per_query_pool) {
+        const size_t count =
+            std::min<size_t>(slot.timed.size() - first, CommandContext::timed_per_query_pool);
         stamps.assign(2 * count, 0);
         const VkResult read = options_.functions->vkGetQueryPoolResults(
-            options_.device, slot.query_pools[first / CommandSlot::timed_per_query_pool], 0,
+            options_.device, slot.query_pools[first / CommandContext::timed_per_query_pool], 0,
             static_cast<uint32_t>(2 * count), stamps.size() * sizeof(uint64_t), stamps.data(),
             sizeof(uint64_t), VK_QUERY_RESULT_64_BIT);
         if (read != VK_SUCCESS)
@@ -110,12 +111,12 @@ std::vector<Timing> CommandSlots::read_timings(const CommandSlot& slot) const {
     return timings;
 }
 
-std::vector<Timing> CommandSlots::timings() const {
+std::vector<Timing> CommandContextPool::timings() const {
     const std::scoped_lock lock(mutex_);
     return timings_;
 }
 
-size_t CommandSlots::size() const {
+size_t CommandContextPool::size() const {
     const std::scoped_lock lock(mutex_);
     return free_.size() + in_flight_.size();
 }

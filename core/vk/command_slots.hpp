@@ -16,7 +16,7 @@ namespace etna::vk {
 
 /// The command pool, buffer and queries of one submission. The pool is reset in one call when the device has
 /// finished, so that the driver allocates nothing in steady state.
-struct CommandSlot {
+struct CommandContext {
     static constexpr uint32_t timed_per_query_pool = 512; ///< dispatches; each takes two queries
 
     VkCommandPool pool = VK_NULL_HANDLE;
@@ -34,24 +34,24 @@ struct CommandSlotsOptions {
 };
 
 /// Recycles command slots. Thread-safe.
-class CommandSlots {
+class CommandContextPool {
 public:
-    explicit CommandSlots(const CommandSlotsOptions& options) : options_(options) {}
-    CommandSlots(const CommandSlots&) = delete;
-    CommandSlots& operator=(const CommandSlots&) = delete;
-    ~CommandSlots(); ///< the device must be idle
+    explicit CommandContextPool(const CommandSlotsOptions& options) : options_(options) {}
+    CommandContextPool(const CommandContextPool&) = delete;
+    CommandContextPool& operator=(const CommandContextPool&) = delete;
+    ~CommandContextPool(); ///< the device must be idle
 
     /// Returns a slot whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
-    Result<std::unique_ptr<CommandSlot>> take();
+    Result<std::unique_ptr<CommandContext>> take();
     /// Returns a slot that was not submitted.
-    void give_back(std::unique_ptr<CommandSlot> slot);
+    void give_back(std::unique_ptr<CommandContext> slot);
     /// Returns a slot when the timeline reaches `value`.
-    void give_back_at(std::unique_ptr<CommandSlot> slot, uint64_t value);
+    void give_back_at(std::unique_ptr<CommandContext> slot, uint64_t value);
     /// Recycles the slots of completed submissions and stores the newest timings.
     void collect(uint64_t completed);
 
     /// Adds a pool of 2 * timed_per_query_pool timestamps. Errors: out_of_memory.
-    Status add_query_pool(CommandSlot& slot) const;
+    Status add_query_pool(CommandContext& slot) const;
 
     [[nodiscard]] std::vector<Timing> timings() const;
     /// Number of existing slots that no caller holds.
@@ -60,14 +60,14 @@ public:
 private:
     struct InFlight {
         uint64_t value = 0;
-        std::unique_ptr<CommandSlot> slot;
+        std::unique_ptr<CommandContext> slot;
     };
-    void destroy(CommandSlot& slot) const;
-    [[nodiscard]] std::vector<Timing> read_timings(const CommandSlot& slot) const;
+    void destroy(CommandContext& slot) const;
+    [[nodiscard]] std::vector<Timing> read_timings(const CommandContext& slot) const;
 
     CommandSlotsOptions options_;
     mutable std::mutex mutex_;
-    std::vector<std::unique_ptr<CommandSlot>> free_;
+    std::vector<std::unique_ptr<CommandContext>> free_;
     std::deque<InFlight> in_flight_;
     std::vector<Timing> timings_;
 };

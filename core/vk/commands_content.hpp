@@ -8,9 +8,9 @@
 
 namespace etna::vk {
 
-struct Commands::Content {
-    Device::Content* device = nullptr; ///< borrowed
-    std::unique_ptr<CommandSlot> slot; ///< empty once submitted
+struct CommandBuffer::Content {
+    Device::Content* device = nullptr;    ///< borrowed
+    std::unique_ptr<CommandContext> slot; ///< empty once submitted
     uint32_t barrier_count = 0;
     uint32_t dispatch_count = 0;
 

@@ -164,7 +164,7 @@ MemoryState Device::memory() const {
     return read_memory_state(*content_);
 }
 
-Result<uint64_t> Device::submit(Commands commands) {
+Result<uint64_t> Device::submit(CommandBuffer commands) {
     if (!commands.content_ || commands.content_->device != content_.get()) {
         return Error{ErrorKind::invalid_argument,
                      "commands are submitted twice, or to another device than they were made for"};

@@ -70,7 +70,7 @@ public:
 
     /// Starts recorded work; returns the timeline value that marks its completion. Does not block.
     /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
-    Result<uint64_t> submit(Commands commands);
+    Result<uint64_t> submit(CommandBuffer commands);
 
     /// Blocks until the timeline reaches `value`. Errors: device_lost.
     Status wait(uint64_t value);

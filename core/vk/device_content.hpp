@@ -37,7 +37,7 @@ struct Device::Content {
     VkQueue queue = VK_NULL_HANDLE;
     Timeline timeline;
     std::optional<Allocator> allocator;
-    std::optional<CommandSlots> slots;
+    std::optional<CommandContextPool> slots;
     VkPipelineCache pipeline_cache = VK_NULL_HANDLE;
 
     Content() = default;

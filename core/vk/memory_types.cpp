@@ -19,13 +19,13 @@ struct Wish {
     VkMemoryPropertyFlags avoided = 0;
 };
 
-Wish wish_for(Memory intent, bool unified) {
+Wish wish_for(MemoryDomain intent, bool unified) {
     switch (intent) {
-    case Memory::upload: // host memory: leaves the small BAR window of a discrete device to others
+    case MemoryDomain::upload: // host memory: leaves the small BAR window of a discrete device to others
         return {.required = host_visible, .preferred = 0, .avoided = device_local | cached};
-    case Memory::readback:
+    case MemoryDomain::readback:
         return {.required = host_visible, .preferred = cached, .avoided = device_local};
-    case Memory::device:
+    case MemoryDomain::device:
         break;
     }
     if (unified)
@@ -35,8 +35,8 @@ Wish wish_for(Memory intent, bool unified) {
 
 } // namespace
 
-std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties, Memory intent,
-                                       bool unified) {
+std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties,
+                                       MemoryDomain intent, bool unified) {
     const Wish wish = wish_for(intent, unified);
     std::vector<std::pair<int, uint32_t>> ranked; // penalty, index
     for (uint32_t index = 0; index < properties.memoryTypeCount; ++index) {

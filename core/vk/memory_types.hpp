@@ -11,7 +11,7 @@ namespace etna::vk {
 
 /// Indices of the memory types that serve an intent, best first. Pure. `unified`: device memory is mapped if
 /// possible.
-std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties, Memory intent,
-                                       bool unified);
+std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties,
+                                       MemoryDomain intent, bool unified);
 
 } // namespace etna::vk

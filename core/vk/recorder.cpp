@@ -14,21 +14,21 @@
 
 namespace etna::vk {
 
-Commands::Commands(std::unique_ptr<Content> content) : content_(std::move(content)) {}
-Commands::Commands(Commands&&) noexcept = default;
-Commands& Commands::operator=(Commands&&) noexcept = default;
-Commands::~Commands() = default;
+CommandBuffer::CommandBuffer(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+CommandBuffer::CommandBuffer(CommandBuffer&&) noexcept = default;
+CommandBuffer& CommandBuffer::operator=(CommandBuffer&&) noexcept = default;
+CommandBuffer::~CommandBuffer() = default;
 
-uint32_t Commands::barrier_count() const {
+uint32_t CommandBuffer::barrier_count() const {
     return content_->barrier_count;
 }
-uint32_t Commands::dispatch_count() const {
+uint32_t CommandBuffer::dispatch_count() const {
     return content_->dispatch_count;
 }
 
 struct Recorder::Content {
     Device::Content* device = nullptr;
-    std::unique_ptr<Commands::Content> commands;
+    std::unique_ptr<CommandBuffer::Content> commands;
     RecorderOptions options;
     std::optional<Error> error;
     HazardCheck hazards;
@@ -114,18 +114,18 @@ bool Recorder::Content::check_part(std::string_view step, const Buffer::Content*
 }
 
 bool Recorder::Content::begin_timing(const std::string& label) {
-    CommandSlot& slot = *commands->slot;
+    CommandContext& slot = *commands->slot;
     const size_t number = slot.timed.size();
-    const size_t pool = number / CommandSlot::timed_per_query_pool;
+    const size_t pool = number / CommandContext::timed_per_query_pool;
     if (pool == slot.query_pools.size()) {
         if (auto added = device->slots->add_query_pool(slot); !added) {
             fail(std::move(added).error());
             return false;
         }
     }
-    if (number % CommandSlot::timed_per_query_pool == 0) {
+    if (number % CommandContext::timed_per_query_pool == 0) {
         functions().vkCmdResetQueryPool(buffer(), slot.query_pools[pool], 0,
-                                        2 * CommandSlot::timed_per_query_pool);
+                                        2 * CommandContext::timed_per_query_pool);
     }
     std::string path;
     for (const std::string& region : regions)
@@ -136,13 +136,13 @@ bool Recorder::Content::begin_timing(const std::string& label) {
 }
 
 void Recorder::Content::write_timestamp(uint32_t end) const {
-    const CommandSlot& slot = *commands->slot;
+    const CommandContext& slot = *commands->slot;
     const auto number = static_cast<uint32_t>(slot.timed.size() - 1);
     // The compute stage for the start too: at the top of the pipe it would count the wait for the step
     // before.
     functions().vkCmdWriteTimestamp(buffer(), VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                    slot.query_pools[number / CommandSlot::timed_per_query_pool],
-                                    2 * (number % CommandSlot::timed_per_query_pool) + end);
+                                    slot.query_pools[number / CommandContext::timed_per_query_pool],
+                                    2 * (number % CommandContext::timed_per_query_pool) + end);
 }
 
 Recorder::Recorder(std::unique_ptr<Content> content) : content_(std::move(content)) {}
@@ -156,7 +156,7 @@ Result<Recorder> Recorder::create(Device& device, const RecorderOptions& options
     content->options = options;
     content->options.timestamps = options.timestamps && device.profile().timestamp_period_ns > 0;
     content->device->collect();
-    content->commands = std::make_unique<Commands::Content>();
+    content->commands = std::make_unique<CommandBuffer::Content>();
     content->commands->device = content->device;
     ETNA_TRY(content->commands->slot, content->device->slots->take());
     VkCommandBufferBeginInfo info{};
@@ -263,7 +263,7 @@ void Recorder::fail(Error error) {
     content_->fail(std::move(error));
 }
 
-Result<Commands> Recorder::finish() {
+Result<CommandBuffer> Recorder::finish() {
     if (!content_->commands)
         return Error{ErrorKind::internal, "a recorder is finished twice"};
     if (!content_->error && !content_->regions.empty())
@@ -274,7 +274,7 @@ Result<Commands> Recorder::finish() {
     const VkResult ended = content_->functions().vkEndCommandBuffer(content_->buffer());
     if (ended != VK_SUCCESS)
         return vulkan_error(ended, "recording commands");
-    return Commands(std::move(content_->commands));
+    return CommandBuffer(std::move(content_->commands));
 }
 
 } // namespace etna::vk

@@ -28,11 +28,11 @@ struct Dispatch {
 };
 
 /// Recorded work that is not yet submitted. Consumed by Device::submit.
-class Commands {
+class CommandBuffer {
 public:
-    Commands(Commands&&) noexcept;
-    Commands& operator=(Commands&&) noexcept;
-    ~Commands();
+    CommandBuffer(CommandBuffer&&) noexcept;
+    CommandBuffer& operator=(CommandBuffer&&) noexcept;
+    ~CommandBuffer();
 
     [[nodiscard]] uint32_t barrier_count() const;
     [[nodiscard]] uint32_t dispatch_count() const;
@@ -41,7 +41,7 @@ private:
     friend class Recorder;
     friend class Device;
     struct Content;
-    explicit Commands(std::unique_ptr<Content> content);
+    explicit CommandBuffer(std::unique_ptr<Content> content);
     std::unique_ptr<Content> content_;
 };
 
@@ -84,7 +84,7 @@ public:
     /// Records the error of a step that could not be recorded; only the first one is reported.
     void fail(Error error);
 
-    Result<Commands> finish();
+    Result<CommandBuffer> finish();
 
 private:
     struct Content;

@@ -345,7 +345,7 @@ private:
         HttpReply reply = handlers_.answer(arrival.head.request);
         if (!reply.stream) {
             const auto memory = arrival.head.request.memory;
-            if (!arrival.head.request.claim_memory(reply.body.size()))
+            if (!arrival.head.request.reserve_memory(reply.body.size()))
                 throw std::bad_alloc();
             arrival.head.request = {};
             memory->shrink_to(reply.body.size());

@@ -47,7 +47,7 @@ struct HttpRequest {
     std::shared_ptr<MemoryShare> memory = {};
 
     /// See MemoryShare::claim().
-    [[nodiscard]] bool claim_memory(std::size_t bytes) const {
+    [[nodiscard]] bool reserve_memory(std::size_t bytes) const {
         return memory == nullptr || memory->claim(bytes);
     }
 

@@ -63,8 +63,8 @@ HttpRequest IncomingRequest::seen() const {
 }
 
 bool IncomingRequest::take_wish_to_continue() {
-    const bool wishes = stage() == Stage::body && body_->bytes() == 0 && received_.empty();
-    return std::exchange(head_.awaits_continue, false) && wishes;
+    const bool overrides = stage() == Stage::body && body_->bytes() == 0 && received_.empty();
+    return std::exchange(head_.awaits_continue, false) && overrides;
 }
 
 Arrival IncomingRequest::take_arrival() {

@@ -17,7 +17,7 @@ namespace {
 
 /// Minimum time between rescans of the files.
 constexpr std::chrono::seconds files_age_max{1};
-/// Poll interval of `is_unwanted` while a request waits.
+/// Poll interval of `is_cancelled` while a request waits.
 constexpr std::chrono::milliseconds wait_poll{50};
 /// Time that a model may wait in the queue while later requests are still admitted to the model that will be
 /// evicted for it.
@@ -155,7 +155,7 @@ const Models::Entries::value_type* Models::entry_called(std::string_view name) c
     return like;
 }
 
-Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_unwanted) {
+Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled) {
     std::unique_lock lock(mutex_);
     look();
     const auto found = entries_.find(name);
@@ -178,7 +178,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
         if (waiter.failure)
             return *waiter.failure;
         changed_.wait_for(lock, wait_poll);
-        if (!waiter.model && is_unwanted && is_unwanted()) {
+        if (!waiter.model && is_cancelled && is_cancelled()) {
             std::erase(entry->waiters, &waiter);
             return Error{ErrorKind::cancelled, "the request is not wanted any more"};
         }

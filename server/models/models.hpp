@@ -34,8 +34,8 @@ struct ModelListing {
     int64_t created_unix_s = 0;            ///< the file's time, or the server's start
     bool is_loaded = false;
     bool is_loading = false;
-    ModelFacts facts = {};                       ///< as far as known: 0 and true before the first inspection
-    std::optional<engine::EngineLoad> load = {}; ///< set while the model is loaded
+    ModelFacts facts = {};                        ///< as far as known: 0 and true before the first inspection
+    std::optional<engine::EngineStats> load = {}; ///< set while the model is loaded
     std::optional<runtime::DeviceMemory> device_memory = {};
     std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
 };
@@ -80,14 +80,14 @@ public:
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
     /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
-    /// all callers; blocks until then, and polls `is_unwanted` twenty times a second. If `loaded_max` is
+    /// all callers; blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is
     /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
     /// requests for that model, after a grace period, queue after it. If memory is short, a model that is not
     /// held is unloaded, too. Errors: not_found (no such name), cancelled, out_of_memory, no_device,
     /// device_lost, unsupported (not a model that etna supports), and corrupt for any other file error.
     /// Messages do not contain local file names, because they go to clients; the full ones go to the log,
     /// once per file.
-    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_unwanted = {});
+    Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
 
     /// Whether a load is in progress, for which the destructor would wait.
     [[nodiscard]] bool is_loading();

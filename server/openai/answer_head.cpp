@@ -14,7 +14,7 @@ Usage::Usage(const generate::Generation& generation, std::size_t prompts)
 void Usage::add(uint32_t choice, const generate::Finished& finished) {
     uint32_t& cached = cached_tokens_[choice / choices_per_prompt_];
     cached = std::max(cached, finished.cached_tokens);
-    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size()) + finished.untold_tokens;
+    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size()) + finished.discarded_tokens;
     reasoning_tokens_ += finished.reasoning_tokens;
     accepted_drafts_ += finished.accepted_drafts;
     rejected_drafts_ += finished.rejected_drafts;

@@ -64,7 +64,7 @@ std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& r
 
 std::optional<ApiError> Answering::read() {
     const sampling::Parameters defaults =
-        with_wishes(sampling_defaults(dialect), model->recommended_sampling());
+        with_overrides(sampling_defaults(dialect), model->recommended_sampling());
     auto result = kind->read(body, {.dialect = dialect,
                                     .limits = service->options.limits,
                                     .sampling_defaults = defaults,
@@ -88,13 +88,13 @@ std::optional<ApiError> Answering::read() {
     return std::nullopt;
 }
 
-Status Answering::acquire(const std::function<bool()>& is_unwanted) {
+Status Answering::acquire(const std::function<bool()>& is_cancelled) {
     ETNA_TRY(model, service->models.acquire(
-                        model_name, [&] { return service->is_aborting || is_late() || is_unwanted(); }));
+                        model_name, [&] { return service->is_aborting || is_late() || is_cancelled(); }));
     return {};
 }
 
-std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwanted) {
+std::optional<ApiError> Answering::begin(const std::function<bool()>& is_cancelled) {
     if (auto refusal = read()) {
         note(*refusal);
         return refusal;
@@ -104,8 +104,8 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_unwante
     const auto claim = [this](std::size_t bytes) { return memory == nullptr || memory->claim(bytes); };
     auto begun = generate::Generation::begin_all(
         *model, std::move(call.requests),
-        {.stop_requested = [&] { return service->is_aborting || is_late() || is_unwanted(); },
-         .claim_memory = claim});
+        {.is_cancelled = [&] { return service->is_aborting || is_late() || is_cancelled(); },
+         .reserve_memory = claim});
     if (begun) {
         memory.reset();
     } else if (memory != nullptr) {
@@ -202,7 +202,7 @@ void Answering::log_prompts() const {
 }
 
 Status Answering::run(const std::function<bool(const Json&)>& deliver,
-                      const std::function<bool()>& is_unwanted) {
+                      const std::function<bool()>& is_cancelled) {
     std::vector<std::unique_ptr<ChoiceWriter>> writers;
     const auto choices_per_prompt = generation->choices() / static_cast<uint32_t>(prompts);
     writers.reserve(generation->choices());
@@ -217,7 +217,7 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
         [&](uint32_t choice, const generate::Event& event) {
             return take(*writers[choice], choice, event, deliver);
         },
-        [&] { return service->is_aborting || is_late() || is_unwanted(); });
+        [&] { return service->is_aborting || is_late() || is_cancelled(); });
     service->metrics.add(model_name, usage->tokens());
     if (status && service->is_aborting && was_cut)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};
@@ -226,8 +226,8 @@ Status Answering::run(const std::function<bool(const Json&)>& deliver,
     return status;
 }
 
-generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
-                               const std::function<bool(const Json&)>& deliver) {
+generate::SinkResult Answering::take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
+                                     const std::function<bool(const Json&)>& deliver) {
     const auto* finished = std::get_if<generate::Finished>(&event);
     if (std::holds_alternative<generate::TokenDelta>(event))
         ++tokens_so_far_[choice];
@@ -240,7 +240,7 @@ generate::Flow Answering::take(ChoiceWriter& writer, uint32_t choice, const gene
     }
     const auto piece = is_cut && is_late() ? writer.take(as_long_enough(*finished)) : writer.take(event);
     const bool goes_on = !piece || deliver(*piece);
-    return goes_on && !writer.has_enough() ? generate::Flow::go_on : generate::Flow::stop;
+    return goes_on && !writer.has_enough() ? generate::SinkResult::proceed : generate::SinkResult::stop;
 }
 
 void Answering::count(uint32_t choice, const generate::Finished& finished) {
@@ -249,7 +249,7 @@ void Answering::count(uint32_t choice, const generate::Finished& finished) {
     const double queue_s = finished.timings.queue_ms / ms_per_second;
     const double prompt_s = finished.timings.prompt_ms / ms_per_second;
     const double generation_s = finished.timings.generation_ms / ms_per_second;
-    const uint32_t made = finished.made_tokens; // all generated tokens took time, delivered or not
+    const uint32_t made = finished.generated_tokens; // all generated tokens took time, delivered or not
     Metrics::Answer answer = {.model = model_name,
                               .queue_s = queue_s,
                               .between_tokens_s = made > 1 ? generation_s / (made - 1) : 0};

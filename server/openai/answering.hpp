@@ -46,19 +46,19 @@ struct Answering {
     bool was_cut = false;                           ///< an answer was stopped externally
     std::optional<Clock::time_point> deadline = {}; ///< when the request's time limit expires; empty: never
 
-    /// Waits for the model. Here and below, `is_unwanted` is polled while waiting: it returns whether the
+    /// Waits for the model. Here and below, `is_cancelled` is polled while waiting: it returns whether the
     /// client has gone. Errors: those of Models::acquire().
-    Status acquire(const std::function<bool()>& is_unwanted);
+    Status acquire(const std::function<bool()>& is_cancelled);
 
     /// Reads the body and queues the generation. Precondition: `model` is set. A refusal is recorded in the
     /// request's metrics.
-    std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
+    std::optional<ApiError> begin(const std::function<bool()>& is_cancelled);
 
     /// Runs the generation to its end and counts its tokens. An answer whose time limit expires ends with the
     /// text so far and finish_reason `length`. `deliver` receives every piece, and returns false to stop.
     /// Errors: those of Generation::finish(), cancelled (the server shuts down before the answer ends).
     Status run(const std::function<bool(const Json& piece)>& deliver,
-               const std::function<bool()>& is_unwanted);
+               const std::function<bool()>& is_cancelled);
 
     /// Converts a failure to the client's error and records it in the request's metrics. A model whose device
     /// is lost, or whose engine has failed, is dropped, so that the next request reloads it.
@@ -82,8 +82,8 @@ private:
     [[nodiscard]] std::string place_of(const grammar::DroppedKeyword& keyword) const;
     [[nodiscard]] bool is_late() const { return deadline && Clock::now() >= *deadline; }
     void log_prompts() const;
-    generate::Flow take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
-                        const std::function<bool(const Json&)>& deliver);
+    generate::SinkResult take(ChoiceWriter& writer, uint32_t choice, const generate::Event& event,
+                              const std::function<bool(const Json&)>& deliver);
     void count(uint32_t choice, const generate::Finished& finished);
 
     std::vector<std::size_t> tokens_so_far_; ///< tokens of each choice so far

@@ -55,7 +55,7 @@ void read_without_search(Fields& fields, Dialect dialect) {
 }
 
 /// Reads groups and penalty; if only one is given, the other is derived from it.
-void read_groups(Fields& fields, engine::Beams& beams) {
+void read_groups(Fields& fields, engine::BeamOptions& beams) {
     const auto groups = fields.integer("num_beam_groups", 1, beams.width);
     const auto penalty = read_diversity_penalty(fields);
     beams.diversity_penalty = static_cast<float>(penalty.value_or(usual_diversity_penalty));
@@ -67,7 +67,7 @@ void read_groups(Fields& fields, engine::Beams& beams) {
 }
 
 void read_search(Fields& fields, uint32_t width, generate::Request& request) {
-    engine::Beams beams = {.width = width};
+    engine::BeamOptions beams = {.width = width};
     read_groups(fields, beams);
     beams.length_penalty = static_cast<float>(read_length_penalty(fields).value_or(1));
     beams.early_stopping = read_early_stopping(fields);

@@ -45,18 +45,19 @@ std::optional<float> read_repetition(Fields& fields, double most) {
     return as_float(fields.number("repetition_penalty", 0, most, Bound::excluded));
 }
 
-void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary, generate::SamplingWishes& wishes) {
+void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary,
+                   generate::SamplingOverrides& overrides) {
     // OVMS documents top_p in (0, 1] and min_p in [0, 1).
     const Bound at_edge = dialect == Dialect::ovms ? Bound::excluded : Bound::included;
-    wishes.temperature = as_float(fields.number("temperature", 0, 2));
+    overrides.temperature = as_float(fields.number("temperature", 0, 2));
     if (const auto top_p = as_float(fields.number("top_p", 0, 1, at_edge)))
-        wishes.top_p = std::max(*top_p, top_p_min);
-    wishes.top_k = read_top_k(fields, vocabulary, KeepsAll::zero_too);
-    wishes.min_p = as_float(fields.number("min_p", 0, 1, Bound::included, at_edge));
-    wishes.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
-    wishes.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
-    wishes.repetition_penalty = read_repetition(fields, repetition_max);
-    wishes.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
+        overrides.top_p = std::max(*top_p, top_p_min);
+    overrides.top_k = read_top_k(fields, vocabulary, KeepsAll::zero_too);
+    overrides.min_p = as_float(fields.number("min_p", 0, 1, Bound::included, at_edge));
+    overrides.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
+    overrides.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
+    overrides.repetition_penalty = read_repetition(fields, repetition_max);
+    overrides.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
 }
 
 /// -1 selects a random seed, as in llama.cpp.
@@ -72,19 +73,19 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     if (object == nullptr)
         return;
     Fields nvext(*object, "nvext");
-    generate::SamplingWishes& wishes = request.sampling;
+    generate::SamplingOverrides& overrides = request.sampling;
     const auto top_k = read_top_k(nvext, vocabulary, KeepsAll::minus_one);
     nvext.flag("use_raw_prompt"); // read elsewhere, like `annotations`
     const auto repetition = read_repetition(nvext, nvext_repetition_max);
-    wishes.top_k = wishes.top_k ? wishes.top_k : top_k;
-    wishes.repetition_penalty = wishes.repetition_penalty ? wishes.repetition_penalty : repetition;
+    overrides.top_k = overrides.top_k ? overrides.top_k : top_k;
+    overrides.repetition_penalty = overrides.repetition_penalty ? overrides.repetition_penalty : repetition;
     const bool ignores_end = nvext.flag("ignore_eos").value_or(false);
     if (ignores_end && fields.any("ignore_eos") == nullptr)
         request.end_tokens = generate::EndTokens::go_on;
     const auto greedy = nvext.flag("greedy_sampling");
     const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
-    if (greedy.value_or(greed.value_or(false)) && !wishes.temperature)
-        wishes.temperature = 0.0F;
+    if (greedy.value_or(greed.value_or(false)) && !overrides.temperature)
+        overrides.temperature = 0.0F;
     nvext.accept({"annotations"});
     if (nvext.problem())
         fields.adopt(*nvext.problem());

@@ -42,8 +42,8 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
     auto name = model_of(service, std::get<Json>(body));
     if (auto* error = std::get_if<ApiError>(&name))
         return std::move(*error);
-    std::function<bool()> is_unwanted = [&] { return service.is_aborting || request.is_client_gone(); };
-    auto model = service.models.acquire(std::get<std::string>(name), is_unwanted);
+    std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
+    auto model = service.models.acquire(std::get<std::string>(name), is_cancelled);
     if (!model)
         return told(service, model.error());
     return Asked{.body = std::get<Json>(std::move(body)),
@@ -51,8 +51,9 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
                  .model_name = std::get<std::string>(std::move(name)),
                  .model = std::move(*model),
                  .memory = request.memory,
-                 .costs = {.stop_requested = std::move(is_unwanted),
-                           .claim_memory = [&](std::size_t bytes) { return request.claim_memory(bytes); }}};
+                 .costs = {.is_cancelled = std::move(is_cancelled), .reserve_memory = [&](std::size_t bytes) {
+                               return request.reserve_memory(bytes);
+                           }}};
 }
 
 HttpReply told(const Asked& asked, const Delivery& delivery, Pieces pieces) {
@@ -122,8 +123,8 @@ std::variant<Encoded, ApiError> encode_text(const Service& service, const Asked&
         content ? *content : *prompt,
         {.special = finds_special ? text::SpecialTokens::parse : text::SpecialTokens::literal,
          .bos = adds ? text::AddBos::as_model_says : text::AddBos::never,
-         .stop_requested = &asked.costs.stop_requested,
-         .claim_memory = &asked.costs.claim_memory});
+         .is_cancelled = &asked.costs.is_cancelled,
+         .reserve_memory = &asked.costs.reserve_memory});
     if (!tokens)
         return told(service, tokens.error());
     return Encoded{.tokens = std::move(*tokens), .delivery = std::get<Delivery>(std::move(end))};

@@ -75,8 +75,8 @@ TokenWishes read_token_wishes(Fields& fields) {
             .ids_as_names = fields.flag("return_tokens_as_token_ids").value_or(false)};
 }
 
-bool needs_tokens(const TokenWishes& wishes, const Delivery& delivery) {
-    return wishes.ids || delivery.counts_each_chunk;
+bool needs_tokens(const TokenWishes& overrides, const Delivery& delivery) {
+    return overrides.ids || delivery.counts_each_chunk;
 }
 
 void tell_token_ids(GenerationCall& call) {

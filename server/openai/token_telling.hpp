@@ -13,7 +13,7 @@ struct TokenWishes {
 TokenWishes read_token_wishes(Fields& fields);
 
 /// Whether tokens must be delivered one by one, in addition to the text.
-bool needs_tokens(const TokenWishes& wishes, const Delivery& delivery);
+bool needs_tokens(const TokenWishes& overrides, const Delivery& delivery);
 
 /// Adds `token_ids` to each piece of a choice, with the tokens since the previous piece, and
 /// `prompt_token_ids` to the first; both to the aggregated choice. Precondition: the call's writers are set.

@@ -72,7 +72,7 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
                                                                 Purpose purpose) {
     // Its items exist in four forms: as received, as returned, as model input, and as messages.
     constexpr std::size_t copies = 4;
-    if (request.memory != nullptr && !request.claim_memory(copies * request.memory->bytes()))
+    if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
     auto asked = read_request(body, purpose);
     if (auto* error = std::get_if<ApiError>(&asked))
@@ -194,9 +194,9 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     auto& call = std::get<openai::GenerationCall>(read);
     const generate::Request& wanted = call.requests.front();
     const auto& model = *answering_->model;
-    const sampling::Parameters parameters =
-        with_wishes(with_wishes(openai::sampling_defaults(context.dialect), model.recommended_sampling()),
-                    wanted.sampling);
+    const sampling::Parameters parameters = with_overrides(
+        with_overrides(openai::sampling_defaults(context.dialect), model.recommended_sampling()),
+        wanted.sampling);
     response_.told["temperature"] = decimal(parameters.temperature);
     response_.told["top_p"] = decimal(parameters.top_p);
     response_.told["presence_penalty"] = decimal(parameters.presence_penalty);
@@ -221,15 +221,15 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     return std::move(call);
 }
 
-std::optional<ApiError> Making::acquire(const std::function<bool()>& is_unwanted) {
+std::optional<ApiError> Making::acquire(const std::function<bool()>& is_cancelled) {
     if (answering_->model != nullptr)
         return std::nullopt;
-    const Status loaded = answering_->acquire(is_unwanted);
+    const Status loaded = answering_->acquire(is_cancelled);
     return loaded ? std::nullopt : std::optional(answering_->failed(loaded.error()));
 }
 
-std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& is_unwanted) {
-    if (auto error = acquire(is_unwanted))
+std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& is_cancelled) {
+    if (auto error = acquire(is_cancelled))
         return std::move(*error);
     compose();
     auto read = openai::read_chat(answering_->body, {.dialect = answering_->dialect,
@@ -244,7 +244,7 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
     };
     const std::size_t held = answering_->memory == nullptr ? 0 : answering_->memory->bytes();
     const auto prompt = generate::encode(*answering_->model, call.requests.front(),
-                                         {.stop_requested = is_unwanted, .claim_memory = claim});
+                                         {.is_cancelled = is_cancelled, .reserve_memory = claim});
     if (answering_->memory != nullptr)
         answering_->memory->shrink_to(held); // counting may run many times
     answering_->call.delivery = call.delivery;
@@ -255,28 +255,28 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
     return prompt->tokens.size();
 }
 
-std::variant<std::size_t, ApiError> Making::count_left(const std::function<bool()>& is_unwanted) {
-    auto taken = count(is_unwanted);
+std::variant<std::size_t, ApiError> Making::count_left(const std::function<bool()>& is_cancelled) {
+    auto taken = count(is_cancelled);
     const auto* const tokens = std::get_if<std::size_t>(&taken);
     if (!request_.drops_oldest || tokens == nullptr || *tokens <= room().most)
         return taken;
-    drop_to_fit(room().after_dropping, is_unwanted);
-    return count(is_unwanted);
+    drop_to_fit(room().after_dropping, is_cancelled);
+    return count(is_cancelled);
 }
 
-std::optional<ApiError> Making::leave_room(const std::function<bool()>& is_unwanted) {
-    const auto taken = count(is_unwanted);
+std::optional<ApiError> Making::leave_room(const std::function<bool()>& is_cancelled) {
+    const auto taken = count(is_cancelled);
     if (const auto* error = std::get_if<ApiError>(&taken))
         return *error;
     if (std::get<std::size_t>(taken) > room().after_dropping)
-        drop_to_fit(room().after_dropping, is_unwanted);
+        drop_to_fit(room().after_dropping, is_cancelled);
     return std::nullopt;
 }
 
 /// Drops the fewest oldest items with which the prompt has at most `tokens_max` tokens: up to a user message,
 /// so that templates that require alternating turns work; up to any item if that is not enough. Drops all
 /// droppable items if nothing suffices.
-void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_unwanted) {
+void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_cancelled) {
     const std::size_t end = std::max(droppable(items_), dropped_);
     std::vector<std::size_t> questions;
     std::vector<std::size_t> all;
@@ -285,23 +285,24 @@ void Making::drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is
         if (items_[i].value("role", "") == "user")
             questions.push_back(i);
     }
-    if (!drop_to_one_of(questions, tokens_max, is_unwanted) && !drop_to_one_of(all, tokens_max, is_unwanted))
+    if (!drop_to_one_of(questions, tokens_max, is_cancelled) &&
+        !drop_to_one_of(all, tokens_max, is_cancelled))
         dropped_ = end;
 }
 
 /// Drops the items before the first of `places` for which the prompt is short enough; binary search. Returns
 /// whether there is one.
 bool Making::drop_to_one_of(const std::vector<std::size_t>& places, std::size_t tokens_max,
-                            const std::function<bool()>& is_unwanted) {
+                            const std::function<bool()>& is_cancelled) {
     const std::size_t before = dropped_;
     std::size_t low = 0;
     std::size_t high = places.size();
     while (low < high) {
         const std::size_t middle = low + (high - low) / 2;
         dropped_ = places[middle];
-        const auto taken = count(is_unwanted);
+        const auto taken = count(is_cancelled);
         const auto* const tokens = std::get_if<std::size_t>(&taken);
-        if (is_unwanted())
+        if (is_cancelled())
             break;
         if (tokens != nullptr && *tokens <= tokens_max) {
             high = middle;
@@ -326,13 +327,13 @@ Making::Room Making::room() const {
             .after_dropping = std::min(context - std::min(answer, context / answers_part), most)};
 }
 
-std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) {
-    if (auto error = acquire(is_unwanted))
+std::optional<ApiError> Making::begin(const std::function<bool()>& is_cancelled) {
+    if (auto error = acquire(is_cancelled))
         return error;
     std::optional<ApiError> too_long; // the error with all items
     while (true) {
         compose();
-        const auto error = answering_->begin(is_unwanted);
+        const auto error = answering_->begin(is_cancelled);
         if (!error)
             break;
         const bool is_too_long = error->code == "context_length_exceeded";
@@ -341,7 +342,7 @@ std::optional<ApiError> Making::begin(const std::function<bool()>& is_unwanted) 
         if (too_long) {
             ++dropped_; // the estimate was too low
         } else {
-            drop_to_fit(room().after_dropping, is_unwanted);
+            drop_to_fit(room().after_dropping, is_cancelled);
         }
         too_long = error;
     }

@@ -38,34 +38,34 @@ public:
     /// All model input except the instructions.
     [[nodiscard]] const Json& items() const { return items_; }
 
-    /// Acquires the model. Here and below, `is_unwanted` is polled while waiting. Errors: those of
+    /// Acquires the model. Here and below, `is_cancelled` is polled while waiting. Errors: those of
     /// Answering::acquire().
-    std::optional<ApiError> acquire(const std::function<bool()>& is_unwanted);
+    std::optional<ApiError> acquire(const std::function<bool()>& is_cancelled);
 
     /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
     /// Answering::begin(), mapped to this API's fields.
-    std::optional<ApiError> begin(const std::function<bool()>& is_unwanted);
+    std::optional<ApiError> begin(const std::function<bool()>& is_cancelled);
     [[nodiscard]] bool has_begun() const { return has_begun_; }
     /// Whether its events can be requested later.
     [[nodiscard]] bool can_be_followed() const { return request_.is_streamed && request_.stores; }
 
     /// Counts its prompt tokens, without generating. Errors: as begin().
-    std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_unwanted);
+    std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_cancelled);
 
     /// As count(), after truncation.
-    std::variant<std::size_t, ApiError> count_left(const std::function<bool()>& is_unwanted);
+    std::variant<std::size_t, ApiError> count_left(const std::function<bool()>& is_cancelled);
 
     /// Truncates the oldest items until the requested answer fits, or a fraction of the context if that is
     /// less. Call before begin(). Errors: those of count().
-    std::optional<ApiError> leave_room(const std::function<bool()>& is_unwanted);
+    std::optional<ApiError> leave_room(const std::function<bool()>& is_cancelled);
 
     /// Stores it as pending, so that it is found after a crash. Error: 500.
     std::optional<ApiError> keep_pending();
 
     /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
-    /// an error becomes the response's failure. Ends early when `is_unwanted` returns true or `send` returns
+    /// an error becomes the response's failure. Ends early when `is_cancelled` returns true or `send` returns
     /// false.
-    void make(const Sink& send, const std::function<bool()>& is_unwanted);
+    void make(const Sink& send, const std::function<bool()>& is_cancelled);
 
     /// The log entry for the answer so far.
     [[nodiscard]] AnswerLog log() const;
@@ -81,16 +81,16 @@ private:
     std::optional<ApiError> load_items();
     std::optional<ApiError> check_wishes();
     void leave_queue();
-    void answer(const std::function<bool()>& is_unwanted);
+    void answer(const std::function<bool()>& is_cancelled);
     /// Limits on prompt tokens.
     struct Room {
         std::size_t most;
         std::size_t after_dropping;
     };
     [[nodiscard]] Room room() const;
-    void drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_unwanted);
+    void drop_to_fit(std::size_t tokens_max, const std::function<bool()>& is_cancelled);
     bool drop_to_one_of(const std::vector<std::size_t>& places, std::size_t tokens_max,
-                        const std::function<bool()>& is_unwanted);
+                        const std::function<bool()>& is_cancelled);
     [[nodiscard]] Json left_items() const;
     void compose();
     void settle(const Status& status);
@@ -104,7 +104,7 @@ private:
     void tell_state(std::string_view type);
     std::string frame_of(Json event);
     bool tell(Json event);
-    bool is_waiting(const std::function<bool()>& is_unwanted);
+    bool is_waiting(const std::function<bool()>& is_cancelled);
 
     Service* service_; ///< borrowed
     storage::Owner owner_;

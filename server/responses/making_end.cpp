@@ -33,7 +33,7 @@ std::optional<ApiError> Making::keep_pending() {
     return kept ? std::nullopt : std::optional(store_failed(kept.error()));
 }
 
-void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
+void Making::make(const Sink& send, const std::function<bool()>& is_cancelled) {
     send_ = send;
     tell_state("response.created");
     if (request_.is_background)
@@ -41,7 +41,7 @@ void Making::make(const Sink& send, const std::function<bool()>& is_unwanted) {
     else
         tell_state("response.in_progress");
     try { // on a background thread, no caller could report the error
-        answer(is_unwanted);
+        answer(is_cancelled);
     } catch (const std::exception&) {
         fail({.status = 500,
               .message = "something went wrong in the server",
@@ -71,8 +71,8 @@ void Making::leave_queue() {
     tell_state("response.in_progress");
 }
 
-void Making::answer(const std::function<bool()>& is_unwanted) {
-    const auto is_over = [&] { return is_waiting(is_unwanted); };
+void Making::answer(const std::function<bool()>& is_cancelled) {
+    const auto is_over = [&] { return is_waiting(is_cancelled); };
     if (const auto error = has_begun_ ? std::nullopt : begin(is_over))
         return fail(*error);
     settle(answering_->run(
@@ -86,12 +86,12 @@ void Making::answer(const std::function<bool()>& is_unwanted) {
 }
 
 /// Call periodically: returns whether the answer must end; sends progress events.
-bool Making::is_waiting(const std::function<bool()>& is_unwanted) {
+bool Making::is_waiting(const std::function<bool()>& is_cancelled) {
     if (answering_->generation && answering_->generation->has_begun())
         leave_queue();
     if (Clock::now() - told_ > service_->options.reassuring_interval)
         tell_state(fmt::format("response.{}", to_string(response_.status)));
-    return !is_heard_ || run_->is_cancelled() || is_unwanted();
+    return !is_heard_ || run_->is_cancelled() || is_cancelled();
 }
 
 /// Records the final state.

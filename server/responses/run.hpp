@@ -45,13 +45,12 @@ public:
     void end();
     [[nodiscard]] bool has_ended() const;
     /// Blocks until the end, at most for `patience`.
-    void wait_for_end(std::chrono::milliseconds patience) const;
+    void wait_for_end(std::chrono::milliseconds budget) const;
     [[nodiscard]] std::vector<std::string> frames() const;
 
     /// Returns the event with that number. Blocks for it, at most for `patience`; empty on timeout or past
     /// the end.
-    [[nodiscard]] std::optional<std::string> wait(std::size_t number,
-                                                  std::chrono::milliseconds patience) const;
+    [[nodiscard]] std::optional<std::string> wait(std::size_t number, std::chrono::milliseconds budget) const;
 
     void cancel() { is_cancelled_ = true; }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
@@ -105,7 +104,7 @@ public:
     bool spawn(uint64_t client, std::function<void()> work);
 
     /// Blocks until no work is left. Returns false on timeout.
-    bool wait(std::chrono::milliseconds patience);
+    bool wait(std::chrono::milliseconds budget);
 
 private:
     [[nodiscard]] bool has_room(uint64_t client) const;

@@ -15,7 +15,7 @@ using namespace kernels;
 using Cases = std::vector<OperationCase>;
 
 constexpr uint32_t width = 4096;
-constexpr uint32_t rows_max = 64;
+constexpr uint32_t batch_rows_max = 64;
 constexpr uint32_t context_tokens = 8192; // more than one run of keys: attention_merge follows
 
 /// Address space where nothing is: recording looks at addresses and sizes alone.
@@ -59,7 +59,7 @@ void add_embed(Cases& cases, Layout layout) {
 void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32_t count) {
     cases.push_back({fmt::format("linear {} {}, {} rows, {} {} columns", to_string(layout.format),
                                  to_string(layout.arrangement), rows, count,
-                                 path == RowPath::prompt ? "prompt" : "generation"),
+                                 path == RowPath::prefill ? "prompt" : "generation"),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
                          linear(library, recorder,
@@ -71,7 +71,7 @@ void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32
                      }});
 }
 
-ExpertChoice expert_choice(Space& space, uint32_t rows) {
+ExpertRouting expert_choice(Space& space, uint32_t rows) {
     return {.experts = space.take(), .shares = space.take(), .count = 8, .used = 2, .rows = rows};
 }
 
@@ -80,7 +80,7 @@ void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
                                  to_string(layout.arrangement), rows),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         const ExpertChoice choice = expert_choice(space, rows);
+                         const ExpertRouting choice = expert_choice(space, rows);
                          expert_linear(
                              library, recorder,
                              {.weights = {.matrices = matrix(space, layout, width), .count = choice.count},
@@ -101,8 +101,8 @@ void add_weights(Cases& cases, const PlanTarget& target) {
                 continue;
             for (const uint32_t rows : {1024U, width}) { // few and many, as linear_plan sees them
                 for (const uint32_t count : {1U, 2U, 4U, 8U})
-                    add_linear(cases, layout, rows, RowPath::generation, count);
-                add_linear(cases, layout, rows, RowPath::prompt, rows_max);
+                    add_linear(cases, layout, rows, RowPath::decode, count);
+                add_linear(cases, layout, rows, RowPath::prefill, batch_rows_max);
             }
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
@@ -114,7 +114,7 @@ void add_experts(Cases& cases) {
     cases.push_back(
         {"experts", [](Library& library, vk::Recorder& recorder) {
              Space space;
-             const ExpertChoice choice = expert_choice(space, 1);
+             const ExpertRouting choice = expert_choice(space, 1);
              expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
              recorder.barrier();
              expert_group(library, recorder, choice, {space.take()});

@@ -159,7 +159,7 @@ Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     fake.lost_at_step = lost_at_step;
     fake.on_submit = [this](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows) {
-            if (row.kind == engine::RowKind::prompt)
+            if (row.kind == engine::RowKind::prefill)
                 prompt_tokens_.push_back(row.value);
         }
     };
@@ -208,7 +208,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
         return make_executor(file, options);
     };
     environment.ask_at_terminal = [this](const std::string& question,
-                                         const generate::StopRequested& /*stop_requested*/) {
+                                         const generate::CancelPoll& /*is_cancelled*/) {
         return agree(question);
     };
     environment.watch_end_signals = [this] { return [this] { return end_signal.load(); }; };

@@ -29,14 +29,14 @@ std::string error_of(const std::vector<std::string>& arguments) {
 } // namespace
 
 TEST_CASE("ranges are kept at both ends") {
-    REQUIRE(validated({"--temp", "0"})->generation.sampling.wishes.temperature == 0.0F);
+    REQUIRE(validated({"--temp", "0"})->generation.sampling.overrides.temperature == 0.0F);
     REQUIRE(validated({"--temp", "100"}).has_value());
     REQUIRE(error_of({"--temp", "100.5"}) == "--temp: `100.5` is out of range: 0 to 100");
     REQUIRE(error_of({"--temp=-0.1"}) == "--temp: `-0.1` is out of range: 0 to 100");
-    REQUIRE(validated({"--top-p", "1"})->generation.sampling.wishes.top_p == 1.0F);
+    REQUIRE(validated({"--top-p", "1"})->generation.sampling.overrides.top_p == 1.0F);
     REQUIRE(error_of({"--top-p", "0"}) == "--top-p: `0` is out of range: more than 0, up to 1");
     REQUIRE(error_of({"--top-p", "1e-60"}) == "--top-p: `1e-60` is out of range: more than 0, up to 1");
-    REQUIRE(validated({"--min-p", "0"})->generation.sampling.wishes.min_p == 0.0F);
+    REQUIRE(validated({"--min-p", "0"})->generation.sampling.overrides.min_p == 0.0F);
     REQUIRE(error_of({"--min-p", "1.01"}) == "--min-p: `1.01` is out of range: 0 to 1");
     REQUIRE(validated({"--seed", "9223372036854775807"})->generation.sampling.seed == 9223372036854775807);
     REQUIRE(validated({"--seed", "-9223372036854775808"})->generation.sampling.seed ==
@@ -49,13 +49,13 @@ TEST_CASE("ranges are kept at both ends") {
     REQUIRE(error_of({"-n", "-2"}) == "--max-tokens: `-2` is out of range: 0 to 2147483647");
     REQUIRE(validated({"-n", "2147483647"})->generation.max_tokens == 2147483647U);
     REQUIRE(error_of({"-n", "2147483648"}) == "--max-tokens: `2147483648` is out of range: 0 to 2147483647");
-    REQUIRE(validated({"--top-k", "0"})->generation.sampling.wishes.top_k == 0U);
+    REQUIRE(validated({"--top-k", "0"})->generation.sampling.overrides.top_k == 0U);
 }
 
 TEST_CASE("the value that stands for absence says the same as no option") {
     REQUIRE(!validated({"-n", "-1"})->generation.max_tokens);
     REQUIRE(!validated({"--seed", "-1"})->generation.sampling.seed);
-    REQUIRE(!validated({"--top-n-sigma", "-1"})->generation.sampling.wishes.top_n_sigma);
+    REQUIRE(!validated({"--top-n-sigma", "-1"})->generation.sampling.overrides.top_n_sigma);
     REQUIRE(validated({"-c", "0"})->model.executor.context_tokens == 0);
     REQUIRE(!validated({"--seed", "5", "--seed", "-1"})->generation.sampling.seed); // the last one counts
 }
@@ -160,7 +160,7 @@ TEST_CASE("what is absent stays absent") {
     REQUIRE(!options->prompt);
     REQUIRE(!options->generation.max_tokens);
     REQUIRE(!options->generation.sampling.seed);
-    REQUIRE(!options->generation.sampling.wishes.temperature);
+    REQUIRE(!options->generation.sampling.overrides.temperature);
     REQUIRE(options->model.executor.context_tokens == 0);
     REQUIRE(options->model.executor.kv_memory_bytes == 0);
     REQUIRE(options->output_form == OutputForm::text);

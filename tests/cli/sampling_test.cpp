@@ -84,26 +84,26 @@ TEST_CASE("each sampling option goes where it belongs") {
                                "--seed",
                                "20"});
     REQUIRE(options.has_value());
-    const generate::SamplingWishes& wishes = options->wishes;
-    CHECK(wishes.temperature == 1.0F);
-    CHECK(wishes.top_k == 2U);
-    CHECK(wishes.top_p == 0.3F);
-    CHECK(wishes.min_p == 0.4F);
-    CHECK(wishes.typical_p == 0.5F);
-    CHECK(wishes.top_n_sigma == 6.0F);
-    CHECK(wishes.xtc_probability == 0.7F);
-    CHECK(wishes.xtc_threshold == 0.8F);
-    CHECK(wishes.min_keep == 9U);
-    CHECK(wishes.repetition_penalty == 10.0F);
-    CHECK(wishes.repetition_window_tokens == 11U);
-    CHECK(wishes.presence_penalty == -12.0F);
-    CHECK(wishes.presence_window_tokens == 13U);
-    CHECK(wishes.frequency_penalty == -14.0F);
-    CHECK(wishes.frequency_window_tokens == 15U);
-    CHECK(wishes.dry_multiplier == 16.0F);
-    CHECK(wishes.dry_base == 17.0F);
-    CHECK(wishes.dry_allowed_length == 18U);
-    CHECK(wishes.dry_window_tokens == 19U);
+    const generate::SamplingOverrides& overrides = options->overrides;
+    CHECK(overrides.temperature == 1.0F);
+    CHECK(overrides.top_k == 2U);
+    CHECK(overrides.top_p == 0.3F);
+    CHECK(overrides.min_p == 0.4F);
+    CHECK(overrides.typical_p == 0.5F);
+    CHECK(overrides.top_n_sigma == 6.0F);
+    CHECK(overrides.xtc_probability == 0.7F);
+    CHECK(overrides.xtc_threshold == 0.8F);
+    CHECK(overrides.min_keep == 9U);
+    CHECK(overrides.repetition_penalty == 10.0F);
+    CHECK(overrides.repetition_window_tokens == 11U);
+    CHECK(overrides.presence_penalty == -12.0F);
+    CHECK(overrides.presence_window_tokens == 13U);
+    CHECK(overrides.frequency_penalty == -14.0F);
+    CHECK(overrides.frequency_window_tokens == 15U);
+    CHECK(overrides.dry_multiplier == 16.0F);
+    CHECK(overrides.dry_base == 17.0F);
+    CHECK(overrides.dry_allowed_length == 18U);
+    CHECK(overrides.dry_window_tokens == 19U);
     CHECK(options->seed == 20U);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("whatever the options allow, the sampler allows") {
             const auto options = read({fmt::format("--{}={}", option.name, value)});
             CAPTURE(option.name, value);
             REQUIRE(options.has_value());
-            CHECK(sampling::check(generate::with_wishes({}, options->wishes)).has_value());
+            CHECK(sampling::check(generate::with_overrides({}, options->overrides)).has_value());
         }
     }
 }
@@ -130,9 +130,9 @@ TEST_CASE("windows of -1 are the whole history") {
         CHECK(error_of({fmt::format("--{}", name), "1.5"}) ==
               fmt::format("--{}: `1.5` is not a whole number (-1 to 2147483647)", name));
     }
-    CHECK(read({"--repeat-last-n", "-1"})->wishes.repetition_window_tokens == sampling::whole_history);
-    CHECK(read({"--repeat-last-n", "0"})->wishes.repetition_window_tokens == 0U);
-    CHECK(!read({})->wishes.repetition_window_tokens);
+    CHECK(read({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens == sampling::whole_history);
+    CHECK(read({"--repeat-last-n", "0"})->overrides.repetition_window_tokens == 0U);
+    CHECK(!read({})->overrides.repetition_window_tokens);
 }
 
 TEST_CASE("biases are an id and a number") {

@@ -32,7 +32,7 @@ TEST_CASE("options of a beam search go where they belong, and make room for it")
                                "--length-penalty", "-1", "--early-stopping", "never"});
     REQUIRE(options.has_value());
     REQUIRE(options->generation.search.beams.has_value());
-    const engine::Beams& beams = *options->generation.search.beams;
+    const engine::BeamOptions& beams = *options->generation.search.beams;
     CHECK((beams.width == 6 && beams.groups == 3));
     CHECK((beams.diversity_penalty == 0.5F && beams.length_penalty == -1));
     CHECK(beams.early_stopping == engine::EarlyStopping::never);

@@ -18,16 +18,16 @@ using Clock = std::chrono::steady_clock;
 constexpr auto soon = 30s; ///< for a slow machine; what is not ended takes 1000 s
 
 ShellOutcome outcome_of(const std::string& command, ShellLimits limits = {},
-                        const generate::StopRequested& stop_requested = {},
+                        const generate::CancelPoll& is_cancelled = {},
                         const std::string& arguments = R"({"sides": 6})") {
     (void)std::signal(SIGPIPE, SIG_IGN);
-    auto outcome = run_shell(command, arguments, limits, stop_requested);
+    auto outcome = run_shell(command, arguments, limits, is_cancelled);
     REQUIRE(outcome.has_value());
     return std::move(*outcome);
 }
 
 /// True from a moment on that leaves the command time to begin.
-generate::StopRequested stop_after(std::chrono::milliseconds time) {
+generate::CancelPoll stop_after(std::chrono::milliseconds time) {
     return [end = Clock::now() + time] { return Clock::now() >= end; };
 }
 

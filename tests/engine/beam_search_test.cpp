@@ -15,7 +15,7 @@
 namespace etna::test {
 namespace {
 
-using engine::Beams;
+using engine::BeamOptions;
 using engine::EarlyStopping;
 using engine::FinishReason;
 
@@ -70,7 +70,7 @@ struct PlainGroup {
 
     void step(const FakeOptions& options, const engine::Request& request, std::size_t size,
               std::map<TokenId, int>& taken) {
-        const Beams& beams = *request.beams;
+        const BeamOptions& beams = *request.beams;
         std::vector<Plain> all;
         for (const Plain& hypothesis : live) {
             const std::vector<double> gain = gains(options, request, hypothesis.tokens);
@@ -104,7 +104,7 @@ struct PlainGroup {
     }
 
     [[nodiscard]] bool is_settled(const engine::Request& request) const {
-        const Beams& beams = *request.beams;
+        const BeamOptions& beams = *request.beams;
         if (beams.early_stopping == EarlyStopping::first)
             return true;
         double length = static_cast<double>(live.front().tokens.size());
@@ -115,7 +115,7 @@ struct PlainGroup {
 };
 
 std::vector<Plain> plain_search(const FakeOptions& options, const engine::Request& request) {
-    const Beams& beams = *request.beams;
+    const BeamOptions& beams = *request.beams;
     const std::size_t size = beams.width / beams.groups;
     std::vector<PlainGroup> groups(beams.groups);
     for (uint32_t length = 0; length < request.max_tokens; ++length) {
@@ -184,12 +184,12 @@ engine::Request random_search(Random& random, uint32_t vocabulary) {
     const uint32_t width = groups * pick(random, 1, 3);
     const std::vector<EarlyStopping> ways = {EarlyStopping::heuristic, EarlyStopping::first,
                                              EarlyStopping::never};
-    request.beams = Beams{.width = width,
-                          .groups = groups,
-                          .answers = pick(random, 1, width),
-                          .diversity_penalty = static_cast<float>(pick(random, 0, 2)),
-                          .length_penalty = static_cast<float>(pick(random, 0, 4)) - 1,
-                          .early_stopping = ways[pick(random, 0, 2)]};
+    request.beams = BeamOptions{.width = width,
+                                .groups = groups,
+                                .answers = pick(random, 1, width),
+                                .diversity_penalty = static_cast<float>(pick(random, 0, 2)),
+                                .length_penalty = static_cast<float>(pick(random, 0, 4)) - 1,
+                                .early_stopping = ways[pick(random, 0, 2)]};
     return request;
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("what a hypothesis tells is as likely as the model found it") {
     const FakeOptions options;
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 6};
     request.top_candidates = 2;
-    request.beams = Beams{.width = 3, .answers = 3};
+    request.beams = BeamOptions{.width = 3, .answers = 3};
     Driver driver(options);
     const engine::RequestId id = driver.add(request);
     driver.run();
@@ -279,7 +279,7 @@ TEST_CASE("a beam search that is cancelled tells the best it has and gives every
     FakeOptions options;
     Driver driver(options);
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 40};
-    request.beams = Beams{.width = 4, .answers = 2};
+    request.beams = BeamOptions{.width = 4, .answers = 2};
     const engine::RequestId id = driver.add(request);
     for (int i = 0; i < 6; ++i) {
         driver.start_step();
@@ -305,7 +305,7 @@ TEST_CASE("a beam search that outgrows the memory tells the best it has") {
         group.page_count = 4;
     Driver driver(options);
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 60};
-    request.beams = Beams{.width = 2, .answers = 2};
+    request.beams = BeamOptions{.width = 2, .answers = 2};
     const engine::RequestId id = driver.add(request);
     driver.run();
     for (std::size_t i = 0; i < 2; ++i) {
@@ -315,13 +315,13 @@ TEST_CASE("a beam search that outgrows the memory tells the best it has") {
 }
 
 TEST_CASE("parameters of a beam search are checked") {
-    CHECK(check(Beams{}));
-    CHECK_FALSE(check(Beams{.width = 0}));
-    CHECK_FALSE(check(Beams{.width = engine::beams_max + 1}));
-    CHECK_FALSE(check(Beams{.width = 4, .groups = 3}));
-    CHECK_FALSE(check(Beams{.width = 2, .answers = 3}));
-    CHECK_FALSE(check(Beams{.width = 2, .length_penalty = INFINITY}));
-    CHECK_FALSE(check(Beams{.width = 2, .diversity_penalty = -1}));
+    CHECK(check(BeamOptions{}));
+    CHECK_FALSE(check(BeamOptions{.width = 0}));
+    CHECK_FALSE(check(BeamOptions{.width = engine::beams_max + 1}));
+    CHECK_FALSE(check(BeamOptions{.width = 4, .groups = 3}));
+    CHECK_FALSE(check(BeamOptions{.width = 2, .answers = 3}));
+    CHECK_FALSE(check(BeamOptions{.width = 2, .length_penalty = INFINITY}));
+    CHECK_FALSE(check(BeamOptions{.width = 2, .diversity_penalty = -1}));
 }
 
 } // namespace etna::test

@@ -204,7 +204,7 @@ TEST_CASE("what a constraint forces is told and computed, but costs no step of i
             for (uint32_t place = 0; place < 40; ++place)
                 guessed.speculation->prediction.push_back(place % 7 == seed % 7 ? 1 : tokens[place]);
             FakeOptions wide;
-            wide.limits.wanted_max = wide.limits.rows_max;
+            wide.limits.output_rows_max = wide.limits.batch_rows_max;
             wide.limits.slots = 64;
             Driver guessing(wide);
             const engine::RequestId guess = guessing.add(guessed);
@@ -243,7 +243,7 @@ TEST_CASE("a token that ends the sequence does so in what a constraint forces to
 TEST_CASE("a hypothesis that is whole with the last token it may have was not cut off") {
     engine::Request search = request(std::make_shared<EveryThird>(4, 4), 1);
     search.max_tokens = 4;
-    search.beams = engine::Beams{.width = 3, .answers = 3};
+    search.beams = engine::BeamOptions{.width = 3, .answers = 3};
     Driver driver{FakeOptions()};
     const engine::RequestId whole = driver.add(search);
     search.constraint = std::make_shared<EveryThird>(5, 5);
@@ -263,7 +263,7 @@ TEST_CASE("where a constraint knows fewer answers than are wanted, the others ar
     auto constraint = std::make_shared<EveryThird>(1, 1);
     constraint->choices = 2;
     engine::Request search = request(constraint, 1);
-    search.beams = engine::Beams{.width = 4, .answers = 4};
+    search.beams = engine::BeamOptions{.width = 4, .answers = 4};
     Driver driver{FakeOptions()};
     const engine::RequestId id = driver.add(search);
     driver.run();

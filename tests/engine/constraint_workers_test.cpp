@@ -67,7 +67,7 @@ public:
         if (!piece.may_wait && piece.until > Clock::now() + ConstraintWorkers::piece_time)
             ++watch_->too_long;
         while (piece.may_wait && !watch_->is_open && Clock::now() < piece.until) {
-            if (piece.is_unwanted != nullptr && *piece.is_unwanted) {
+            if (piece.is_cancelled != nullptr && *piece.is_cancelled) {
                 ++watch_->unwanted;
                 return false;
             }
@@ -160,7 +160,7 @@ std::vector<engine::Request> mix(const std::shared_ptr<Watch>& watch, uint32_t s
         }
     }
     all.push_back(request(std::make_shared<Slow>(watch, 8, false), seed));
-    all.back().beams = engine::Beams{.width = 3, .answers = 2};
+    all.back().beams = engine::BeamOptions{.width = 3, .answers = 2};
     all.back().max_tokens = 12;
     all.push_back(request(nullptr, seed));
     return all;
@@ -251,7 +251,7 @@ TEST_CASE("what a constraint takes is given back off the engine's thread") {
 TEST_CASE("answers do not depend on how long their constraints take") {
     for (uint32_t seed = 0; seed < 12; ++seed) {
         FakeOptions options;
-        options.limits.wanted_max = options.limits.rows_max;
+        options.limits.output_rows_max = options.limits.batch_rows_max;
         options.limits.slots = 64;
         if (seed % 2 == 1)
             options.limits.groups = {{.page_count = 16}}; // some have to give theirs back

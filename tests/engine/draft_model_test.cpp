@@ -44,7 +44,7 @@ TEST_CASE("a draft model computes a long prompt in pieces, one with each step, a
     uint64_t most = 0;
     draft.on_submit = [&](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
-            rows += row.kind == engine::RowKind::prompt ? 1 : 0;
+            rows += row.kind == engine::RowKind::prefill ? 1 : 0;
     };
     FakeOptions watched = options;
     watched.on_submit = [&](const engine::Batch&) {
@@ -66,7 +66,7 @@ TEST_CASE("a draft model computes a long prompt in pieces, one with each step, a
     driver.run();
     CHECK(driver.told(first).ids() == simulate(options, early).tokens);
     CHECK(driver.told(second).ids() == simulate(options, late).tokens);
-    CHECK(most <= options.limits.rows_max);
+    CHECK(most <= options.limits.batch_rows_max);
     CHECK(driver.put_off() > 5);
     CHECK(driver.told(first).finished->accepted_drafts > 40); // it waits for nobody's prompt
     CHECK(driver.told(second).finished->accepted_drafts > 20);
@@ -97,7 +97,7 @@ TEST_CASE("a draft model whose pages others needed computes the text again in pi
 
 TEST_CASE("a draft model that was not asked for long computes what came since in pieces, too") {
     FakeOptions options = roomy();
-    options.limits.rows_max = options.limits.wanted_max = 128;
+    options.limits.batch_rows_max = options.limits.output_rows_max = 128;
     const engine::Request plain = long_request(300, {.tokens_max = 30, .uses_model = true});
     const std::vector<TokenId> answer = simulate(options, plain).tokens;
     FakeOptions draft = options;
@@ -113,7 +113,7 @@ TEST_CASE("a draft model that was not asked for long computes what came since in
     CHECK(driver.told(id).ids() == answer);
     CHECK(driver.told(id).finished->accepted_drafts > 250);
     CHECK(driver.put_off() > 0);
-    CHECK(draft_rows.most <= options.limits.rows_max);
+    CHECK(draft_rows.most <= options.limits.batch_rows_max);
 }
 
 TEST_CASE("without a draft model nobody waits for its drafts") {

@@ -161,7 +161,7 @@ TEST_CASE("what is looked up is made once for all choices of a request, and is n
     const Speculation wish = {.lookup_ngram_max = 3, .prediction = Tokens(1'000'000, 7)};
     std::vector<engine::Request> requests(5, {.prompt = {1, 2, 3}, .speculation = wish});
     requests[3].prompt = {1, 2, 4};
-    requests[4].beams = engine::Beams{};
+    requests[4].beams = engine::BeamOptions{};
     make_draft_texts(requests, 100);
     const auto texts = [&](std::size_t i) { return requests[i].speculation->texts; };
     REQUIRE(texts(0) != nullptr);

@@ -128,7 +128,7 @@ engine::Request long_request(uint32_t tokens, const engine::Speculation& specula
 FakeOptions roomy() {
     FakeOptions options;
     options.limits.context_tokens = 600;
-    options.limits.wanted_max = options.limits.rows_max;
+    options.limits.output_rows_max = options.limits.batch_rows_max;
     options.limits.slots = 32;
     for (engine::CacheGroup& group : options.limits.groups)
         group.page_count = 200;

@@ -185,7 +185,7 @@ TEST_CASE("a reader that is behind makes its own request wait, and no other") {
     std::atomic<uint64_t> generated = 0;
     options.on_submit = [&](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
-            generated += row.kind == engine::RowKind::generation ? 1 : 0;
+            generated += row.kind == engine::RowKind::decode ? 1 : 0;
     };
     const auto engine = make_engine(options);
     engine::Request slow = request(2, 200);
@@ -322,7 +322,7 @@ TEST_CASE("an engine tells how busy it is") {
     for (uint32_t i = 0; i < 5; ++i)
         streams.push_back(engine->submit(request(0, std::nullopt)).value());
     REQUIRE(std::holds_alternative<TokenEvent>(streams[0].next()));
-    const engine::EngineLoad busy = engine->load();
+    const engine::EngineStats busy = engine->load();
     CHECK((busy.running >= 1 && busy.running <= 2));
     CHECK(busy.running + busy.waiting == 5);
     CHECK((busy.pages_used >= 1 && busy.pages_used <= 8));

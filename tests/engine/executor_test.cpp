@@ -10,8 +10,8 @@ namespace etna::test {
 namespace {
 
 using engine::Batch;
+using engine::OutputKind;
 using engine::PageId;
-using engine::Want;
 
 const std::vector<PageId> table = {4, 9};
 
@@ -21,7 +21,7 @@ Batch valid_batch() {
     batch.sequences = {{.pages = {table}}};
     batch.rows.resize(2);
     batch.rows[1].index = 1;
-    batch.rows[1].want = Want::sampled;
+    batch.rows[1].output_kind = OutputKind::sampled;
     batch.rows[1].sampling.top_k = 16;
     return batch;
 }
@@ -65,7 +65,7 @@ TEST_CASE("check names each rule that a batch breaks") {
         {"temperature, top_k, top_p and min_p only", [](Batch& b) { b.rows[1].sampling.typical_p = 0.5F; }},
         {"temperature, top_k, top_p and min_p only",
          [](Batch& b) { b.rows[1].sampling.repetition_penalty = 2; }},
-        {"0 candidates", [](Batch& b) { b.rows[0].want = Want::candidates; }},
+        {"0 candidates", [](Batch& b) { b.rows[0].output_kind = OutputKind::candidates; }},
         {"17 candidates", [](Batch& b) { b.rows[1].candidates = 17; }},
     };
     for (const Fault& fault : faults) {
@@ -82,7 +82,7 @@ TEST_CASE("check names each rule that a batch breaks") {
     many.rows.resize(6);
     for (uint32_t i = 0; i < 6; ++i) {
         many.rows[i].index = i;
-        many.rows[i].want = Want::logits;
+        many.rows[i].output_kind = OutputKind::logits;
     }
     CHECK(check(many, fake_limits()).error().message.find("6 rows want") == 0);
     many = valid_batch();
@@ -125,7 +125,7 @@ TEST_CASE("the fake executor's answers depend on what the page tables lead to") 
             batch.rows.push_back({.value = i, .index = i});
         REQUIRE(executor.wait(*executor.submit(batch)));
         batch.sequences = {{.pages = {second_table}}};
-        batch.rows = {{.want = Want::logits, .value = 9, .index = 5}};
+        batch.rows = {{.output_kind = OutputKind::logits, .value = 9, .index = 5}};
         return executor.wait(*executor.submit(batch)).value().rows.at(0).logits;
     };
     CHECK(last_logits(table) == last_logits(table));

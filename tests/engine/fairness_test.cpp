@@ -80,12 +80,12 @@ TEST_CASE("a short prompt does not wait for the long prompts of another client")
 
 TEST_CASE("long prompts of one client that fill every batch do not delay another client, at any batch size") {
     FakeOptions options = spacious();
-    options.limits.rows_max = GENERATE(64U, 512U);
-    options.limits.wanted_max = 64;
+    options.limits.batch_rows_max = GENERATE(64U, 512U);
+    options.limits.output_rows_max = 64;
     options.limits.sequences_max = 16;
-    options.limits.slots = 4 * (options.limits.sequences_max + options.limits.wanted_max);
+    options.limits.slots = 4 * (options.limits.sequences_max + options.limits.output_rows_max);
     const uint32_t prompts = GENERATE(4U, 7U, 8U, 12U, 15U);
-    CAPTURE(options.limits.rows_max, prompts);
+    CAPTURE(options.limits.batch_rows_max, prompts);
     Driver driver(options);
     for (uint32_t i = 0; i < prompts; ++i)
         driver.add(request_of(heavy, 4000, 2, 2 * i + 1));
@@ -117,7 +117,7 @@ TEST_CASE("beam searches of one client do not keep another waiting") {
     Driver driver(options);
     for (uint32_t i = 0; i < 4; ++i) {
         engine::Request search = request_of(heavy, 6, 60, i + 1);
-        search.beams = engine::Beams{.width = 2 * options.limits.sequences_max};
+        search.beams = engine::BeamOptions{.width = 2 * options.limits.sequences_max};
         driver.add(search);
     }
     for (int i = 0; i < 20; ++i)

@@ -40,10 +40,10 @@ FakeOptions random_executor(Dice& dice) {
     limits.vocabulary = dice.roll(2, 40);
     limits.page_tokens = dice.roll(1, 5);
     limits.context_tokens = dice.roll(4, 60);
-    limits.rows_max = dice.roll(1, 16);
+    limits.batch_rows_max = dice.roll(1, 16);
     limits.sequences_max = dice.roll(1, 6);
     limits.slots = dice.roll(1, 14);
-    limits.wanted_max = dice.roll(1, 6);
+    limits.output_rows_max = dice.roll(1, 6);
     limits.candidates_max = dice.roll(1, 8);
     limits.in_flight_max = dice.roll(1, 3);
     limits.groups.assign(dice.roll(1, 2), {});
@@ -90,8 +90,8 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
         const uint32_t begin = dice.roll(0, length - 1);
         const uint32_t end = dice.roll(begin, length);
         for (uint32_t i = 0; i < length; ++i) {
-            request.kinds.push_back(i >= begin && i < end ? engine::RowKind::generation
-                                                          : engine::RowKind::prompt);
+            request.kinds.push_back(i >= begin && i < end ? engine::RowKind::decode
+                                                          : engine::RowKind::prefill);
         }
     }
     request.sampling = random_sampling(dice, limits);
@@ -135,8 +135,8 @@ std::string describe(const engine::Limits& limits) {
     std::string text = fmt::format("vocabulary {}, page {}, context {}, rows {}, sequences {}, slots {}, "
                                    "wanted {}, candidates {}, in flight {}",
                                    limits.vocabulary, limits.page_tokens, limits.context_tokens,
-                                   limits.rows_max, limits.sequences_max, limits.slots, limits.wanted_max,
-                                   limits.candidates_max, limits.in_flight_max);
+                                   limits.batch_rows_max, limits.sequences_max, limits.slots,
+                                   limits.output_rows_max, limits.candidates_max, limits.in_flight_max);
     for (const engine::CacheGroup& group : limits.groups)
         text += fmt::format("; group of {} pages, window {}", group.page_count, group.window_tokens);
     return text;
@@ -237,7 +237,8 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
             copies += static_cast<uint32_t>(batch.copies.size());
             for (const engine::Row& row : batch.rows) {
                 recomputed +=
-                    row.kind == engine::RowKind::generation && row.want == engine::Want::none ? 1 : 0;
+                    row.kind == engine::RowKind::decode && row.output_kind == engine::OutputKind::none ? 1
+                                                                                                       : 0;
             }
         };
         INFO("mix " << seed << ": " << describe(options.limits));

@@ -28,7 +28,7 @@ struct Text {
     Text(uint32_t length, uint32_t prompt) {
         for (uint32_t i = 0; i < length; ++i) {
             tokens.push_back(100 + i);
-            kinds.push_back(i < prompt ? RowKind::prompt : RowKind::generation);
+            kinds.push_back(i < prompt ? RowKind::prefill : RowKind::decode);
         }
     }
     [[nodiscard]] Content content() const { return {tokens, kinds}; }
@@ -245,7 +245,7 @@ TEST_CASE("a sequence forks and truncates with its pages") {
     CHECK(child.tokens == std::vector<TokenId>(text.tokens.begin(), text.tokens.begin() + 6));
     CHECK(child.pages.groups[0].size() == 2);
     CHECK(parent.length() == 11);
-    CHECK(parent.kind(10) == RowKind::generation);
+    CHECK(parent.kind(10) == RowKind::decode);
     check_invariants(cache, {&parent.pages, &child.pages});
     cache.release(parent.pages);
     cache.release(child.pages);

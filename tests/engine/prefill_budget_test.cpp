@@ -8,11 +8,11 @@
 namespace etna::test {
 namespace {
 
-constexpr uint32_t rows_max = 512;
+constexpr uint32_t batch_rows_max = 512;
 
 /// Rows of a step after 20 full steps that each took `step_ms`, and `row_ms` more for a row.
 uint32_t rows_after(double step_ms, double row_ms, double decode_ms = 0) {
-    engine::PrefillBudget budget(250, rows_max);
+    engine::PrefillBudget budget(250, batch_rows_max);
     budget.note_decode(decode_ms);
     for (int step = 0; step < 20; ++step)
         budget.note_step(budget.rows(), budget.rows() + 1, step_ms + row_ms * budget.rows());
@@ -20,7 +20,7 @@ uint32_t rows_after(double step_ms, double row_ms, double decode_ms = 0) {
 }
 
 TEST_CASE("a prefill step has as many rows as fit the target time, within bounds") {
-    CHECK(rows_after(0, 0.1) == rows_max);
+    CHECK(rows_after(0, 0.1) == batch_rows_max);
     CHECK(rows_after(0, 2.5) == Approx(100).margin(2));
     CHECK(rows_after(0, 100) == 16);
 }
@@ -31,7 +31,7 @@ TEST_CASE("a prefill step may take as long as a few decode steps of a slow devic
 }
 
 TEST_CASE("the first prefill step is short, and no step has more than twice the rows of the one before") {
-    engine::PrefillBudget budget(250, rows_max);
+    engine::PrefillBudget budget(250, batch_rows_max);
     CHECK(budget.rows() == 64);
     budget.note_step(64, 64, 1);
     CHECK(budget.rows() == 128);
@@ -39,7 +39,7 @@ TEST_CASE("the first prefill step is short, and no step has more than twice the 
 }
 
 TEST_CASE("a step with few prefill rows, or a quick one, does not lower the budget") {
-    engine::PrefillBudget budget(250, rows_max);
+    engine::PrefillBudget budget(250, batch_rows_max);
     budget.note_step(2, 2, 1000);
     CHECK(budget.rows() == 64);
     budget.note_step(40, 40, 249);
@@ -49,7 +49,7 @@ TEST_CASE("a step with few prefill rows, or a quick one, does not lower the budg
 }
 
 TEST_CASE("the slower of the last two prefill steps decides") {
-    engine::PrefillBudget budget(250, rows_max);
+    engine::PrefillBudget budget(250, batch_rows_max);
     budget.note_step(64, 64, 640); // the end of a long prompt
     CHECK(budget.rows() == 25);
     budget.note_step(25, 25, 1); // the beginning of another
@@ -59,21 +59,21 @@ TEST_CASE("the slower of the last two prefill steps decides") {
 }
 
 TEST_CASE("without a target, prefill steps are as large as batches") {
-    engine::PrefillBudget budget(0, rows_max);
-    budget.note_step(rows_max, rows_max, 10'000);
-    CHECK(budget.rows() == rows_max);
+    engine::PrefillBudget budget(0, batch_rows_max);
+    budget.note_step(batch_rows_max, batch_rows_max, 10'000);
+    CHECK(budget.rows() == batch_rows_max);
 }
 
 TEST_CASE("a batch has no more prefill rows than are allowed, and all rows of sequences that generate") {
     FakeOptions options;
     options.limits.context_tokens = 5000;
     options.limits.groups = {{.page_count = 20'000}};
-    options.limits.rows_max = 512;
+    options.limits.batch_rows_max = 512;
     uint32_t most = 0;
     options.on_submit = [&](const engine::Batch& batch) {
         uint32_t prefill = 0;
         for (const engine::Row& row : batch.rows)
-            prefill += row.kind == engine::RowKind::prompt ? 1 : 0;
+            prefill += row.kind == engine::RowKind::prefill ? 1 : 0;
         most = std::max(most, prefill);
     };
     Driver driver(options);

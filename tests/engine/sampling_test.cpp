@@ -15,7 +15,7 @@ namespace etna::test {
 namespace {
 
 using engine::FinishReason;
-using engine::Want;
+using engine::OutputKind;
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
@@ -32,16 +32,17 @@ engine::Wish wish(const engine::Request& one, const engine::Limits& limits = fak
 }
 
 TEST_CASE("plain sampling stays on the device, and no more comes back than is needed") {
-    CHECK(wish(request({.temperature = 0})).want == Want::sampled);
-    CHECK(wish(request({.top_k = 16})).want == Want::sampled);
+    CHECK(wish(request({.temperature = 0})).output_kind == OutputKind::sampled);
+    CHECK(wish(request({.top_k = 16})).output_kind == OutputKind::sampled);
     CHECK(wish(request({.top_k = 16})).candidates == 0);
-    CHECK(wish(request({.temperature = 0, .top_k = 0, .typical_p = 0.5F})).want == Want::sampled);
+    CHECK(wish(request({.temperature = 0, .top_k = 0, .typical_p = 0.5F})).output_kind ==
+          OutputKind::sampled);
 
     for (const sampling::Parameters& parameters :
          {sampling::Parameters{.top_k = 9, .typical_p = 0.5F},
           sampling::Parameters{.top_k = 3, .min_keep = 9},
           sampling::Parameters{.top_k = 9, .xtc_probability = 0.5F}}) {
-        CHECK(wish(request(parameters)).want == Want::candidates);
+        CHECK(wish(request(parameters)).output_kind == OutputKind::candidates);
         CHECK(wish(request(parameters)).candidates == 9);
     }
     for (const sampling::Parameters& parameters :
@@ -52,10 +53,10 @@ TEST_CASE("plain sampling stays on the device, and no more comes back than is ne
           sampling::Parameters{.top_k = 9, .presence_penalty = 1},
           sampling::Parameters{.top_k = 9, .frequency_penalty = 1},
           sampling::Parameters{.top_k = 9, .dry_multiplier = 1}})
-        CHECK(wish(request(parameters)).want == Want::logits);
+        CHECK(wish(request(parameters)).output_kind == OutputKind::logits);
     engine::Request biased = request({.temperature = 0});
     biased.logit_bias = {{1, 1}};
-    CHECK(wish(biased).want == Want::logits);
+    CHECK(wish(biased).output_kind == OutputKind::logits);
 }
 
 TEST_CASE("top candidates ride along, and never number more than the vocabulary") {
@@ -93,7 +94,7 @@ TEST_CASE("top candidates and logits are the model's own, whatever was changed o
                               .written = true});
         };
         for (const TokenId token : one.prompt)
-            store(token, engine::RowKind::prompt);
+            store(token, engine::RowKind::prefill);
         for (const engine::TokenEvent& event : told.tokens) {
             const std::vector<std::vector<FakePlace>> groups = {places};
             std::vector<float> logits = FakeModel{options.limits.vocabulary, {}}.logits(groups);
@@ -109,7 +110,7 @@ TEST_CASE("top candidates and logits are the model's own, whatever was changed o
                 CHECK(candidate.logit == *largest);
                 *largest = -infinity;
             }
-            store(event.token, engine::RowKind::generation);
+            store(event.token, engine::RowKind::decode);
         }
     }
 }
@@ -138,7 +139,7 @@ TEST_CASE("a strong repetition penalty forbids what prompt and output have, thro
     uint32_t recomputed = 0;
     options.on_submit = [&](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
-            recomputed += row.kind == engine::RowKind::generation && row.want == Want::none ? 1 : 0;
+            recomputed += row.kind == engine::RowKind::decode && row.output_kind == OutputKind::none ? 1 : 0;
     };
     Driver driver(options);
     engine::Request one = request({.temperature = 0, .repetition_penalty = 100}, 40);

@@ -10,10 +10,10 @@ namespace etna::test {
 namespace {
 
 using engine::FinishReason;
+using engine::OutputKind;
 using engine::Row;
 using engine::RowInput;
 using engine::RowKind;
-using engine::Want;
 
 constexpr sampling::Parameters greedy{.temperature = 0};
 
@@ -41,17 +41,17 @@ TEST_CASE("a running stream gets a token in every step of a long prompt") {
     while (driver.told(long_prompt).tokens.empty()) {
         REQUIRE(driver.start_step());
         const engine::Batch& batch = driver.batch();
-        REQUIRE(batch.rows.size() <= options.limits.rows_max);
-        REQUIRE(batch.rows.front().kind == RowKind::generation);
-        REQUIRE(batch.rows.front().want == Want::sampled);
+        REQUIRE(batch.rows.size() <= options.limits.batch_rows_max);
+        REQUIRE(batch.rows.front().kind == RowKind::decode);
+        REQUIRE(batch.rows.front().output_kind == OutputKind::sampled);
         REQUIRE(batch.sequences.size() <= 2);
         const std::size_t told = driver.told(running).tokens.size();
         REQUIRE(driver.finish_step());
         REQUIRE(driver.told(running).tokens.size() == told + 1);
         ++steps;
     }
-    CHECK(steps >= 4096 / (options.limits.rows_max - 1));
-    CHECK(steps <= 4096 / (options.limits.rows_max - 1) + 3); // no row of the budget is left unused
+    CHECK(steps >= 4096 / (options.limits.batch_rows_max - 1));
+    CHECK(steps <= 4096 / (options.limits.batch_rows_max - 1) + 3); // no row of the budget is left unused
     CHECK(driver.told(running).ids().size() == steps);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("a long prompt leaves rows to those behind it, and takes what they lea
         const auto newcomer = driver.add(short_one);
         for (uint32_t steps = 0; steps < 2 && !driver.told(newcomer).finished; ++steps) {
             REQUIRE(step());
-            CHECK(driver.batch().rows.size() == options.limits.rows_max);
+            CHECK(driver.batch().rows.size() == options.limits.batch_rows_max);
         }
         CHECK(driver.told(newcomer).finished);
         CHECK(driver.told(newcomer).ids() == simulate(options, short_one).tokens);
@@ -81,11 +81,11 @@ TEST_CASE("a long prompt leaves rows to those behind it, and takes what they lea
     while (driver.told(first_long).tokens.empty())
         REQUIRE(step());
     CHECK(driver.told(second_long).tokens.empty()); // it came later
-    CHECK(driver.steps() <= 2 * 1600 / options.limits.rows_max + 5);
+    CHECK(driver.steps() <= 2 * 1600 / options.limits.batch_rows_max + 5);
     while (driver.told(second_long).tokens.empty())
         REQUIRE(step());
     CHECK(driver.rows() <= 3200 + 10);
-    CHECK(driver.steps() <= 3200 / options.limits.rows_max + 5); // no row of the budget was left unused
+    CHECK(driver.steps() <= 3200 / options.limits.batch_rows_max + 5); // no row of the budget was left unused
     driver.run();
     CHECK(driver.told(first_long).ids() == simulate(options, long_one).tokens);
     CHECK(driver.told(second_long).ids() == simulate(options, second).tokens);
@@ -101,11 +101,11 @@ TEST_CASE("generation rows come first, oldest first, then the chunk of a prompt"
     const auto& rows = driver.batch().rows;
     REQUIRE(rows.size() == 16);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        CHECK(rows[i].kind == (i < 2 ? RowKind::generation : RowKind::prompt));
+        CHECK(rows[i].kind == (i < 2 ? RowKind::decode : RowKind::prefill));
         CHECK(rows[i].sequence == std::min<std::size_t>(i, 2));
         CHECK(rows[i].index == (i < 2 ? 2 + i : i - 2));
         CHECK(rows[i].position[0] == rows[i].index);
-        CHECK(rows[i].want == (i < 2 ? Want::sampled : Want::none));
+        CHECK(rows[i].output_kind == (i < 2 ? OutputKind::sampled : OutputKind::none));
     }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("parameters that the device cannot sample are sampled here, and the ne
         one.sampling = {.temperature = 0.9F, .top_k = top_k, .top_p = 1, .min_p = 0, .seed = 3};
         const auto id = driver.add(one);
         driver.start_step();
-        CHECK(driver.batch().rows.back().want == Want::logits);
+        CHECK(driver.batch().rows.back().output_kind == OutputKind::logits);
         CHECK(!driver.start_step());
         driver.finish_step();
         driver.start_step();
@@ -221,7 +221,7 @@ TEST_CASE("the next turn of a conversation computes only what is new") {
     FakeOptions options;
     Driver driver(options);
     engine::Request turn = request(10, 5);
-    turn.kinds.assign(10, RowKind::prompt);
+    turn.kinds.assign(10, RowKind::prefill);
     for (int i = 0; i < 4; ++i) {
         const auto id = driver.add(turn);
         driver.run();
@@ -231,9 +231,9 @@ TEST_CASE("the next turn of a conversation computes only what is new") {
         const auto known = static_cast<uint32_t>(turn.prompt.size()) - (i == 0 ? 0 : 3 + 1);
         CHECK(driver.told(id).finished->cached_tokens == (i == 0 ? 0 : known));
         turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
-        turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::generation);
+        turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::decode);
         turn.prompt.insert(turn.prompt.end(), {1, 2, 3});
-        turn.kinds.insert(turn.kinds.end(), 3, RowKind::prompt);
+        turn.kinds.insert(turn.kinds.end(), 3, RowKind::prefill);
     }
     turn.kinds.pop_back();
     CHECK(!check(turn, options.limits));
@@ -245,7 +245,7 @@ TEST_CASE("when pages run out, the youngest yields, computes again, and says the
     uint32_t recomputed = 0;
     options.on_submit = [&](const engine::Batch& batch) {
         for (const Row& row : batch.rows)
-            recomputed += row.kind == RowKind::generation && row.want == Want::none ? 1 : 0;
+            recomputed += row.kind == RowKind::decode && row.output_kind == OutputKind::none ? 1 : 0;
     };
     Driver driver(options);
     engine::Request second = request(8, 32);
@@ -276,7 +276,7 @@ TEST_CASE("who asks for many answers, or for many beams, leaves a place to who a
     for (uint32_t i = 0; i < (are_beams ? 1 : places + 2); ++i) {
         engine::Request one = request(8, 40);
         if (are_beams) {
-            one.beams = engine::Beams{.width = places};
+            one.beams = engine::BeamOptions{.width = places};
         } else {
             one.sampling = {.temperature = 1, .top_k = 5, .seed = i};
         }
@@ -310,7 +310,7 @@ TEST_CASE("a beam search goes on among many who ask for one answer each") {
         options.limits.groups = {{.page_count = 300}};
         Driver driver(options);
         engine::Request search = request(4, 24);
-        search.beams = engine::Beams{.width = width};
+        search.beams = engine::BeamOptions{.width = width};
         const auto id = driver.add(search);
         std::vector<engine::RequestId> others;
         for (uint64_t steps = 0; !driver.told(id).finished; ++steps) {
@@ -336,7 +336,7 @@ TEST_CASE("a long prompt leaves nothing to who cannot come for want of pages") {
     driver.add(second);
     while (driver.told(first).tokens.empty())
         REQUIRE((driver.start_step() && driver.finish_step()));
-    CHECK(driver.steps() <= 320 / options.limits.rows_max + 2);
+    CHECK(driver.steps() <= 320 / options.limits.batch_rows_max + 2);
     driver.run();
 }
 

@@ -59,9 +59,9 @@ std::vector<float> logits_after(const FakeOptions& options, const engine::Reques
             {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
     };
     for (const TokenId token : request.prompt)
-        store(token, engine::RowKind::prompt);
+        store(token, engine::RowKind::prefill);
     for (const TokenId token : generated)
-        store(token, engine::RowKind::generation);
+        store(token, engine::RowKind::decode);
     return logits_after(options, places);
 }
 
@@ -73,7 +73,7 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
     };
     Expected expected;
     for (std::size_t i = 0; i < request.prompt.size(); ++i) {
-        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prompt : request.kinds[i]);
+        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prefill : request.kinds[i]);
         if (request.prompt_candidates && i + 1 < request.prompt.size()) {
             expected.scores.push_back(
                 score(logits_after(options, places), request.prompt[i + 1], *request.prompt_candidates));
@@ -101,7 +101,7 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
         expected.tokens.push_back(token);
         if (expected.tokens.size() == request.max_tokens || places.size() + 1 == longest(options.limits))
             return expected;
-        store(token, engine::RowKind::generation);
+        store(token, engine::RowKind::decode);
     }
 }
 

@@ -74,7 +74,7 @@ std::vector<TokenId> wrong_prediction() {
 void count_drafts(FakeOptions& draft, uint64_t& rows) {
     draft.on_submit = [&rows](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
-            rows += row.want != engine::Want::none ? 1 : 0;
+            rows += row.output_kind != engine::OutputKind::none ? 1 : 0;
     };
 }
 
@@ -94,8 +94,8 @@ TEST_CASE("drafts change no answer, alone or among others, however scarce everyt
         FakeOptions options;
         options.limits.sequences_max = pick(random, 1, 4);
         options.limits.slots = options.limits.sequences_max * pick(random, 2, 8);
-        options.limits.rows_max = pick(random, 4, 24);
-        options.limits.wanted_max = pick(random, 4, options.limits.rows_max);
+        options.limits.batch_rows_max = pick(random, 4, 24);
+        options.limits.output_rows_max = pick(random, 4, options.limits.batch_rows_max);
         for (engine::CacheGroup& group : options.limits.groups)
             group.page_count = pick(random, 20, 60);
         if (seed % 3 == 0)
@@ -166,7 +166,7 @@ TEST_CASE("a text that repeats itself is looked up") {
 TEST_CASE("a predicted answer is verified in few steps") {
     FakeOptions options;
     options.scripts = round_scripts();
-    options.limits.wanted_max = options.limits.rows_max;
+    options.limits.output_rows_max = options.limits.batch_rows_max;
     options.limits.slots = 32;
     engine::Request request = long_request(50, {.tokens_max = 8});
     for (TokenId i = 0; i < 60; ++i)
@@ -188,7 +188,7 @@ TEST_CASE("a draft model that is always wrong is given up: at most 3 percent of 
     uint64_t draft_rows = 0;
     draft.on_submit = [&](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows) // known tokens that it catches up on are no drafts
-            draft_rows += row.want != engine::Want::none ? 1 : 0;
+            draft_rows += row.output_kind != engine::OutputKind::none ? 1 : 0;
     };
     Driver driver(options, draft);
     engine::Request request = long_request(512, {.tokens_max = 5, .uses_model = true});
@@ -266,7 +266,7 @@ TEST_CASE("beside a draft model single tokens are looked up where no longer runs
 
 TEST_CASE("where the sequences fill every row of a step no draft is made, and none waited for") {
     FakeOptions options = roomy();
-    options.limits.rows_max = options.limits.wanted_max = options.limits.sequences_max = 4;
+    options.limits.batch_rows_max = options.limits.output_rows_max = options.limits.sequences_max = 4;
     FakeOptions draft;
     uint64_t draft_rows = 0;
     count_drafts(draft, draft_rows);

@@ -14,14 +14,14 @@ void promise(bool kept, const char* what) {
         throw std::logic_error(what);
 }
 
-void add(Walk& walk, uint64_t value) {
+void add(GrammarMatcher& walk, uint64_t value) {
     walk.checksum = walk.checksum * 31 + value;
 }
 
-void look_at(Walk& walk, const gguf::Array& array);
+void look_at(GrammarMatcher& walk, const gguf::Array& array);
 
 template <class T>
-void look_at(Walk& walk, const T& value) {
+void look_at(GrammarMatcher& walk, const T& value) {
     ++walk.values;
     if constexpr (std::is_same_v<T, std::string_view>) {
         for (const char c : value)
@@ -33,7 +33,7 @@ void look_at(Walk& walk, const T& value) {
     }
 }
 
-void look_at(Walk& walk, const gguf::Array& array) {
+void look_at(GrammarMatcher& walk, const gguf::Array& array) {
     ++walk.values;
     std::visit(
         [&](const auto& items) {
@@ -43,7 +43,7 @@ void look_at(Walk& walk, const gguf::Array& array) {
         array.items);
 }
 
-void look_at_metadata(Walk& walk, const gguf::File& file) {
+void look_at_metadata(GrammarMatcher& walk, const gguf::File& file) {
     for (const gguf::KeyValue& entry : file.metadata()) {
         promise(file.find(entry.key) == &entry.value, "a key is not found by its name");
         std::visit([&](const auto& value) { look_at(walk, value); }, entry.value);
@@ -63,7 +63,7 @@ uint64_t expected_bytes(const gguf::Tensor& tensor) {
     return bytes;
 }
 
-void look_at_tensors(Walk& walk, const gguf::File& file) {
+void look_at_tensors(GrammarMatcher& walk, const gguf::File& file) {
     uint64_t sum = 0;
     for (const gguf::Tensor& tensor : file.tensors()) {
         promise(file.find_tensor(tensor.name) == &tensor, "a tensor is not found by its name");
@@ -83,14 +83,14 @@ void look_at_tensors(Walk& walk, const gguf::File& file) {
 
 } // namespace
 
-Walk walk_gguf(const gguf::File& file) {
-    Walk walk;
+GrammarMatcher walk_gguf(const gguf::File& file) {
+    GrammarMatcher walk;
     look_at_metadata(walk, file);
     look_at_tensors(walk, file);
     return walk;
 }
 
-Result<Walk> walk_gguf(ByteView bytes) {
+Result<GrammarMatcher> walk_gguf(ByteView bytes) {
     auto file = gguf::File::parse(bytes, std::string(file_name));
     if (!file) {
         const Error& error = file.error();

@@ -7,7 +7,7 @@
 
 namespace etna::fuzz {
 
-struct Walk {
+struct GrammarMatcher {
     uint64_t values = 0; ///< metadata values seen, elements of arrays included
     uint64_t tensors = 0;
     uint64_t checksum = 0; ///< over every text and the first and last byte of every tensor
@@ -16,9 +16,9 @@ struct Walk {
 /// Reads the bytes as a GGUF file and looks at everything that the file offers: every value at any depth,
 /// every look-up, both ends of every tensor. Throws std::logic_error where the reader breaks a promise of its
 /// interface.
-Result<Walk> walk_gguf(ByteView bytes);
+Result<GrammarMatcher> walk_gguf(ByteView bytes);
 
 /// The same for a file that is already open.
-Walk walk_gguf(const gguf::File& file);
+GrammarMatcher walk_gguf(const gguf::File& file);
 
 } // namespace etna::fuzz

@@ -85,8 +85,8 @@ generate::Sink Events::sink() {
             if (const auto* delta = std::get_if<generate::TextDelta>(&event))
                 deltas.push_back(delta->text);
         }
-        return std::max(deltas.size(), tokens.size()) >= stop_after ? generate::Flow::stop
-                                                                    : generate::Flow::go_on;
+        return std::max(deltas.size(), tokens.size()) >= stop_after ? generate::SinkResult::stop
+                                                                    : generate::SinkResult::proceed;
     };
 }
 

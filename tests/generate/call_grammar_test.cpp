@@ -32,7 +32,7 @@ TEST_CASE("demanded calls are read as calls of offered functions with arguments 
     for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
-            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
             for (const std::string_view name : {"", "mixed", "search-docs_2", "get_weather", "edit", "now"}) {
                 for (uint32_t round = 0; round < rounds; ++round) {
                     const auto grammar = grammar_of({.syntax = syntax,
@@ -75,7 +75,7 @@ TEST_CASE("content may come, or calls that fit, where functions are strict, in e
     for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
-            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
             const auto grammar =
                 grammar_of({.syntax = syntax, .tools = tools, .start = start_of(syntax)}, grammars);
             for (uint32_t round = 0; round < 30; ++round) {
@@ -98,7 +98,7 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
     int with_content = 0;
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens tokens_of(syntax, Marks::tokens);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax,
                                          .tools = tools,
                                          .content = grammar::Description{.text = schema.dump()},
@@ -129,7 +129,7 @@ TEST_CASE("content that fits is told whole, whatever marks of the protocol its s
         if (!syntax.messages.open.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::spelled);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         for (const std::string_view offered : {std::string_view(tools), std::string_view()}) {
             const auto grammar =
                 grammar_of({.syntax = syntax,
@@ -156,7 +156,7 @@ TEST_CASE("reasoning that has begun comes before calls, and some calls end it") 
         if (syntax.reasoning.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::tokens);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         auto description = describe_answer({.syntax = syntax, .tools = tools, .demanded = ""});
         REQUIRE(description.has_value());
         (*description)->reasoning = reasoning_in(syntax, {}, /*is_open=*/true);
@@ -197,7 +197,7 @@ TEST_CASE("calls as the families write them are allowed") {
     const std::string strict_tools = offered.dump();
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens tokens_of(syntax, Marks::spelled);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const Json cases = Json::parse(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
         int allowed = 0;
         for (const Json& one : cases) {
@@ -225,7 +225,7 @@ TEST_CASE("calls as the families write them are allowed") {
 TEST_CASE("marks that end the answer are no part of it") {
     const Syntax& harmony = *output::find_syntax("harmony");
     const Tokens tokens_of(harmony, Marks::spelled);
-    grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+    grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
     const AnswerForm form = {
         .syntax = harmony,
         .tools = tools,
@@ -246,7 +246,7 @@ TEST_CASE("what is free stays free, and what cannot be written is refused") {
         {.syntax = hermes, .tools = R"([{"name": "f", "parameters": {"uniqueItems": true}}])"});
     REQUIRE(free.has_value());
     const Tokens tokens_of(hermes, Marks::spelled);
-    grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+    grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
     CHECK(grammars.make(**free).has_value()); // no arguments have to fit
     CHECK_FALSE(describe_answer({.syntax = hermes, .tools = "[]"})->has_value());
     CHECK_FALSE(describe_answer({.syntax = hermes, .tools = R"([{"type": "web_search"}])"})->has_value());

@@ -71,7 +71,7 @@ Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens
     constexpr int tokens_max = 700;
     constexpr std::string_view likely = "\"}])<>/|,:\n";
     std::mt19937 random(seed);
-    grammar::Walk walk(grammar);
+    grammar::GrammarMatcher walk(grammar);
     Walked walked;
     for (int i = 0; i < tokens_max; ++i) {
         if (walk.may_end() && (walk.is_over().value() || random() % 4 == 0)) {
@@ -102,7 +102,7 @@ Start start_of(const Syntax& syntax) {
     return syntax.messages.open.empty() ? Start::content : Start::header;
 }
 
-std::shared_ptr<const grammar::Grammar> grammar_of(const AnswerForm& form, grammar::Grammars& grammars) {
+std::shared_ptr<const grammar::Grammar> grammar_of(const AnswerForm& form, grammar::GrammarCache& grammars) {
     const auto description = describe_answer(form);
     REQUIRE(description.has_value());
     REQUIRE(description->has_value());
@@ -129,7 +129,7 @@ test::Fed read(const Syntax& syntax, const Walked& walked) {
 }
 
 bool fits(const std::shared_ptr<const grammar::Grammar>& grammar, std::string_view text) {
-    grammar::Walk walk(grammar);
+    grammar::GrammarMatcher walk(grammar);
     for (const char c : text) {
         const auto token = static_cast<TokenId>(static_cast<unsigned char>(c));
         if (!walk.mask().value()->allows(token))

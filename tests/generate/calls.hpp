@@ -44,7 +44,7 @@ Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens
 output::Start start_of(const output::Syntax& syntax);
 /// That of a form that has one.
 std::shared_ptr<const grammar::Grammar> grammar_of(const generate::AnswerForm& form,
-                                                   grammar::Grammars& grammars);
+                                                   grammar::GrammarCache& grammars);
 /// They are of the tools, with arguments that fit.
 void check_calls(const std::vector<output::Call>& calls);
 Fed read(const output::Syntax& syntax, const Walked& walked);

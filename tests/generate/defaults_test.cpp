@@ -15,8 +15,8 @@ sampling::Parameters defaults_with(const std::function<void(test::GgufWriter&)>&
     writer.add("general.architecture", "llama");
     fill(writer);
     const test::Bytes bytes = writer.bytes();
-    return generate::with_wishes({},
-                                 generate::recommended_sampling(gguf::File::parse(bytes, "test").value()));
+    return generate::with_overrides({},
+                                    generate::recommended_sampling(gguf::File::parse(bytes, "test").value()));
 }
 
 } // namespace
@@ -92,26 +92,26 @@ TEST_CASE("advice on XTC and the repetition penalty counts too, where it makes s
 }
 
 TEST_CASE("every wish is heard") {
-    const generate::SamplingWishes wishes{.temperature = 1,
-                                          .top_k = 2,
-                                          .top_p = 0.3F,
-                                          .min_p = 0.4F,
-                                          .typical_p = 0.5F,
-                                          .top_n_sigma = 6,
-                                          .xtc_probability = 0.7F,
-                                          .xtc_threshold = 0.8F,
-                                          .min_keep = 9,
-                                          .repetition_penalty = 10,
-                                          .repetition_window_tokens = 11,
-                                          .presence_penalty = 12,
-                                          .presence_window_tokens = 13,
-                                          .frequency_penalty = 14,
-                                          .frequency_window_tokens = 15,
-                                          .dry_multiplier = 16,
-                                          .dry_base = 17,
-                                          .dry_allowed_length = 18,
-                                          .dry_window_tokens = 19};
-    const sampling::Parameters parameters = generate::with_wishes({}, wishes);
+    const generate::SamplingOverrides overrides{.temperature = 1,
+                                                .top_k = 2,
+                                                .top_p = 0.3F,
+                                                .min_p = 0.4F,
+                                                .typical_p = 0.5F,
+                                                .top_n_sigma = 6,
+                                                .xtc_probability = 0.7F,
+                                                .xtc_threshold = 0.8F,
+                                                .min_keep = 9,
+                                                .repetition_penalty = 10,
+                                                .repetition_window_tokens = 11,
+                                                .presence_penalty = 12,
+                                                .presence_window_tokens = 13,
+                                                .frequency_penalty = 14,
+                                                .frequency_window_tokens = 15,
+                                                .dry_multiplier = 16,
+                                                .dry_base = 17,
+                                                .dry_allowed_length = 18,
+                                                .dry_window_tokens = 19};
+    const sampling::Parameters parameters = generate::with_overrides({}, overrides);
     REQUIRE(parameters.temperature == 1);
     REQUIRE(parameters.top_k == 2);
     REQUIRE(parameters.top_p == 0.3F);
@@ -131,12 +131,12 @@ TEST_CASE("every wish is heard") {
     REQUIRE(parameters.dry_base == 17);
     REQUIRE(parameters.dry_allowed_length == 18);
     REQUIRE(parameters.dry_window_tokens == 19);
-    REQUIRE(generate::with_wishes({.dry_base = 3}, {}).dry_base == 3);
+    REQUIRE(generate::with_overrides({.dry_base = 3}, {}).dry_base == 3);
 }
 
 TEST_CASE("wishes come before advice") {
     const auto parameters =
-        generate::with_wishes({.temperature = 0.6F, .top_k = 20}, {.temperature = 0, .min_p = 0.1F});
+        generate::with_overrides({.temperature = 0.6F, .top_k = 20}, {.temperature = 0, .min_p = 0.1F});
     REQUIRE(parameters.temperature == 0);
     REQUIRE(parameters.top_k == 20);
     REQUIRE(parameters.min_p == 0.1F);

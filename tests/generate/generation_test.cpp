@@ -63,7 +63,7 @@ TEST_CASE("choices come side by side, each with its own seed and end") {
             texts[choice] += delta->text;
         if (const auto* finished = std::get_if<Finished>(&event))
             CHECK(ends.emplace(choice, *finished).second);
-        return choice == 1 ? Flow::stop : Flow::go_on; // ends this one alone
+        return choice == 1 ? SinkResult::stop : SinkResult::proceed; // ends this one alone
     });
     REQUIRE(status.has_value());
     REQUIRE(ends.size() == 3);
@@ -215,7 +215,7 @@ TEST_CASE("a demanded call is all that the model can say") {
                 ->finish([&](uint32_t, const Event& event) {
                     if (const auto* finished = std::get_if<Finished>(&event))
                         last = *finished;
-                    return Flow::go_on;
+                    return SinkResult::proceed;
                 })
                 .has_value());
     REQUIRE(last.output.calls.size() == 1);
@@ -242,7 +242,7 @@ TEST_CASE("several requests begin together, and their choices are numbered throu
                 ->finish([&](uint32_t choice, const Event& event) {
                     if (const auto* finished = std::get_if<Finished>(&event))
                         ends.emplace(choice, *finished);
-                    return Flow::go_on;
+                    return SinkResult::proceed;
                 })
                 .has_value());
     REQUIRE(ends.size() == 3);
@@ -264,7 +264,7 @@ TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text
                         text += delta->text;
                     if (const auto* output = std::get_if<output::Event>(&event))
                         CHECK(output->kind != output::EventKind::call_broken);
-                    return Flow::go_on;
+                    return SinkResult::proceed;
                 }).has_value());
         return text;
     };
@@ -296,7 +296,7 @@ TEST_CASE("an end that the model reached after a stop string is not the answer's
             CHECK(output->kind != output::EventKind::call_broken);
         if (const auto* finished = std::get_if<Finished>(&event))
             last = *finished;
-        return Flow::go_on;
+        return SinkResult::proceed;
     };
     REQUIRE(generation->finish(sink, wait_for_the_end).has_value());
     CHECK(last.finish_reason == FinishReason::stop);
@@ -333,7 +333,7 @@ TEST_CASE("a prompt is not made to its end for somebody who has left") {
     CHECK(Generation::begin(model, request, stop).error().kind == ErrorKind::cancelled);
     CHECK(questions == 5);
     questions = 4;
-    CHECK(encode(model, request, {.stop_requested = stop}).error().kind == ErrorKind::cancelled);
+    CHECK(encode(model, request, {.is_cancelled = stop}).error().kind == ErrorKind::cancelled);
 }
 
 TEST_CASE("bans that leave no token are refused before anything is generated") {

@@ -34,7 +34,7 @@ TEST_CASE("calls are of offered functions where none is strict, with a JSON obje
     for (const Syntax& syntax : output::syntaxes()) {
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
-            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
             for (const bool are_strict : {false, true}) {
                 const auto grammar = grammar_of(
                     {.syntax = syntax, .tools = loose, .are_strict = are_strict, .start = start_of(syntax)},
@@ -68,7 +68,7 @@ TEST_CASE("a call of a function that was not offered fits nothing, whatever is s
         int whole = 0;
         for (const Marks marks : {Marks::spelled, Marks::tokens}) {
             const Tokens tokens_of(syntax, marks);
-            grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+            grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
             AnswerForm form = {
                 .syntax = syntax, .tools = loose, .are_parallel = false, .start = start_of(syntax)};
             const auto grammar = grammar_of(form, grammars);
@@ -96,7 +96,7 @@ TEST_CASE("content may be JSON where calls need no mark, unless it begins as a c
     for (const char* const name : {"llama_3", "generic"}) {
         const Syntax& syntax = *output::find_syntax(name);
         const Tokens tokens_of(syntax, Marks::spelled);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax, .tools = loose}, grammars);
         CAPTURE(name);
         for (const std::string text :
@@ -119,7 +119,7 @@ TEST_CASE("arguments that need not fit may be any JSON object, in all ways to wr
     const std::string loose = loose_tools();
     const Syntax& hermes = *output::find_syntax("hermes");
     const Tokens tokens_of(hermes, Marks::spelled);
-    grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+    grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
     const auto grammar = grammar_of({.syntax = hermes, .tools = loose}, grammars);
     const auto call = [](const std::string& arguments) {
         return "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": " + arguments + "}\n</tool_call>";
@@ -147,7 +147,7 @@ TEST_CASE("a model that is not known to reason may do so before its answer") {
         if (!syntax.messages.open.empty())
             continue;
         const Tokens tokens_of(syntax, Marks::spelled);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax, .tools = loose}, grammars);
         for (const auto& marks : syntax.reasoning) {
             if (marks.expected)
@@ -172,7 +172,7 @@ TEST_CASE("programs may be written to a function that takes them, and to no othe
     const auto allowed = [](const char* name, const std::string& offered, const std::string& text) {
         const Syntax& syntax = *output::find_syntax(name);
         const Tokens tokens_of(syntax, Marks::spelled);
-        grammar::Grammars grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
+        grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar =
             grammar_of({.syntax = syntax, .tools = offered, .start = start_of(syntax)}, grammars);
         const test::Fed fed = test::feed(syntax, {.start = start_of(syntax), .tools = offered}, text, {});

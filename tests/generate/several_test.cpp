@@ -45,7 +45,7 @@ std::vector<Told> tell(const Model& model, const Request& request) {
             told.logprobs.push_back(token->chosen.logprob);
         if (const auto* finished = std::get_if<Finished>(&event))
             told.finished.push_back(*finished);
-        return Flow::go_on;
+        return SinkResult::proceed;
     });
     REQUIRE(status.has_value());
     return all;
@@ -126,7 +126,7 @@ TEST_CASE("an empty answer is no best one where its end was improbable") {
     std::size_t untold = 0;
     for (const Told& told : all)
         untold += told.finished[0].tokens.size();
-    CHECK(best.finished[0].untold_tokens == untold - best.finished[0].tokens.size());
+    CHECK(best.finished[0].discarded_tokens == untold - best.finished[0].tokens.size());
 }
 
 TEST_CASE("an empty answer is the best one where its end was likely") {
@@ -161,8 +161,8 @@ TEST_CASE("best_of tells the likeliest of what would have been sampled, the best
     std::size_t untold = 0;
     for (std::size_t i = 2; i < all.size(); ++i)
         untold += all[i].finished[0].tokens.size();
-    CHECK(best[0].finished[0].untold_tokens == untold);
-    CHECK(best[1].finished[0].untold_tokens == 0);
+    CHECK(best[0].finished[0].discarded_tokens == untold);
+    CHECK(best[1].finished[0].discarded_tokens == 0);
 }
 
 TEST_CASE("a sink that has enough of a best answer still hears of its end") {
@@ -175,7 +175,7 @@ TEST_CASE("a sink that has enough of a best answer still hears of its end") {
     int ends = 0;
     REQUIRE(generation->finish([&](uint32_t, const Event& event) {
         ++(std::holds_alternative<Finished>(event) ? ends : others);
-        return Flow::stop;
+        return SinkResult::stop;
     }));
     CHECK(others == 1);
     CHECK(ends == 1);
@@ -184,7 +184,7 @@ TEST_CASE("a sink that has enough of a best answer still hears of its end") {
 TEST_CASE("a beam search tells its best hypotheses, the best first") {
     const Model model = test::model_that_says(story);
     Request request = sampled(3);
-    request.beams = engine::Beams{.width = 4};
+    request.beams = engine::BeamOptions{.width = 4};
     const std::vector<Told> best = tell(model, request);
     REQUIRE(best.size() == 3);
     CHECK(best[0].mean() >= best[1].mean());
@@ -197,7 +197,7 @@ TEST_CASE("a beam search tells its best hypotheses, the best first") {
     Request greedy = sampled(1);
     greedy.sampling.temperature = 0.0F;
     Request single = sampled(1);
-    single.beams = engine::Beams{.width = 1};
+    single.beams = engine::BeamOptions{.width = 1};
     CHECK(tell(model, single)[0].text == tell(model, greedy)[0].text);
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a stop string ends a hypothesis, and no text goes past it") {
     const Model model = test::model_that_says(story);
     Request request = sampled(2);
     request.max_tokens = 30;
-    request.beams = engine::Beams{.width = 3};
+    request.beams = engine::BeamOptions{.width = 3};
     request.stop = {"dog"};
     const std::vector<Told> best = tell(model, request);
     CHECK(best[0].text == " there was a ");
@@ -222,7 +222,7 @@ TEST_CASE("hypotheses are kept to a grammar, each by itself") {
     const Model model = test::model_that_says(story);
     Request request = sampled(3);
     request.max_tokens = 30;
-    request.beams = engine::Beams{.width = 3};
+    request.beams = engine::BeamOptions{.width = 3};
     request.grammar =
         grammar::Description{.notation = grammar::Notation::choices, .choices = {"red", "green", "blue"}};
     std::vector<std::string> texts;
@@ -240,7 +240,7 @@ TEST_CASE("who does not wait for a search to end gets the best it has by then") 
     Request request = sampled(2);
     request.max_tokens = 50'000;
     request.end_tokens = EndTokens::go_on;
-    request.beams = engine::Beams{.width = 3};
+    request.beams = engine::BeamOptions{.width = 3};
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     const auto when_it_has_begun = [&] {
@@ -255,7 +255,7 @@ TEST_CASE("who does not wait for a search to end gets the best it has by then") 
                     [&](uint32_t, const Event& event) {
                         if (const auto* finished = std::get_if<Finished>(&event))
                             ends.push_back(*finished);
-                        return Flow::go_on;
+                        return SinkResult::proceed;
                     },
                     when_it_has_begun)
                 .has_value());
@@ -272,7 +272,7 @@ TEST_CASE("what cannot be chosen from is refused") {
     request.best_of = 2;
     CHECK_FALSE(Generation::begin(model, request).has_value());
     request.best_of = 4;
-    request.beams = engine::Beams{.width = 4};
+    request.beams = engine::BeamOptions{.width = 4};
     CHECK_FALSE(Generation::begin(model, request).has_value());
     request.best_of.reset();
     request.beams->groups = 3;

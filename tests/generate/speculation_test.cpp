@@ -17,10 +17,11 @@ namespace {
 
 constexpr const char* story = "there was a dog. The dog was big.";
 
-Finished finish(const Model& model, const SpeculationWishes& wishes, const std::string& prediction = {}) {
+Finished finish(const Model& model, const SpeculationOverrides& overrides,
+                const std::string& prediction = {}) {
     Request request = test::raw("Once");
     request.sampling.temperature = 0.0F;
-    request.speculation = wishes;
+    request.speculation = overrides;
     request.prediction = prediction;
     test::Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());
@@ -102,15 +103,15 @@ TEST_CASE("a prediction that is longer than any answer is cut, and given up with
 }
 
 TEST_CASE("what a request says comes before the file, and that before the options") {
-    const SpeculationWishes option = {.tokens_max = 7, .ngram_max = 2};
+    const SpeculationOverrides option = {.tokens_max = 7, .ngram_max = 2};
     store::GenerationConfig config;
     CHECK(over(recommended_speculation(config), option).tokens_max == 7U);
     config.assistant_confidence_threshold = 0.25;
-    const SpeculationWishes advised = over(recommended_speculation(config), option);
+    const SpeculationOverrides advised = over(recommended_speculation(config), option);
     CHECK_FALSE(advised.tokens_max.has_value());
     CHECK(advised.confidence_min == 0.25F);
     CHECK(advised.ngram_max == 2U);
-    const SpeculationWishes wished = over({.tokens_max = 3}, advised);
+    const SpeculationOverrides wished = over({.tokens_max = 3}, advised);
     CHECK(wished.tokens_max == 3U);
     CHECK_FALSE(wished.confidence_min.has_value());
     config.num_assistant_tokens = 1e9;

@@ -102,7 +102,7 @@ TEST_CASE("each of several answers is kept to the grammar by itself") {
                 ->finish([&](uint32_t choice, const Event& event) {
                     if (const auto* delta = std::get_if<TextDelta>(&event))
                         texts[choice] += delta->text;
-                    return Flow::go_on;
+                    return SinkResult::proceed;
                 })
                 .has_value());
     REQUIRE(texts.size() == 4);

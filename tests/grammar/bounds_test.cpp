@@ -382,8 +382,8 @@ namespace {
 
 /// Walks at random, up to so many tokens; how many there were.
 int walked(const std::string& grammar, int tokens_max, int* lost = nullptr) {
-    Grammars grammars(some_words());
-    Walk walk(grammars.make({.notation = Notation::gbnf, .text = grammar}).value());
+    GrammarCache grammars(some_words());
+    GrammarMatcher walk(grammars.make({.notation = Notation::gbnf, .text = grammar}).value());
     std::mt19937 random(5);
     for (int count = 0; count < tokens_max; ++count) {
         const auto mask = walk.mask();

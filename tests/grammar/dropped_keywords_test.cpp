@@ -48,7 +48,7 @@ TEST_CASE("a lenient schema reports each keyword that it drops once, by its poin
 
 TEST_CASE(
     "a grammar knows the keywords that its schemas drop, with the schema's place, also when it is kept") {
-    Grammars grammars(Vocabulary({"a", "[", "]"}));
+    GrammarCache grammars(Vocabulary({"a", "[", "]"}));
     const Description schema = {.text =
                                     R"({"type": "array", "items": {"type": "array"}, "uniqueItems": true})",
                                 .is_lenient = true,

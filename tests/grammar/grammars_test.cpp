@@ -42,7 +42,7 @@ Vocabulary vocabulary() {
 }
 
 /// Goes on byte by byte; false where one may not come.
-bool goes_on(Walk& walk, std::string_view text) {
+bool goes_on(GrammarMatcher& walk, std::string_view text) {
     for (const char c : text) {
         const auto token = static_cast<TokenId>(static_cast<unsigned char>(c));
         if (!walk.mask().value()->allows(token))
@@ -60,15 +60,15 @@ std::string optional_a(int count) {
     return text + " \"b\"";
 }
 
-bool fits(Grammars& grammars, const Description& description, std::string_view text) {
-    Walk walk(grammars.make(description).value());
+bool fits(GrammarCache& grammars, const Description& description, std::string_view text) {
+    GrammarMatcher walk(grammars.make(description).value());
     return goes_on(walk, text) && walk.may_end();
 }
 
 } // namespace
 
 TEST_CASE("every notation describes texts") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description schema = {.notation = Notation::json_schema, .text = R"({"type": "boolean"})"};
     CHECK(fits(grammars, schema, "true"));
     CHECK_FALSE(fits(grammars, schema, "null"));
@@ -86,7 +86,7 @@ TEST_CASE("every notation describes texts") {
 }
 
 TEST_CASE("descriptions of parts make up larger ones") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description tag = {.notation = Notation::literal, .text = "<think>: "};
     const Description number = {.text = R"({"type": "integer"})"};
     const Description list = {
@@ -102,7 +102,7 @@ TEST_CASE("descriptions of parts make up larger ones") {
     CHECK(fits(grammars, list, "<think>: 1;<think>: ;3"));
     CHECK_FALSE(fits(grammars, list, "<think>: 1"));
     CHECK_FALSE(fits(grammars, list, "<think>: 1;2;3;4"));
-    Walk walk(grammars.make(list).value());
+    GrammarMatcher walk(grammars.make(list).value());
     CHECK(walk.mask().value()->allows(think)); // a mark's token may stand for it
     walk.accept(think);
     CHECK(goes_on(walk, ": 1;2"));
@@ -112,7 +112,7 @@ TEST_CASE("descriptions of parts make up larger ones") {
     CHECK_FALSE(fits(grammars, free, " {"));
     CHECK_FALSE(fits(grammars, free, "a<a>"));
     CHECK_FALSE(fits(grammars, free, "abb"));
-    Walk text(grammars.make(free).value());
+    GrammarMatcher text(grammars.make(free).value());
     CHECK_FALSE(text.mask().value()->allows(think)); // control tokens are no text
     const Description wrong = {.notation = Notation::sequence,
                                .parts = {{.text = R"({"uniqueItems": true})", .place = "tools[0]"}}};
@@ -120,7 +120,7 @@ TEST_CASE("descriptions of parts make up larger ones") {
 }
 
 TEST_CASE("reasoning holds none of the marks that would end it") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     Description description = {.text = R"({"const": 1})"};
     description.reasoning = {.open = "<think>", .close = "</think>", .is_open = true, .without = {"<call>"}};
     CHECK(fits(grammars, description, "so <call</think>1"));
@@ -128,22 +128,24 @@ TEST_CASE("reasoning holds none of the marks that would end it") {
 }
 
 TEST_CASE("a text is over where nothing may follow") {
-    Grammars grammars(vocabulary());
-    Walk walk(grammars.make({.notation = Notation::json_schema, .text = R"({"const": true})"}).value());
+    GrammarCache grammars(vocabulary());
+    GrammarMatcher walk(
+        grammars.make({.notation = Notation::json_schema, .text = R"({"const": true})"}).value());
     CHECK_FALSE(walk.is_over().value());
     CHECK(walk.mask().value()->allows(word));
     CHECK_FALSE(walk.mask().value()->allows(end_of_turn));
     walk.accept(word);
     CHECK(walk.is_over().value());
     CHECK(walk.mask().value()->is_empty());
-    Walk number(grammars.make({.notation = Notation::json_schema, .text = R"({"type": "integer"})"}).value());
+    GrammarMatcher number(
+        grammars.make({.notation = Notation::json_schema, .text = R"({"type": "integer"})"}).value());
     CHECK(goes_on(number, "12"));
     CHECK(number.may_end());
     CHECK_FALSE(number.is_over().value());
 }
 
 TEST_CASE("reasoning comes before the text, by marks that are tokens or spelled out") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     Description description = {.notation = Notation::json_schema,
                                .text = R"({"const": [1]})",
                                .reasoning = Reasoning{.open = "<think>", .close = "</think>"}};
@@ -154,7 +156,7 @@ TEST_CASE("reasoning comes before the text, by marks that are tokens or spelled 
     CHECK(fits(grammars, description, "<think>so [2] or < or </thin k></think>\n\n[1]"));
     CHECK_FALSE(fits(grammars, description, "<think>so</think>\n\n[2]"));
     CHECK_FALSE(fits(grammars, description, "<think>so"));
-    Walk walk(grammar);
+    GrammarMatcher walk(grammar);
     CHECK(walk.mask().value()->allows(think));
     CHECK_FALSE(walk.mask().value()->allows(end_think));
     walk.accept(think);
@@ -192,7 +194,7 @@ TEST_CASE("a text up to a mark ends with its first appearance") {
 }
 
 TEST_CASE("many threads make and walk grammars at a time") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     std::atomic<int> right = 0;
     std::vector<std::thread> threads;
     for (int thread = 0; thread < 4; ++thread) {
@@ -225,16 +227,16 @@ TEST_CASE("what is found in pieces is what is found at once") {
         {schema, R"({"a": "<abc", "b": "<abc"})"}};
     for (const auto& [description, text] : cases) {
         CAPTURE(text);
-        Grammars whole_grammars(vocabulary());
-        Grammars pieces_grammars(vocabulary());
-        Walk whole(whole_grammars.make(description).value());
-        Walk pieces(pieces_grammars.make(description).value());
+        GrammarCache whole_grammars(vocabulary());
+        GrammarCache pieces_grammars(vocabulary());
+        GrammarMatcher whole(whole_grammars.make(description).value());
+        GrammarMatcher pieces(pieces_grammars.make(description).value());
         int stopped = 0;
         for (const char byte : text) {
             int looks = 0;
             int most = 1;
             const Language::Stop stop = [&] { return ++looks >= most; };
-            const Walk::Wanted wanted = {.mask = true, .forced_bytes = 9};
+            const GrammarMatcher::Wanted wanted = {.mask = true, .forced_bytes = 9};
             while (!pieces.prepare(wanted, {.stop = &stop, .may_wait = false, .may_move = false})) {
                 ++stopped;
                 looks = 0;
@@ -253,9 +255,9 @@ TEST_CASE("what is found in pieces is what is found at once") {
 }
 
 TEST_CASE("who may not wait does not, while others are at work on a grammar") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto grammar = grammars.make({.notation = Notation::regex, .text = "[0-9]{3}"}).value();
-    Walk walk(grammar);
+    GrammarMatcher walk(grammar);
     {
         const std::scoped_lock others(grammar->shelf().mutex);
         CHECK_FALSE(walk.prepare({.mask = true}, {.may_wait = false}));
@@ -269,13 +271,13 @@ TEST_CASE("who may not wait does not, while others are at work on a grammar") {
 }
 
 TEST_CASE("a text that takes long leaves the language that others share") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description number = {.notation = Notation::regex, .text = "[0-9]{3}"};
     const auto plain = grammars.make(number).value();
     const Description wide = {.notation = Notation::gbnf, .text = "root ::= \"<\"" + optional_a(1200)};
     const auto grammar = grammars.make(wide).value();
     REQUIRE(&grammar->shelf() == &plain->shelf()); // its beginning is short
-    Walk walk(grammar);
+    GrammarMatcher walk(grammar);
     REQUIRE(goes_on(walk, "<"));
     for (int i = 0; i < 40; ++i) // each leads to all that may be left out
         walk.accept('a');
@@ -292,7 +294,7 @@ TEST_CASE("what is not wanted any more is not made") {
         rules += fmt::format("r{} ::= \"{}\" r{}\n", i, i, i + 1);
     rules += "r20000 ::= \"b\"";
     const Description large = {.notation = Notation::gbnf, .text = rules};
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     int looks = 0;
     const auto stopped = grammars.make(large, [&] { return ++looks > 3; });
     REQUIRE_FALSE(stopped);
@@ -303,7 +305,7 @@ TEST_CASE("what is not wanted any more is not made") {
 TEST_CASE("what took long to be refused is refused at once when it comes again") {
     const Description large = {.notation = Notation::gbnf,
                                .text = "root ::= \"" + std::string(900'000, 'a') + "\""};
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto refused = grammars.make(large);
     REQUIRE_FALSE(refused);
     int looks = 0;
@@ -315,16 +317,16 @@ TEST_CASE("what took long to be refused is refused at once when it comes again")
 }
 
 TEST_CASE("a grammar that outgrows its room costs other texts nothing") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto plain =
         grammars.make({.notation = Notation::gbnf, .text = "root ::= \"(\" root? \")\""}).value();
-    Walk other(plain);
+    GrammarMatcher other(plain);
     REQUIRE(goes_on(other, "((("));
     for (const std::string core : {"(\"a\"{1,900}){1,900}", "((\"a\"{1,900}){1,900}){1,900}",
                                    "(((\"a\"{1,900}){1,900}){1,900}){1,900}"}) {
         for (const std::string end : {"", "\"b\"", "\"c\""}) {
             const Description ambiguous = {.notation = Notation::gbnf, .text = "root ::= " + core + end};
-            Walk walk(grammars.make(ambiguous).value());
+            GrammarMatcher walk(grammars.make(ambiguous).value());
             int length = 0;
             while (length < 2000 && walk.mask()) {
                 walk.accept('a');
@@ -339,8 +341,8 @@ TEST_CASE("a grammar that outgrows its room costs other texts nothing") {
             CHECK(walk.forced(100).empty());
             walk.accept('a');
             CHECK_FALSE(walk.mask()); // it stays so
-            CHECK_FALSE(Walk(walk).mask());
-            Walk again(grammars.make(ambiguous).value());
+            CHECK_FALSE(GrammarMatcher(walk).mask());
+            GrammarMatcher again(grammars.make(ambiguous).value());
             CHECK(goes_on(again, "aaaaa"));
         }
     }
@@ -362,19 +364,19 @@ TEST_CASE("where a text goes on elsewhere belongs to who walks there") {
     auto elsewhere = grammar.elsewhere().value();
     CHECK(&elsewhere->shelf() != shelf.get());
     CHECK(grammar.elsewhere().value() == elsewhere); // made once
-    Walk walk(elsewhere);
+    GrammarMatcher walk(elsewhere);
     const std::weak_ptr<const Grammar> seen = elsewhere;
     elsewhere.reset();
     CHECK_FALSE(seen.expired());
     CHECK(grammar.elsewhere().value() == seen.lock());
-    walk = Walk(grammar.elsewhere().value()->elsewhere().value());
+    walk = GrammarMatcher(grammar.elsewhere().value()->elsewhere().value());
     CHECK(seen.expired());
     CHECK(goes_on(walk, "aab"));
     CHECK(walk.is_over().value());
 }
 
 TEST_CASE("grammars that cannot be followed any further are not kept") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description description = {.notation = Notation::regex, .text = "[0-9]{3}"};
     std::weak_ptr<const Grammar> first = grammars.make(description).value();
     CHECK_FALSE(first.expired());
@@ -385,12 +387,12 @@ TEST_CASE("grammars that cannot be followed any further are not kept") {
 }
 
 TEST_CASE("copies of a text share what it may take") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description ambiguous = {.notation = Notation::gbnf,
                                    .text = "root ::= s\ns ::= c | c s t | c t u\nt ::= c | c t s u | c u\n"
                                            "u ::= c | c u t | c s s\nc ::= [a-c]"};
-    Walk first(grammars.make(ambiguous).value());
-    Walk second = first;
+    GrammarMatcher first(grammars.make(ambiguous).value());
+    GrammarMatcher second = first;
     std::string text;
     for (uint32_t i = 0; i < 20'000 && first.mask(); ++i) {
         const char byte = static_cast<char>('a' + i * i % 3);
@@ -405,19 +407,19 @@ TEST_CASE("copies of a text share what it may take") {
 }
 
 TEST_CASE("a text goes on elsewhere when others have filled its language") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description brackets = {.notation = Notation::gbnf,
                                   .text = "root ::= \"(\" root? \")\" | \"a\"{3}"};
-    Walk first(grammars.make(brackets).value());
+    GrammarMatcher first(grammars.make(brackets).value());
     REQUIRE(goes_on(first, "(("));
     // Texts of about 20 MB each, which none of them is refused for.
     for (int i = 0; i < 12; ++i) {
         const std::string text = fmt::format("root ::= \"{}\" (\"a\"{{1,900}}){{1,900}}", i);
-        Walk walk(grammars.make({.notation = Notation::gbnf, .text = text}).value());
+        GrammarMatcher walk(grammars.make({.notation = Notation::gbnf, .text = text}).value());
         REQUIRE(goes_on(walk, std::to_string(i)));
         REQUIRE(goes_on(walk, std::string(100, 'a')));
     }
-    Walk second = first;
+    GrammarMatcher second = first;
     CHECK(goes_on(first, "()"));
     CHECK(first.forced(10) == "))");
     CHECK(goes_on(second, "aaa"));
@@ -427,7 +429,7 @@ TEST_CASE("a text goes on elsewhere when others have filled its language") {
 }
 
 TEST_CASE("a shared language that is full makes room for another") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto number = [&](int i) {
         return grammars.make({.text = fmt::format(R"({{"const": {}}})", i)}).value();
     };
@@ -441,7 +443,7 @@ TEST_CASE("a shared language that is full makes room for another") {
 }
 
 TEST_CASE("grammars that took long to be made stand by themselves") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto shelf_of = [&](int rules) {
         std::string text = "root ::= r0\n";
         for (int i = 0; i < rules; ++i)
@@ -456,7 +458,7 @@ TEST_CASE("grammars that took long to be made stand by themselves") {
 }
 
 TEST_CASE("what several ask for at a time is made once") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const Description description = {.text = R"({"type": "object", "properties": {"a": {"format": "uri"}}})"};
     std::array<std::shared_ptr<const Grammar>, 8> made;
     std::vector<std::thread> threads;
@@ -469,7 +471,7 @@ TEST_CASE("what several ask for at a time is made once") {
 }
 
 TEST_CASE("grammars that are held leave other clients room") {
-    Grammars grammars(vocabulary());
+    GrammarCache grammars(vocabulary());
     const auto large = [](std::size_t number) {
         std::string text = fmt::format("root ::= \"{}\"", number);
         for (int i = 0; i < 40'000; ++i)
@@ -491,7 +493,8 @@ TEST_CASE("grammars that are held leave other clients room") {
     std::set<const Shelf*> shelves;
     for (const auto& one : held)
         bytes += shelves.insert(&one->shelf()).second ? one->shelf().bytes.load() : 0;
-    CHECK(bytes < Grammars::client_bytes_max + (std::size_t{256} << 20)); // what was made last may be large
+    CHECK(bytes <
+          GrammarCache::client_bytes_max + (std::size_t{256} << 20)); // what was made last may be large
     CHECK(grammars.make(large(2000), {}, 2));
     held.clear();
     CHECK(grammars.make(large(3000), {}, 1));

@@ -64,11 +64,11 @@ std::vector<Hostile> hostile_grammars() {
 TEST_CASE("what is written to hold a model up is followed or refused within a second, and works in pieces") {
     for (const Hostile& hostile : hostile_grammars()) {
         const Cost cost = cost_of([&] {
-            Grammars grammars(some_words());
+            GrammarCache grammars(some_words());
             const auto made = grammars.make(hostile.description);
             if (!made)
                 return made.error().kind == ErrorKind::unsupported ? 3 : 4;
-            Walk walk(*made);
+            GrammarMatcher walk(*made);
             std::mt19937 random(5);
             double longest_ms = 0;
             int count = 0;

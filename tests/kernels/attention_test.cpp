@@ -343,8 +343,8 @@ TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths,
         for (const Shape& shape : shapes) {
             for (const uint32_t tokens : {1U, 31U, 33U, 100U}) {
                 PagedSequence sequence(family, shape, tokens, seed % 2 == 0, seed);
-                sequence.check(29, tokens, kernels::RowPath::prompt);
-                sequence.check(tokens, std::min(tokens, 3U), kernels::RowPath::generation);
+                sequence.check(29, tokens, kernels::RowPath::prefill);
+                sequence.check(tokens, std::min(tokens, 3U), kernels::RowPath::decode);
                 ++seed;
             }
         }
@@ -354,17 +354,17 @@ TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths,
 TEST_CASE("generation rows whose keys span several runs are merged") {
     for (const auto family : all_families()) {
         PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, f32}, 2100, true, 50);
-        plain.check(700, 3, kernels::RowPath::generation);
+        plain.check(700, 3, kernels::RowPath::decode);
         PagedSequence window(family, {2, 1, 8, 8, RotaryPairs::halves, f16, false, 600}, 1100, false, 51);
-        window.check(1100, 2, kernels::RowPath::generation);
+        window.check(1100, 2, kernels::RowPath::decode);
         PagedSequence capped(family, {2, 2, 6, 6, RotaryPairs::halves, f32, false, 0, 1.0F}, 700, true, 52);
-        capped.check(700, 2, kernels::RowPath::generation);
+        capped.check(700, 2, kernels::RowPath::decode);
     }
 }
 
 TEST_CASE("a row's attention has the same bits alone and among others, in scattered and consecutive pages") {
     for (const auto family : all_families()) {
-        for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+        for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
             const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16};
             PagedSequence sequence(family, shape, 1050, false, 60);
             sequence.check(1050, 1, path);

@@ -29,9 +29,10 @@ DeviceCase::DeviceCase(kernels::LibraryOptions options) : library_(gpu().device,
 vk::Range DeviceCase::upload_bytes(ByteView content) {
     const uint64_t bytes = round_up(std::max<uint64_t>(content.size(), 1), 16);
     vk::Device& device = library_.device();
-    Memory memory{must(vk::Buffer::create(device, vk::Memory::device, bytes + guard_bytes, "test")), bytes};
+    Memory memory{must(vk::Buffer::create(device, vk::MemoryDomain::device, bytes + guard_bytes, "test")),
+                  bytes};
     vk::Buffer staging =
-        must(vk::Buffer::create(device, vk::Memory::upload, bytes + guard_bytes, "test upload"));
+        must(vk::Buffer::create(device, vk::MemoryDomain::upload, bytes + guard_bytes, "test upload"));
     const MutableByteView mapped = staging.mapped();
     std::fill(mapped.begin(), mapped.end(), guard);
     std::fill_n(mapped.begin(), bytes, std::byte{0});
@@ -70,7 +71,7 @@ std::vector<std::byte> DeviceCase::download_bytes(vk::Range range) {
     REQUIRE(memory != memories_.end());
     const uint64_t bytes = memory->bytes + guard_bytes;
     vk::Buffer staging =
-        must(vk::Buffer::create(library_.device(), vk::Memory::readback, bytes, "test download"));
+        must(vk::Buffer::create(library_.device(), vk::MemoryDomain::readback, bytes, "test download"));
     run([&](kernels::Library&, vk::Recorder& recorder) {
         recorder.copy(memory->buffer, 0, staging, 0, bytes);
     });

@@ -16,7 +16,7 @@ constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
 
 /// Memory for choices and groups, all of it NaN at first.
 struct Choices {
-    kernels::ExpertChoice choice;
+    kernels::ExpertRouting choice;
     kernels::ExpertGroups groups;
 };
 

@@ -24,7 +24,7 @@ struct Case {
 
 std::string describe(const Case& one) {
     return std::string(to_string(one.family)) + " " + std::string(to_string(one.format)) +
-           (one.path == kernels::RowPath::prompt ? " prompt" : " generation") + " W[" +
+           (one.path == kernels::RowPath::prefill ? " prompt" : " generation") + " W[" +
            std::to_string(one.rows) + "," + std::to_string(one.columns) + "] x[" + std::to_string(one.count) +
            "] first " + std::to_string(one.first) + (one.store == kernels::Store::add ? " add" : "") +
            (one.bias ? " bias" : "") + " inputs x " + std::to_string(one.input_scale);
@@ -102,7 +102,7 @@ TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and
     uint32_t seed = 1;
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
-            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+            for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
                 for (const auto [rows, columns, count] : {std::array{1U, 32U, 1U},
                                                           {7U, 96U, 3U},
                                                           {65U, 160U, 33U},
@@ -117,7 +117,7 @@ TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and
 
 TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone") {
     for (const auto family : all_families()) {
-        for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+        for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
             check({family, kernels::Format::q8_0, path, 40, 64, 5, kernels::Store::add, false, 3}, 77);
             check({family, kernels::Format::f16, path, 40, 70, 5, kernels::Store::replace, true, 1}, 78);
             check({family, kernels::Format::f32, path, 41, 33, 2, kernels::Store::add, true, 0}, 79);
@@ -128,7 +128,7 @@ TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone"
 TEST_CASE("linear takes inputs that no f16 holds, large and small") {
     for (const auto family : all_families()) {
         for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
-            Case one{family, kernels::Format::q8_0, kernels::RowPath::prompt, 40, 64, 35};
+            Case one{family, kernels::Format::q8_0, kernels::RowPath::prefill, 40, 64, 35};
             one.input_scale = scale;
             check(one, 81);
         }
@@ -136,15 +136,14 @@ TEST_CASE("linear takes inputs that no f16 holds, large and small") {
 }
 
 TEST_CASE("linear over more weight rows than one dimension of a grid may have") {
-    check({kernels::PlanFamily::intel, kernels::Format::f16, kernels::RowPath::generation, 65537 * 4, 2, 1},
-          80);
+    check({kernels::PlanFamily::intel, kernels::Format::f16, kernels::RowPath::decode, 65537 * 4, 2, 1}, 80);
 }
 
 TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
     std::mt19937 random(5);
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
-            for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation}) {
+            for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
                 DeviceCase device(family);
                 const uint32_t width = width_near(format, 320);
                 const WeightSource source = random_weight(random, format, 70, width);

@@ -48,7 +48,7 @@ TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         const PlanTarget plan_target = target(family, 8);
         const Layout layout{Format::q8_0, preferred_arrangement(plan_target, Format::q8_0)};
-        for (const auto path : {RowPath::prompt, RowPath::generation}) {
+        for (const auto path : {RowPath::prefill, RowPath::decode}) {
             const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
             for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {
                 const LinearPlan many = linear_plan(plan_target, layout, 4096, path, count).value();
@@ -60,8 +60,8 @@ TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of
 }
 
 TEST_CASE("weights in lanes arrangement are refused where no kernel can read them") {
-    const auto plan = linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64,
-                                  RowPath::generation, 1);
+    const auto plan =
+        linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64, RowPath::decode, 1);
     REQUIRE(plan.error().kind == ErrorKind::unsupported);
 }
 
@@ -88,18 +88,18 @@ TEST_CASE("a kernel that is not trusted steps aside for the next, whatever the n
     };
     PlanTarget gpu = target(PlanFamily::nvidia, 32);
     gpu.untrusted.add(shaders::linear_tile(q4_0));
-    CHECK(plans(gpu, RowPath::prompt) == shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
+    CHECK(plans(gpu, RowPath::prefill) == shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
     gpu.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
-    CHECK(plans(gpu, RowPath::prompt) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
-    CHECK(plans(gpu, RowPath::generation) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
+    CHECK(plans(gpu, RowPath::prefill) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
+    CHECK(plans(gpu, RowPath::decode) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
 
     PlanTarget without_rows = target(PlanFamily::amd, 64);
     without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
     without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::shared));
-    CHECK(plans(without_rows, RowPath::generation) == shaders::linear_tile(q4_0));
+    CHECK(plans(without_rows, RowPath::decode) == shaders::linear_tile(q4_0));
 
     // Only the format and the shader that are meant.
-    CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, RowPath::prompt, 1).value().kernel ==
+    CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, RowPath::prefill, 1).value().kernel ==
           LinearKernel::tile);
     CHECK(reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup)).reduce == shaders::Reduce::subgroup);
     gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup));

@@ -130,7 +130,7 @@ void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPa
                 .output = output,
                 .count = 1,
                 .path = path,
-                .factors = kernels::Factors::exact});
+                .factors = kernels::OperandPrecision::f32});
     });
     const std::vector<float> y = device.download_rows(output);
     const auto exact = reference::linear(source.values, std::vector<double>(x.begin(), x.end()));
@@ -188,7 +188,7 @@ TEST_CASE("a wrong tile kernel alone is named, and prompts take the rows kernel"
                     .code = swapped(shaders::linear_tile(shaders::Format::q4_0),
                                     shaders::linear_tile(shaders::Format::iq4_nl))});
     REQUIRE(verdict.wrong.names() == Names{"linear_tile_q4_0"});
-    for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+    for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode})
         require_right_linear({.family = PlanFamily::nvidia, .untrusted = verdict.wrong}, path);
 }
 
@@ -203,7 +203,7 @@ TEST_CASE("a wrong kernel for matrix units alone is named, and prompts take the 
     const kernels::PlanTarget target{
         .family = PlanFamily::nvidia, .profile = gpu().device.profile(), .untrusted = verdict.wrong};
     const auto plan =
-        linear_plan(target, {Format::q4_0, kernels::Arrangement::rows}, 64, kernels::RowPath::prompt, 1);
+        linear_plan(target, {Format::q4_0, kernels::Arrangement::rows}, 64, kernels::RowPath::prefill, 1);
     CHECK(plan.value().kernel == kernels::LinearKernel::tile);
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in ro
     const bool has_lanes = kernels::lanes_usable(gpu().device.profile()); // else nobody chooses the wrong one
     REQUIRE(verdict.wrong.names() == (has_lanes ? Names{"linear_lanes_q4_0"} : Names{}));
     CHECK(verdict.right.contains(shaders::embed(shaders::Format::q4_0, shaders::Arrangement::rows)));
-    for (const auto path : {kernels::RowPath::prompt, kernels::RowPath::generation})
+    for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode})
         require_right_linear({.family = PlanFamily::lavapipe, .untrusted = verdict.wrong}, path);
 }
 
@@ -249,7 +249,7 @@ TEST_CASE("a check without patience checks one kernel a time, and all in the end
     kernels::SelfCheckOptions options{.family = PlanFamily::lavapipe, .scope = scope_of({Format::q8_0})};
     const SelfCheckVerdict whole = must_check(options);
     const kernels::PlanTarget target{.family = PlanFamily::lavapipe, .profile = gpu().device.profile()};
-    options.patience = std::chrono::seconds(0);
+    options.time_limit = std::chrono::seconds(0);
     std::size_t left = kernels::kernels_left(target, options.scope, {});
     REQUIRE(left > 5);
     while (left > 0) {

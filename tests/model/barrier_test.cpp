@@ -29,7 +29,7 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     const auto blueprint = model::plan_model(*file, library->target());
     REQUIRE(blueprint);
     const auto plan = engine::plan_device("test model", blueprint->config, library->target(),
-                                          {.rows_max = 16}, blueprint->weight_bytes, device.memory());
+                                          {.batch_rows_max = 16}, blueprint->weight_bytes, device.memory());
     REQUIRE(plan);
     auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan, {}, {});
     REQUIRE(model);
@@ -45,10 +45,10 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
     for (uint32_t group = 0; group < limits.groups.size(); ++group)
         batch.copies.push_back({.group = group, .from = 0, .to = 1});
     batch.sequences = {pages.view(), pages.view(), pages.view()};
-    const auto add = [&](uint32_t sequence, engine::RowKind kind, uint32_t index, engine::Want want) {
+    const auto add = [&](uint32_t sequence, engine::RowKind kind, uint32_t index, engine::OutputKind want) {
         engine::Row row;
         row.kind = kind;
-        row.want = want;
+        row.output_kind = want;
         row.sequence = sequence;
         row.index = index;
         row.candidates = 1;
@@ -56,9 +56,10 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
         batch.rows.push_back(row);
     };
     for (uint32_t i = 0; i < 5; ++i)
-        add(0, engine::RowKind::prompt, 40 + i, i == 4 ? engine::Want::candidates : engine::Want::none);
-    add(1, engine::RowKind::generation, limits.context_tokens - 1, engine::Want::logits);
-    add(2, engine::RowKind::generation, 3, engine::Want::sampled);
+        add(0, engine::RowKind::prefill, 40 + i,
+            i == 4 ? engine::OutputKind::candidates : engine::OutputKind::none);
+    add(1, engine::RowKind::decode, limits.context_tokens - 1, engine::OutputKind::logits);
+    add(2, engine::RowKind::decode, 3, engine::OutputKind::sampled);
     return batch;
 }
 

@@ -47,9 +47,9 @@ TEST_CASE("by default the cache holds one sequence of the model's context") {
     CHECK(made->limits.groups[0].page_count == 128);
     CHECK(made->cache_bytes == 128 * page_bytes);
     CHECK(made->weight_bytes == 100 * mebibyte);
-    CHECK(made->limits.rows_max == 512);
-    CHECK(made->limits.wanted_max == 64);
-    CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.rows_max == 64);
+    CHECK(made->limits.batch_rows_max == 512);
+    CHECK(made->limits.output_rows_max == 64);
+    CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.batch_rows_max == 64);
 }
 
 TEST_CASE("several contexts share half of what is free, and the first comes before them") {
@@ -127,6 +127,6 @@ TEST_CASE("an F32 cache takes twice the memory of F16, Q8_0 seventeen thirty-sec
 
 TEST_CASE("sizes out of range are refused") {
     CHECK(!plan({.sequences_max = 0}, 4 * gibibyte));
-    CHECK(!plan({.rows_max = 1U << 20U}, 4 * gibibyte));
+    CHECK(!plan({.batch_rows_max = 1U << 20U}, 4 * gibibyte));
     CHECK(!plan({.context_tokens = UINT32_MAX}, 4 * gibibyte));
 }

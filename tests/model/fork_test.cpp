@@ -22,7 +22,7 @@ void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId
     for (uint32_t i = first; i < tokens.size(); ++i) {
         engine::Row row;
         row.kind = kind;
-        row.want = engine::Want::logits;
+        row.output_kind = engine::OutputKind::logits;
         row.value = tokens[i];
         row.sequence = sequence;
         row.index = i;
@@ -58,7 +58,7 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
         const auto parent = random_tokens(50, vocabulary, 1);
         const GroupTables parent_pages(limits, {9, 4});
         engine::Batch prompt{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
-        add_rows(prompt, 0, parent, 0, engine::RowKind::prompt);
+        add_rows(prompt, 0, parent, 0, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), prompt), 0, parent, 0);
 
         // Page 9 (places 0 to 31) is shared, page 4 is copied to 7; both sides go on in one step.
@@ -68,15 +68,15 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
         engine::Batch both{.copies = {}, .sequences = {parent_pages.view(), right_pages.view()}, .rows = {}};
         for (uint32_t group = 0; group < limits.groups.size(); ++group)
             both.copies.push_back({.group = group, .from = 4 + group, .to = 7 + group});
-        add_rows(both, 1, right, 50, engine::RowKind::prompt);
-        add_rows(both, 0, left, 50, engine::RowKind::generation);
+        add_rows(both, 1, right, 50, engine::RowKind::prefill);
+        add_rows(both, 0, left, 50, engine::RowKind::decode);
         const engine::Outputs outputs = run_batch(tested.executor(), both);
         check_rows(tested, outputs, 0, right, 50);
         check_rows(tested, outputs, 12, left, 50);
 
         const auto left_later = continued(left, 51, 1, 4);
         engine::Batch later{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
-        add_rows(later, 0, left_later, 51, engine::RowKind::generation);
+        add_rows(later, 0, left_later, 51, engine::RowKind::decode);
         check_rows(tested, run_batch(tested.executor(), later), 0, left_later, 51);
     }
 }
@@ -88,12 +88,12 @@ TEST_CASE("a truncated sequence goes on from where it was cut", "[device]") {
         const auto first = random_tokens(60, vocabulary, 5);
         const GroupTables pages(tested.executor().limits(), {3, 2});
         engine::Batch prompt{.copies = {}, .sequences = {pages.view()}, .rows = {}};
-        add_rows(prompt, 0, first, 0, engine::RowKind::prompt);
+        add_rows(prompt, 0, first, 0, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), prompt), 0, first, 0);
 
         const auto second = continued(first, 37, 9, 6);
         engine::Batch cut{.copies = {}, .sequences = {pages.view()}, .rows = {}};
-        add_rows(cut, 0, second, 37, engine::RowKind::prompt);
+        add_rows(cut, 0, second, 37, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), cut), 0, second, 37);
     }
 }

@@ -103,16 +103,16 @@ private:
         const bool is_prompt = done_[i] < script.prompt;
         uint32_t left = is_prompt ? std::min(script.chunk, script.prompt - done_[i]) : 1;
         const engine::Limits& limits = executor_.limits();
-        while (left-- > 0 && done_[i] < script.tokens.size() && batch_.rows.size() < limits.rows_max &&
-               wanted_.size() < limits.wanted_max) {
+        while (left-- > 0 && done_[i] < script.tokens.size() && batch_.rows.size() < limits.batch_rows_max &&
+               wanted_.size() < limits.output_rows_max) {
             engine::Row row;
-            row.kind = is_prompt ? engine::RowKind::prompt : engine::RowKind::generation;
+            row.kind = is_prompt ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = script.tokens[done_[i]];
             row.sequence = i;
             row.index = done_[i]++;
             row.position[0] = row.index;
             if (row.index >= script.want_from) {
-                row.want = engine::Want::logits;
+                row.output_kind = engine::OutputKind::logits;
                 wanted_.push_back(i);
             }
             batch_.rows.push_back(row);
@@ -139,7 +139,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
         engine::create_device_executor(gpu().device, *file_,
                                        {.cache_formats = options.cache,
                                         .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
-                                        .rows_max = options.rows_max,
+                                        .batch_rows_max = options.batch_rows_max,
                                         .sequences_max = 8,
                                         .matrix_part_bytes = options.matrix_part_bytes,
                                         .plan_as = options.family,

@@ -20,7 +20,7 @@ struct ModelCaseOptions {
     std::optional<kernels::PlanFamily> family;
     kernels::CacheFormats cache = {};
     uint32_t pages = 64;
-    uint32_t rows_max = 64;
+    uint32_t batch_rows_max = 64;
     uint64_t matrix_part_bytes = 0;
 };
 

@@ -1,4 +1,4 @@
-// Beams and drafts on the device: what they score, and that drafts change nothing.
+// BeamOptions and drafts on the device: what they score, and that drafts change nothing.
 
 #include "core/engine/scheduler.hpp"
 #include "tests/model/model_case.hpp"
@@ -92,7 +92,7 @@ TEST_CASE("hypotheses score on the device what they score on the CPU", "[device]
         INFO(to_string(architecture));
         ModelCase tested(model_bytes(architecture), {});
         engine::Request request = {.prompt = random_tokens(40, vocabulary, 3), .max_tokens = length};
-        request.beams = engine::Beams{.width = 3, .answers = 3};
+        request.beams = engine::BeamOptions{.width = 3, .answers = 3};
         const Answers answers = run(tested.executor(), request);
         REQUIRE(answers.size() == 3);
         double best = -INFINITY;

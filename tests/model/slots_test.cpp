@@ -33,8 +33,8 @@ engine::Row row_at(uint32_t index, engine::RowInput input, uint32_t value,
                    const sampling::Parameters& parameters, uint32_t slot) {
     engine::Row row;
     row.input = input;
-    row.kind = index == 0 ? engine::RowKind::prompt : engine::RowKind::generation;
-    row.want = engine::Want::sampled;
+    row.kind = index == 0 ? engine::RowKind::prefill : engine::RowKind::decode;
+    row.output_kind = engine::OutputKind::sampled;
     row.value = value;
     row.index = index;
     row.position[0] = index;
@@ -113,7 +113,7 @@ TEST_CASE("candidates, log-sum-exp and logits tell of the same distribution", "[
         engine::Row row;
         row.value = 7;
         row.sequence = sequence;
-        row.want = sequence == 0 ? engine::Want::logits : engine::Want::candidates;
+        row.output_kind = sequence == 0 ? engine::OutputKind::logits : engine::OutputKind::candidates;
         row.candidates = sequence == 0 ? 0 : 9;
         batch.rows.push_back(row);
     }
@@ -196,7 +196,7 @@ TEST_CASE("an earlier row that is no number spoils those that attend to it, in e
         ModelCase tested(std::move(bytes), {.family = std::nullopt, .cache = {format, format}});
         const std::vector<engine::PageId> pages{0};
         engine::Row first = row_at(0, engine::RowInput::token, 0, {}, 0);
-        first.want = engine::Want::none;
+        first.output_kind = engine::OutputKind::none;
         const engine::Row second = row_at(1, engine::RowInput::token, 1, {.temperature = 0}, 0);
         run_batch(tested.executor(), {.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {first}});
         const auto outputs =

@@ -39,13 +39,13 @@ std::vector<TokenId> continue_greedily(engine::Executor& executor, const std::ve
         engine::Batch batch{.copies = {}, .sequences = {{.pages = {pages}}}, .rows = {}};
         for (; done < tokens.size(); ++done) {
             engine::Row row;
-            row.kind = done < prompt.size() ? engine::RowKind::prompt : engine::RowKind::generation;
+            row.kind = done < prompt.size() ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = tokens[done];
             row.index = done;
             row.position[0] = done;
             batch.rows.push_back(row);
         }
-        batch.rows.back().want = engine::Want::sampled;
+        batch.rows.back().output_kind = engine::OutputKind::sampled;
         batch.rows.back().sampling.temperature = 0;
         tokens.push_back(run_batch(executor, batch).rows.at(0).token);
     }

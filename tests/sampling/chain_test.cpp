@@ -40,7 +40,7 @@ TEST_CASE("a choice is the draw that all definitions together say") {
     for (uint32_t round = 0; round < 6000; ++round) {
         const test::SamplingCase one = test::random_case(generator);
         std::vector<TokenId> tokens;
-        const Breakers breakers = Breakers::create(one.past.breakers).value();
+        const SequenceBreakers breakers = SequenceBreakers::create(one.past.breakers).value();
         const Context context = test::context_of(one.past, tokens, breakers);
         INFO("round " << round << "\n" << one.describe());
         REQUIRE(check(one.parameters));
@@ -94,7 +94,7 @@ TEST_CASE("what is not allowed is as good as banned") {
         const test::SamplingCase one = test::random_case(generator);
         const auto vocabulary = static_cast<TokenId>(one.logits.size());
         std::vector<TokenId> tokens;
-        const Breakers breakers = Breakers::create(one.past.breakers).value();
+        const SequenceBreakers breakers = SequenceBreakers::create(one.past.breakers).value();
         Context allowing = test::context_of(one.past, tokens, breakers);
         Context banning = allowing;
         std::vector<uint32_t> allowed((vocabulary + 31) / 32);
@@ -107,7 +107,7 @@ TEST_CASE("what is not allowed is as good as banned") {
                 bans.push_back({token, -infinity});
         }
         allowing.allowed = allowed;
-        allowing.allowed_too = too;
+        allowing.allowed_extra = too;
         banning.logit_bias = bans;
         INFO("round " << round << "\n" << one.describe());
         const auto a = sampler.choose(one.parameters, one.logits, one.position, allowing);

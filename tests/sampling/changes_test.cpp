@@ -28,7 +28,7 @@ std::vector<float> changed(const test::SamplingCase& one) {
     std::vector<uint32_t> per_token(logits.size());
     std::vector<uint32_t> lengths;
     Tokens tokens;
-    const Breakers breakers = Breakers::create(one.past.breakers).value();
+    const SequenceBreakers breakers = SequenceBreakers::create(one.past.breakers).value();
     const History history = test::context_of(one.past, tokens, breakers).history;
     add_logit_bias(logits, one.past.biases);
     apply_repetition_penalty(logits, one.parameters, history, per_token);
@@ -160,10 +160,10 @@ TEST_CASE("a logit bias is checked against the vocabulary") {
 }
 
 TEST_CASE("sequence breakers must have tokens, and not too many") {
-    CHECK(!Breakers::create({{}}));
-    CHECK(!Breakers::create({Tokens(breaker_tokens_max + 1, 1)}));
-    const Breakers breakers =
-        Breakers::create({{3}, {4, 5}, {6, 6, 5}, Tokens(breaker_tokens_max, 9)}).value();
+    CHECK(!SequenceBreakers::create({{}}));
+    CHECK(!SequenceBreakers::create({Tokens(breaker_tokens_max + 1, 1)}));
+    const SequenceBreakers breakers =
+        SequenceBreakers::create({{3}, {4, 5}, {6, 6, 5}, Tokens(breaker_tokens_max, 9)}).value();
     CHECK(breakers.contains(3));
     CHECK(!breakers.contains(5));
     CHECK(breakers.tokens_behind_last(Tokens{1, 3, 2, 2}, 9) == 2);
@@ -182,7 +182,7 @@ TEST_CASE("DRY takes linear time on long repetitions") {
         histories[1][i] = i % 2;
         histories[2][i] = i % 1000 == 0 ? 0 : 1;
     }
-    const Breakers breakers = Breakers::create({{0, 0, 1}, {1, 1, 0, 0}, {2}}).value();
+    const SequenceBreakers breakers = SequenceBreakers::create({{0, 0, 1}, {1, 1, 0, 0}, {2}}).value();
     const Parameters parameters{.dry_multiplier = 1, .dry_base = 1};
     for (const Tokens& tokens : histories) {
         std::vector<float> logits(3);

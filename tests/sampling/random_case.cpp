@@ -104,7 +104,7 @@ std::string SamplingCase::describe() const {
 }
 
 sampling::Context context_of(const reference::Past& past, std::vector<TokenId>& tokens,
-                             const sampling::Breakers& breakers) {
+                             const sampling::SequenceBreakers& breakers) {
     tokens = past.prompt;
     tokens.insert(tokens.end(), past.output.begin(), past.output.end());
     return {.history = {.tokens = tokens, .prompt_tokens = past.prompt.size()},

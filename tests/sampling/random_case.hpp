@@ -34,6 +34,6 @@ SamplingCase random_case(std::mt19937& generator);
 
 /// The past as the code under test takes it. Borrows `tokens`, which it fills, `past` and `breakers`.
 sampling::Context context_of(const reference::Past& past, std::vector<TokenId>& tokens,
-                             const sampling::Breakers& breakers);
+                             const sampling::SequenceBreakers& breakers);
 
 } // namespace etna::test

@@ -48,7 +48,7 @@ HttpReply Echo::answer(const HttpRequest& request) {
                 .stream = [](HttpWriter& writer) { writer.write("data: x\n\n"); }};
     if (request.path == "/claim")
         return {.content_type = "text/plain",
-                .body = request.claim_memory(std::stoull(request.body)) ? "granted" : "denied"};
+                .body = request.reserve_memory(std::stoull(request.body)) ? "granted" : "denied"};
     if (request.path == "/stuck") {
         ++waiting;
         while (!may_go_on)

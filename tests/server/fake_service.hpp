@@ -34,9 +34,9 @@ public:
         std::function<void(FakeOptions& options, int load)> prepare = {}; ///< sees each load, from 1
         std::optional<Error> load_error = {};                             ///< instead of a model
         std::string chat_template = {};                                   ///< empty: none
-        std::string says = {};                        ///< to everything; empty: what the fake model makes up
-        std::optional<std::string> draft_says = {};   ///< the same of a draft model; none: there is no such
-        generate::SpeculationWishes speculation = {}; ///< options of the server's
+        std::string says = {};                      ///< to everything; empty: what the fake model makes up
+        std::optional<std::string> draft_says = {}; ///< the same of a draft model; none: there is no such
+        generate::SpeculationOverrides speculation = {}; ///< options of the server's
         /// What is kept, in memory unless it names a file; empty: nothing.
         std::optional<server::storage::StoreOptions> store =
             server::storage::StoreOptions{.responses = {.entries_max = 1000},

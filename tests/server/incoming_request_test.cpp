@@ -106,9 +106,9 @@ TEST_CASE("all bodies together have a bound, which small ones do not meet, and g
         CHECK(!third.take(post(small), bounds()));
         const Arrival arrival = first.take_arrival();
         CHECK(total->held() == 1000);
-        CHECK(arrival.head.request.claim_memory(small + 500));
-        CHECK(!arrival.head.request.claim_memory(small + 1));
-        CHECK(arrival.head.request.claim_memory(small)); // small claims never fail
+        CHECK(arrival.head.request.reserve_memory(small + 500));
+        CHECK(!arrival.head.request.reserve_memory(small + 1));
+        CHECK(arrival.head.request.reserve_memory(small)); // small claims never fail
         arrival.head.request.memory->shrink_to(100);
         CHECK(total->held() == 100);
         CHECK(total->take_given_back() == 1400);
@@ -119,7 +119,7 @@ TEST_CASE("all bodies together have a bound, which small ones do not meet, and g
 }
 
 TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
-    const auto wishes = [](const std::string& bytes) {
+    const auto overrides = [](const std::string& bytes) {
         IncomingRequest request(memory());
         REQUIRE(!request.take(bytes, bounds()));
         const bool once = request.take_wish_to_continue();
@@ -127,11 +127,11 @@ TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
         return once;
     };
     const std::string asking = head + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n";
-    CHECK(wishes(asking));
-    CHECK(!wishes(asking + "a"));
-    CHECK(!wishes(asking + "abc"));
-    CHECK(!wishes(head + "Content-Length: 3\r\n\r\n"));
-    CHECK(!wishes(head + "Expect: 100-continue\r\n\r\n"));
+    CHECK(overrides(asking));
+    CHECK(!overrides(asking + "a"));
+    CHECK(!overrides(asking + "abc"));
+    CHECK(!overrides(head + "Content-Length: 3\r\n\r\n"));
+    CHECK(!overrides(head + "Expect: 100-continue\r\n\r\n"));
 }
 
 TEST_CASE("whatever comes, it is understood in the same way in one piece and in many") {

@@ -202,7 +202,8 @@ TEST_CASE("who says how many tokens are drafted: the request, then the model's f
         std::filesystem::temp_directory_path() / ("etna-drafts-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
     std::filesystem::copy_file(ETNA_TEST_DATA "/models/stories260K.gguf", folder / "m.gguf");
-    const auto drafted = [&](const char* file, const generate::SpeculationWishes& option, const Json& more) {
+    const auto drafted = [&](const char* file, const generate::SpeculationOverrides& option,
+                             const Json& more) {
         std::ofstream(folder / "generation_config.json") << file;
         FakeService service(
             {.names = {},
@@ -217,8 +218,8 @@ TEST_CASE("who says how many tokens are drafted: the request, then the model's f
         const Drafts found = drafts(answer);
         return found.accepted + found.rejected;
     };
-    const generate::SpeculationWishes none = {.tokens_max = 0, .ngram_max = 3};
-    const generate::SpeculationWishes some = {.tokens_max = 4, .ngram_max = 3};
+    const generate::SpeculationOverrides none = {.tokens_max = 0, .ngram_max = 3};
+    const generate::SpeculationOverrides some = {.tokens_max = 4, .ngram_max = 3};
     CHECK(drafted("{}", {}, {}) == 0); // nothing can draft
     CHECK(drafted("{}", none, {}) == 0);
     CHECK(drafted("{}", some, {}) > 0);

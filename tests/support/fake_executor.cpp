@@ -31,10 +31,10 @@ engine::Limits fake_limits() {
     return {.vocabulary = 64,
             .page_tokens = 4,
             .context_tokens = 256,
-            .rows_max = 16,
+            .batch_rows_max = 16,
             .sequences_max = 4,
             .slots = 8,
-            .wanted_max = 4,
+            .output_rows_max = 4,
             .candidates_max = 16,
             .in_flight_max = 2,
             .groups = {{.page_count = 128}}};
@@ -100,7 +100,7 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
         ETNA_CHECK(write_row(row, submission.sequences[row.sequence]));
     engine::Outputs outputs;
     for (const engine::Row& row : submission.rows) {
-        if (row.want == engine::Want::none)
+        if (row.output_kind == engine::OutputKind::none)
             continue;
         ETNA_TRY(engine::RowOutput output, answer(row, submission.sequences[row.sequence]));
         outputs.rows.push_back(std::move(output));
@@ -108,9 +108,9 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
     // Only now, because rows of this step read what earlier steps left.
     std::size_t next = 0;
     for (const engine::Row& row : submission.rows) {
-        if (row.want == engine::Want::sampled)
+        if (row.output_kind == engine::OutputKind::sampled)
             slots_[row.output_slot] = outputs.rows[next].token;
-        next += row.want != engine::Want::none ? 1 : 0;
+        next += row.output_kind != engine::OutputKind::none ? 1 : 0;
     }
     return outputs;
 }
@@ -151,13 +151,13 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
     }
     std::vector<float> logits = model_.logits(visible);
     output.log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits));
-    if (row.want == engine::Want::sampled) {
+    if (row.output_kind == engine::OutputKind::sampled) {
         ETNA_TRY(const sampling::Choice choice, sampling::choose(row.sampling, logits, row.index));
         output.token = choice.token;
         output.logit = choice.logit;
     }
     output.candidates = best(logits, row.candidates);
-    if (row.want == engine::Want::logits)
+    if (row.output_kind == engine::OutputKind::logits)
         output.logits = std::move(logits);
     return output;
 }

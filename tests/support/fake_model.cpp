@@ -27,7 +27,7 @@ uint64_t hash(std::span<const FakePlace> places) {
 }
 
 bool is_prompt(const FakePlace& place) {
-    return place.kind == engine::RowKind::prompt;
+    return place.kind == engine::RowKind::prefill;
 }
 
 /// Stretches of generation rows.

@@ -15,7 +15,7 @@ namespace etna::test {
 struct FakePlace {
     TokenId token = 0;
     uint32_t index = 0;
-    engine::RowKind kind = engine::RowKind::prompt;
+    engine::RowKind kind = engine::RowKind::prefill;
     bool written = false;
 };
 

@@ -204,12 +204,12 @@ TEST_CASE("tokens that nobody wants any more are not made to the end") {
         for (const std::string& text : {word, words}) {
             int questions = 0;
             const std::function<bool()> stop = [&] { return ++questions == 3; };
-            const auto stopped = tokenizer.encode(text, {.stop_requested = &stop});
+            const auto stopped = tokenizer.encode(text, {.is_cancelled = &stop});
             REQUIRE(!stopped.has_value());
             CHECK(stopped.error().kind == ErrorKind::cancelled);
             CHECK(questions == 3);
             const std::function<bool()> never = [&] { return ++questions, false; };
-            CHECK(encode(tokenizer, text, {.stop_requested = &never}) == encode(tokenizer, text));
+            CHECK(encode(tokenizer, text, {.is_cancelled = &never}) == encode(tokenizer, text));
             CHECK(questions > 6);    // it is asked all along
             CHECK(questions < 2000); // and not at every step
         }

@@ -25,9 +25,9 @@ void check(std::string_view text, const std::vector<Expectation>& expectations) 
         for (const std::string_view name : expectation.names) {
             const auto pre_tokenizer = PreTokenizer::create(name);
             REQUIRE(pre_tokenizer);
-            Patience patience(nullptr);
+            TokenizeBudget budget(nullptr);
             Words words;
-            REQUIRE(pre_tokenizer->split(text, patience, [&](std::string_view word) {
+            REQUIRE(pre_tokenizer->split(text, budget, [&](std::string_view word) {
                 words.push_back(word);
                 return Status();
             }));
@@ -185,9 +185,9 @@ TEST_CASE("every row cuts a megabyte in time in proportion to its length") {
                     text += unit;
                 text += last;
                 const auto start = std::clock();
-                Patience patience(nullptr);
+                TokenizeBudget budget(nullptr);
                 const Status words =
-                    pre_tokenizer->split(text, patience, [](std::string_view) { return Status(); });
+                    pre_tokenizer->split(text, budget, [](std::string_view) { return Status(); });
                 const double time_s = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC * 8;
                 INFO(fmt::format("{}: {:?}..., {:?}: {} s for 1 MiB", row.names.front(), unit, last, time_s));
                 REQUIRE(words);

@@ -15,9 +15,9 @@ Words split(std::string_view name, std::string_view text) {
     const auto pre_tokenizer = PreTokenizer::create(name);
     if (!pre_tokenizer)
         FAIL(pre_tokenizer.error().message);
-    Patience patience(nullptr);
+    TokenizeBudget budget(nullptr);
     Words words;
-    const Status split = pre_tokenizer->split(text, patience, [&](std::string_view word) {
+    const Status split = pre_tokenizer->split(text, budget, [&](std::string_view word) {
         words.push_back(word);
         return Status();
     });

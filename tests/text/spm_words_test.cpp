@@ -106,14 +106,14 @@ TEST_CASE("memory is asked for by the longest word, and by the text's length, an
         std::string words;
         while (words.size() < 1'000'000)
             words += "the the a";
-        REQUIRE(tokenizer->encode(words, {.claim_memory = &claim}));
+        REQUIRE(tokenizer->encode(words, {.reserve_memory = &claim}));
         CHECK(claimed == words.size() * sizeof(TokenId));
         claimed = 0;
-        REQUIRE(tokenizer->encode(std::string(1'000'000, 'a'), {.claim_memory = &claim}));
+        REQUIRE(tokenizer->encode(std::string(1'000'000, 'a'), {.reserve_memory = &claim}));
         CHECK(claimed > 1'000'000 * (sizeof(TokenId) + 20));
         granted = claimed - 1;
         claimed = 0;
-        const auto refused = tokenizer->encode(std::string(1'000'000, 'a'), {.claim_memory = &claim});
+        const auto refused = tokenizer->encode(std::string(1'000'000, 'a'), {.reserve_memory = &claim});
         REQUIRE(!refused);
         CHECK(refused.error().kind == ErrorKind::out_of_memory);
     }

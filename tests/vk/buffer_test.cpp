@@ -15,10 +15,12 @@ TEST_CASE("bytes survive the way through upload, device and readback memory, at 
     for (const uint64_t bytes : {1U, 3U, 255U, 256U, 257U, 100003U}) {
         for (const uint64_t offset : {0U, 1U, 7U, 64U}) {
             CAPTURE(bytes, offset);
-            auto upload = must(vk::Buffer::create(device, vk::Memory::upload, bytes + offset, "upload"));
-            auto middle = must(vk::Buffer::create(device, vk::Memory::device, bytes + 2 * offset, "middle"));
+            auto upload =
+                must(vk::Buffer::create(device, vk::MemoryDomain::upload, bytes + offset, "upload"));
+            auto middle =
+                must(vk::Buffer::create(device, vk::MemoryDomain::device, bytes + 2 * offset, "middle"));
             auto readback =
-                must(vk::Buffer::create(device, vk::Memory::readback, bytes + offset, "readback"));
+                must(vk::Buffer::create(device, vk::MemoryDomain::readback, bytes + offset, "readback"));
             REQUIRE(upload.mapped().size() == bytes + offset);
             for (uint64_t i = 0; i < bytes; ++i)
                 upload.mapped()[i + offset] = static_cast<std::byte>(i * 31 + offset);
@@ -35,7 +37,7 @@ TEST_CASE("bytes survive the way through upload, device and readback memory, at 
 
 TEST_CASE("fill writes its word into the part and nothing else") {
     auto& device = gpu().device;
-    auto buffer = must(vk::Buffer::create(device, vk::Memory::device, 64 * 4, "filled"));
+    auto buffer = must(vk::Buffer::create(device, vk::MemoryDomain::device, 64 * 4, "filled"));
     auto recorder = must(vk::Recorder::create(device));
     recorder.fill(buffer, 0, 64 * 4, 1);
     recorder.barrier();
@@ -49,7 +51,8 @@ TEST_CASE("fill writes its word into the part and nothing else") {
 TEST_CASE("every buffer has an aligned address of its own") {
     auto& device = gpu().device;
     std::vector<vk::Buffer> buffers;
-    for (const auto memory : {vk::Memory::device, vk::Memory::upload, vk::Memory::readback}) {
+    for (const auto memory :
+         {vk::MemoryDomain::device, vk::MemoryDomain::upload, vk::MemoryDomain::readback}) {
         for (uint64_t bytes = 1; bytes < 5000; bytes = bytes * 3 + 1)
             buffers.push_back(must(vk::Buffer::create(device, memory, bytes, "one of many")));
     }
@@ -65,7 +68,7 @@ TEST_CASE("an empty buffer has no range, and moving empties the source") {
     CHECK(empty.bytes() == 0);
     CHECK(empty.mapped().empty());
     CHECK(empty.range().bytes == 0);
-    auto buffer = must(vk::Buffer::create(gpu().device, vk::Memory::upload, 10, "moved"));
+    auto buffer = must(vk::Buffer::create(gpu().device, vk::MemoryDomain::upload, 10, "moved"));
     empty = std::move(buffer);
     CHECK(empty.bytes() == 10);
     CHECK(empty.mapped().size() == 10);
@@ -73,13 +76,13 @@ TEST_CASE("an empty buffer has no range, and moving empties the source") {
 
 TEST_CASE("sizes that cannot be had are errors that name the buffer") {
     auto& device = gpu().device;
-    const auto none = vk::Buffer::create(device, vk::Memory::device, 0, "nothing");
+    const auto none = vk::Buffer::create(device, vk::MemoryDomain::device, 0, "nothing");
     REQUIRE_FALSE(none);
     CHECK(none.error().kind == ErrorKind::invalid_argument);
     CHECK(none.error().message == "buffer `nothing` has no bytes");
     const uint64_t limit = device.profile().allocation_bytes_max;
     for (const uint64_t bytes : {limit, limit + 1, limit - 1, ~uint64_t{0}, ~uint64_t{0} - 300}) {
-        const auto large = vk::Buffer::create(device, vk::Memory::device, bytes, "too large");
+        const auto large = vk::Buffer::create(device, vk::MemoryDomain::device, bytes, "too large");
         CAPTURE(bytes);
         REQUIRE_FALSE(large);
         CHECK(large.error().kind == ErrorKind::invalid_argument);

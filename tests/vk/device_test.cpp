@@ -31,7 +31,7 @@ TEST_CASE("a masked device has no optional feature and still computes") {
     CHECK_FALSE((profile.subgroup_size_control || profile.cooperative_matrix || profile.memory_budget));
     CHECK(profile.subgroup_size_min == profile.subgroup_size_max);
     const vk::Pipeline pipeline = make_add_one(*device);
-    const auto buffer = must(vk::Buffer::create(*device, vk::Memory::device, 400, "masked"));
+    const auto buffer = must(vk::Buffer::create(*device, vk::MemoryDomain::device, 400, "masked"));
     CHECK(buffer.mapped().empty());
     write_words(*device, buffer, std::vector<uint32_t>(100, 41));
     auto recorder = must(vk::Recorder::create(*device, {.timestamps = true}));
@@ -43,7 +43,7 @@ TEST_CASE("a masked device has no optional feature and still computes") {
 
 TEST_CASE("device memory is mapped exactly where memory is unified") {
     auto& device = gpu().device;
-    const auto buffer = must(vk::Buffer::create(device, vk::Memory::device, 400, "maybe mapped"));
+    const auto buffer = must(vk::Buffer::create(device, vk::MemoryDomain::device, 400, "maybe mapped"));
     CHECK(buffer.mapped().size() == (device.profile().unified_memory ? 400 : 0));
 }
 

@@ -45,7 +45,7 @@ struct Fixture {
 TEST_CASE("running out of memory says what was asked and what is free, and the device goes on") {
     const Fixture f;
     f.limit_allocations(mebibyte);
-    const auto buffer = vk::Buffer::create(*f.device, vk::Memory::device, 2 * mebibyte, "hog");
+    const auto buffer = vk::Buffer::create(*f.device, vk::MemoryDomain::device, 2 * mebibyte, "hog");
     REQUIRE_FALSE(buffer);
     CHECK(buffer.error().kind == ErrorKind::out_of_memory);
     CHECK(buffer.error().message.find("buffer `hog` needs 2.0 MiB of device memory, and ") == 0);
@@ -54,7 +54,7 @@ TEST_CASE("running out of memory says what was asked and what is free, and the d
     CHECK_FALSE(buffer.error().hint.empty());
     CHECK(f.device->content().allocator->block_count() == 0);
     // No shared block can be had, but exactly what is needed.
-    const auto small = must(vk::Buffer::create(*f.device, vk::Memory::device, 4096, "small"));
+    const auto small = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 4096, "small"));
     CHECK(small.bytes() == 4096);
     CHECK(f.device->content().allocator->device_local_bytes() == 4096);
 }
@@ -63,10 +63,10 @@ TEST_CASE("memory that the device still uses is waited for before it is called m
     const Fixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
     auto used = std::make_unique<vk::Buffer>(
-        must(vk::Buffer::create(*f.device, vk::Memory::device, 8 * mebibyte, "used")));
+        must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "used")));
     const vk::Range range = used->range();
     const auto rest =
-        must(vk::Buffer::create(*f.device, vk::Memory::device, 8 * mebibyte, "rest of the block"));
+        must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "rest of the block"));
     f.limit_allocations(0);
     auto recorder = must(vk::Recorder::create(*f.device));
     for (int i = 0; i < 5; ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("memory that the device still uses is waited for before it is called m
     const uint64_t value = must(f.device->submit(must(recorder.finish())));
     used.reset();
     REQUIRE(f.device->completed() < value); // else this test shows nothing
-    const auto next = must(vk::Buffer::create(*f.device, vk::Memory::device, 8 * mebibyte, "next"));
+    const auto next = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "next"));
     CHECK(f.device->completed() >= value);
     CHECK(next.range().address == range.address);
 }
@@ -84,7 +84,7 @@ TEST_CASE("memory that the device still uses is waited for before it is called m
 TEST_CASE("a device that is lost on submission is an error, and everything can still be destroyed") {
     const Fixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
-    const auto buffer = must(vk::Buffer::create(*f.device, vk::Memory::device, 400, "words"));
+    const auto buffer = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 400, "words"));
     auto recorder = must(vk::Recorder::create(*f.device));
     add_one(recorder, pipeline, buffer.range(), buffer.range());
     auto commands = must(recorder.finish());

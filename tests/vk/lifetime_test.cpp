@@ -16,7 +16,7 @@ struct Fixture {
 
     [[nodiscard]] vk::Allocator& allocator() const { return *device->content().allocator; }
     [[nodiscard]] vk::Buffer buffer(uint64_t bytes) const {
-        return must(vk::Buffer::create(*device, vk::Memory::device, bytes, "test"));
+        return must(vk::Buffer::create(*device, vk::MemoryDomain::device, bytes, "test"));
     }
 };
 

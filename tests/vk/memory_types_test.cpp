@@ -3,8 +3,8 @@
 
 #include <vector>
 
-using etna::vk::Memory;
 using etna::vk::memory_types_for;
+using etna::vk::MemoryDomain;
 using Types = std::vector<uint32_t>;
 
 namespace {
@@ -25,24 +25,25 @@ VkPhysicalDeviceMemoryProperties types(std::initializer_list<VkMemoryPropertyFla
 
 TEST_CASE("a discrete device keeps its own memory for shaders and stages through the host's") {
     const auto memory = types({0, local, mapped, mapped | cached, local | mapped});
-    CHECK(memory_types_for(memory, Memory::device, false) == Types{1, 4});
-    CHECK(memory_types_for(memory, Memory::upload, false) == Types{2, 3, 4});
-    CHECK(memory_types_for(memory, Memory::readback, false) == Types{3, 2, 4});
+    CHECK(memory_types_for(memory, MemoryDomain::device, false) == Types{1, 4});
+    CHECK(memory_types_for(memory, MemoryDomain::upload, false) == Types{2, 3, 4});
+    CHECK(memory_types_for(memory, MemoryDomain::readback, false) == Types{3, 2, 4});
 }
 
 TEST_CASE("unified memory is mapped for the device too") {
     const auto memory = types({local, local | mapped, local | mapped | cached});
-    CHECK(memory_types_for(memory, Memory::device, true).front() == 1);
-    CHECK(memory_types_for(memory, Memory::readback, true).front() == 2);
-    CHECK(memory_types_for(memory, Memory::upload, true).size() == 2);
+    CHECK(memory_types_for(memory, MemoryDomain::device, true).front() == 1);
+    CHECK(memory_types_for(memory, MemoryDomain::readback, true).front() == 2);
+    CHECK(memory_types_for(memory, MemoryDomain::upload, true).size() == 2);
 }
 
 TEST_CASE("readback falls back to memory that is not cached, and special memory is never taken") {
-    CHECK(memory_types_for(types({local, mapped}), Memory::readback, false) == Types{1});
+    CHECK(memory_types_for(types({local, mapped}), MemoryDomain::readback, false) == Types{1});
     CHECK(memory_types_for(
               types({local | VK_MEMORY_PROPERTY_PROTECTED_BIT,
                      local | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT}),
-              Memory::device, false)
+              MemoryDomain::device, false)
               .empty());
-    CHECK(memory_types_for(types({VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT}), Memory::upload, false).empty());
+    CHECK(
+        memory_types_for(types({VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT}), MemoryDomain::upload, false).empty());
 }

@@ -20,7 +20,7 @@ SubgroupReport report(vk::Device& device, uint32_t workgroup, uint32_t required)
                                                              .specialization = {&workgroup, 1},
                                                              .push_constant_bytes = sizeof(uint64_t),
                                                              .required_subgroup_size = required}));
-    const auto to = must(vk::Buffer::create(device, vk::Memory::device, 12, "to"));
+    const auto to = must(vk::Buffer::create(device, vk::MemoryDomain::device, 12, "to"));
     const uint64_t address = to.range().address;
     const vk::Range write = to.range();
     auto recorder = must(vk::Recorder::create(device));

@@ -13,8 +13,8 @@ namespace {
 struct Fixture {
     vk::Device& device = gpu().device;
     vk::Pipeline pipeline = make_add_one(device);
-    vk::Buffer a = must(vk::Buffer::create(device, vk::Memory::device, 1000 * 4, "a"));
-    vk::Buffer b = must(vk::Buffer::create(device, vk::Memory::device, 1000 * 4, "b"));
+    vk::Buffer a = must(vk::Buffer::create(device, vk::MemoryDomain::device, 1000 * 4, "a"));
+    vk::Buffer b = must(vk::Buffer::create(device, vk::MemoryDomain::device, 1000 * 4, "b"));
 
     [[nodiscard]] vk::Recorder recorder(const vk::RecorderOptions& options = {}) const {
         return must(vk::Recorder::create(device, options));
@@ -39,8 +39,8 @@ TEST_CASE("scale_add computes through addresses in push constants") {
     auto& device = gpu().device;
     constexpr uint32_t count = 1001;
     constexpr uint64_t bytes = count * sizeof(float);
-    auto x = must(vk::Buffer::create(device, vk::Memory::upload, bytes, "x"));
-    auto y = must(vk::Buffer::create(device, vk::Memory::readback, bytes, "y"));
+    auto x = must(vk::Buffer::create(device, vk::MemoryDomain::upload, bytes, "x"));
+    auto y = must(vk::Buffer::create(device, vk::MemoryDomain::readback, bytes, "y"));
     auto* const xs = reinterpret_cast<float*>(x.mapped().data());
     auto* const ys = reinterpret_cast<float*>(y.mapped().data());
     for (uint32_t i = 0; i < count; ++i) {

@@ -42,7 +42,7 @@ void run(vk::Device& device, vk::Recorder& recorder) {
 
 void write_words(vk::Device& device, const vk::Buffer& buffer, const std::vector<uint32_t>& words) {
     const uint64_t bytes = words.size() * sizeof(uint32_t);
-    const auto staging = must(vk::Buffer::create(device, vk::Memory::upload, bytes, "staging"));
+    const auto staging = must(vk::Buffer::create(device, vk::MemoryDomain::upload, bytes, "staging"));
     std::memcpy(staging.mapped().data(), words.data(), bytes);
     auto recorder = must(vk::Recorder::create(device));
     recorder.copy(staging, 0, buffer, 0, bytes);
@@ -51,7 +51,7 @@ void write_words(vk::Device& device, const vk::Buffer& buffer, const std::vector
 
 std::vector<uint32_t> read_words(vk::Device& device, const vk::Buffer& buffer, size_t count) {
     const uint64_t bytes = count * sizeof(uint32_t);
-    const auto result = must(vk::Buffer::create(device, vk::Memory::readback, bytes, "result"));
+    const auto result = must(vk::Buffer::create(device, vk::MemoryDomain::readback, bytes, "result"));
     auto recorder = must(vk::Recorder::create(device));
     recorder.copy(buffer, 0, result, 0, bytes);
     run(device, recorder);

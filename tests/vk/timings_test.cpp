@@ -8,7 +8,7 @@ using namespace etna::test;
 TEST_CASE("timestamps tell how long each dispatch took, by region") {
     auto& device = gpu().device;
     const vk::Pipeline pipeline = make_add_one(device);
-    const auto buffer = must(vk::Buffer::create(device, vk::Memory::device, mebibyte, "work"));
+    const auto buffer = must(vk::Buffer::create(device, vk::MemoryDomain::device, mebibyte, "work"));
     auto recorder = must(vk::Recorder::create(device, {.timestamps = true}));
     recorder.begin_region("step");
     for (int i = 0; i < 1100; ++i) { // more than two pools of queries

@@ -62,7 +62,7 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
                      .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
     }
     Submission& next = submission(submitted_ + 1);
-    ETNA_TRY(vk::Commands commands, model_->record(batch, next.transfer, {}));
+    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
     next.wanted = model_->wanted();
     return Ticket{.value = ++submitted_};
@@ -90,7 +90,7 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
     }
-    if (wanted.want == Want::logits) {
+    if (wanted.output_kind == OutputKind::logits) {
         const std::size_t row_bytes = limits_.vocabulary * sizeof(float);
         output.logits.resize(limits_.vocabulary);
         std::memcpy(output.logits.data(), submission.transfer.logits.mapped().data() + i * row_bytes,
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
                             .cache_formats = options.cache_formats,
                             .kv_memory_bytes = options.kv_memory_bytes,
                             .contexts = options.contexts,
-                            .rows_max = options.rows_max,
+                            .batch_rows_max = options.batch_rows_max,
                             .sequences_max = options.sequences_max};
     ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
                                                 blueprint.weight_bytes, device.memory()));
@@ -139,7 +139,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         Submission submission;
         ETNA_TRY(submission.transfer, Transfer::create(device, plan, model->rotary_dims()));
-        submission.wanted.reserve(plan.limits.wanted_max);
+        submission.wanted.reserve(plan.limits.output_rows_max);
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));

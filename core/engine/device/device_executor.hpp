@@ -18,7 +18,7 @@ struct DeviceExecutorOptions {
     kernels::CacheFormats cache_formats = {};
     uint64_t kv_memory_bytes = 0; ///< for keys and values; 0: what `contexts` contexts need
     uint32_t contexts = 1;        ///< see DeviceSizes
-    uint32_t rows_max = 0;        ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
+    uint32_t batch_rows_max = 0;  ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
     std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this device family

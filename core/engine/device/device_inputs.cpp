@@ -15,7 +15,7 @@ uint64_t section_bytes(uint64_t count, uint64_t element_bytes) {
 }
 
 kernels::SampleInfo sample_info(const Row& row) {
-    if (row.want != Want::sampled)
+    if (row.output_kind != OutputKind::sampled)
         return {.candidates = row.candidates};
     return {.temperature = row.sampling.temperature,
             .top_k = row.sampling.top_k,
@@ -29,7 +29,7 @@ kernels::SampleInfo sample_info(const Row& row) {
 
 /// At least 1: the largest logit is always computed.
 uint32_t candidates_needed(const Row& row) {
-    const bool draws = row.want == Want::sampled && row.sampling.temperature > 0;
+    const bool draws = row.output_kind == OutputKind::sampled && row.sampling.temperature > 0;
     return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});
 }
 
@@ -45,23 +45,23 @@ bool are_consecutive(std::span<const PageId> pages) {
 
 uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups) {
     const uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
-    const uint64_t group = section_bytes(limits.rows_max, sizeof(kernels::RowInfo)) +
+    const uint64_t group = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
                            section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
-                           section_bytes(uint64_t{limits.rows_max} * rotary_dims, sizeof(float));
-    return groups * group + section_bytes(limits.wanted_max, sizeof(uint32_t)) +
-           section_bytes(limits.wanted_max, sizeof(kernels::SampleInfo));
+                           section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
+    return groups * group + section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
+           section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
 }
 
 StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
     : rotaries_(rotaries), infos_(limits.groups.size()), tables_(limits.groups.size()),
       angles_(limits.groups.size()), groups_(limits.groups.size()) {
-    order_.reserve(limits.rows_max);
-    position_.reserve(limits.rows_max);
+    order_.reserve(limits.batch_rows_max);
+    position_.reserve(limits.batch_rows_max);
     lengths_.reserve(limits.sequences_max);
     places_.reserve(limits.sequences_max);
     table_words_.reserve(uint64_t{limits.sequences_max} *
                          divide_up(limits.context_tokens, limits.page_tokens));
-    wanted_.reserve(limits.wanted_max);
+    wanted_.reserve(limits.output_rows_max);
 }
 
 template <class T>
@@ -77,9 +77,8 @@ void StepInputs::sort_rows(const Batch& batch) {
     position_.resize(batch.rows.size());
     lengths_.assign(batch.sequences.size(), 0);
     run_count_ = 0;
-    for (const RowKind kind : {RowKind::generation, RowKind::prompt}) {
-        model::Run run{.path = kind == RowKind::generation ? kernels::RowPath::generation
-                                                           : kernels::RowPath::prompt,
+    for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
+        model::Run run{.path = kind == RowKind::decode ? kernels::RowPath::decode : kernels::RowPath::prefill,
                        .first = static_cast<uint32_t>(order_.size())};
         for (uint32_t i = 0; i < batch.rows.size(); ++i) {
             const Row& row = batch.rows[i];
@@ -140,9 +139,9 @@ void StepInputs::pack_wanted(const Batch& batch, MutableByteView out) {
     candidates_ = 1;
     for (uint32_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
-        if (row.want == Want::none)
+        if (row.output_kind == OutputKind::none)
             continue;
-        wanted_.push_back({.want = row.want, .row = i, .candidates = row.candidates});
+        wanted_.push_back({.output_kind = row.output_kind, .row = i, .candidates = row.candidates});
         candidates_ = std::max(candidates_, candidates_needed(row));
     }
     const auto indices = take<uint32_t>(out, wanted_.size(), wanted_indices_);

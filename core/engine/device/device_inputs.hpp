@@ -19,7 +19,7 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
 
 /// A row that has an output, as wait() needs it.
 struct WantedRow {
-    Want want = Want::none;
+    OutputKind output_kind = OutputKind::none;
     uint32_t row = 0; ///< in the batch
     uint32_t candidates = 0;
 };

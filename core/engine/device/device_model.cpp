@@ -8,13 +8,13 @@ namespace etna::engine {
 
 Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims) {
     const Limits& limits = plan.limits;
-    const uint64_t wanted = limits.wanted_max;
+    const uint64_t wanted = limits.output_rows_max;
     const uint64_t inputs = step_input_bytes(limits, rotary_dims, limits.groups.size());
     Transfer transfer;
-    ETNA_TRY(transfer.upload, vk::Buffer::create(device, vk::Memory::upload, inputs, "step upload"));
-    ETNA_TRY(transfer.results, vk::Buffer::create(device, vk::Memory::readback,
+    ETNA_TRY(transfer.upload, vk::Buffer::create(device, vk::MemoryDomain::upload, inputs, "step upload"));
+    ETNA_TRY(transfer.results, vk::Buffer::create(device, vk::MemoryDomain::readback,
                                                   wanted * sizeof(kernels::SampleResult), "step results"));
-    ETNA_TRY(transfer.logits, vk::Buffer::create(device, vk::Memory::readback,
+    ETNA_TRY(transfer.logits, vk::Buffer::create(device, vk::MemoryDomain::readback,
                                                  wanted * limits.vocabulary * sizeof(float), "step logits"));
     return transfer;
 }
@@ -36,7 +36,8 @@ DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& f
     auto made = std::unique_ptr<DeviceModel>(
         new DeviceModel(std::move(library), std::move(loaded), std::move(workspace), plan));
     const uint64_t inputs = step_input_bytes(plan.limits, made->rotary_dims(), plan.limits.groups.size());
-    ETNA_TRY(made->input_buffer_, vk::Buffer::create(device, vk::Memory::device, inputs, "step inputs"));
+    ETNA_TRY(made->input_buffer_,
+             vk::Buffer::create(device, vk::MemoryDomain::device, inputs, "step inputs"));
     ETNA_CHECK(made->create_cache(plan, cache_formats));
     return made;
 }
@@ -48,7 +49,7 @@ Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats f
         const auto make = [&](kernels::CacheFormat format, std::string_view what) {
             const uint64_t bytes =
                 kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
-            return vk::Buffer::create(device(), vk::Memory::device, bytes,
+            return vk::Buffer::create(device(), vk::MemoryDomain::device, bytes,
                                       fmt::format("layer {} {}", layer, what));
         };
         LayerBuffers buffers;
@@ -89,15 +90,15 @@ void DeviceModel::copy_logits(vk::Recorder& recorder, const Transfer& transfer) 
     const kernels::Activations& logits = workspace_.activations().logits;
     const uint64_t row_bytes = uint64_t{logits.columns} * sizeof(float);
     for (std::size_t i = 0; i < wanted().size(); ++i) {
-        if (wanted()[i].want == Want::logits) {
+        if (wanted()[i].output_kind == OutputKind::logits) {
             recorder.copy(workspace_.logits_buffer(), i * logits.stride * sizeof(float), transfer.logits,
                           i * row_bytes, row_bytes);
         }
     }
 }
 
-Result<vk::Commands> DeviceModel::record(const Batch& batch, const Transfer& transfer,
-                                         const vk::RecorderOptions& options) {
+Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer& transfer,
+                                              const vk::RecorderOptions& options) {
     inputs_.pack(batch, transfer.upload.mapped());
     const model::Step step = inputs_.step(input_buffer_.range(), transfer.results.range());
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device(), options));

@@ -24,8 +24,8 @@ namespace etna::engine {
 /// Host-visible memory of one submission, from submit() until its outputs are read.
 struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
-    vk::Buffer results; ///< kernels::SampleResult [wanted_max]
-    vk::Buffer logits;  ///< f32 [wanted_max][vocabulary], rows with Want::logits only
+    vk::Buffer results; ///< kernels::SampleResult [output_rows_max]
+    vk::Buffer logits;  ///< f32 [output_rows_max][vocabulary], rows with OutputKind::logits only
     static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
 };
 
@@ -42,8 +42,8 @@ public:
     /// Packs and records a step: upload, page copies, forward pass, logits to the host. Does not submit.
     /// Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
     /// out_of_memory.
-    Result<vk::Commands> record(const Batch& batch, const Transfer& transfer,
-                                const vk::RecorderOptions& options);
+    Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
+                                     const vk::RecorderOptions& options);
 
     /// The rows that have an output, of the last batch passed to record().
     [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }

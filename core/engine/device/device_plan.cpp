@@ -113,12 +113,12 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
 
 Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
     constexpr uint32_t rows_bound = 1U << 16;
-    if (sizes.rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
+    if (sizes.batch_rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
         sizes.context_tokens > model::context_max) {
         return Error{.kind = ErrorKind::invalid_argument,
                      .message =
                          fmt::format("{}: sizes for {} tokens, {} rows and {} sequences are out of range",
-                                     name, sizes.context_tokens, sizes.rows_max, sizes.sequences_max)};
+                                     name, sizes.context_tokens, sizes.batch_rows_max, sizes.sequences_max)};
     }
     return {};
 }
@@ -129,11 +129,12 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.vocabulary = config.vocabulary;
     limits.page_tokens = kernels::page_tokens;
     limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
-    limits.rows_max = sizes.rows_max > 0 ? sizes.rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
+    limits.batch_rows_max =
+        sizes.batch_rows_max > 0 ? sizes.batch_rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
     limits.sequences_max = sizes.sequences_max;
-    limits.wanted_max = std::min(limits.rows_max, wanted_rows_max);
+    limits.output_rows_max = std::min(limits.batch_rows_max, wanted_rows_max);
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
-    limits.slots = (sizes.sequences_max + limits.wanted_max) * limits.in_flight_max;
+    limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
     return limits;
 }
@@ -141,7 +142,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
 /// Bytes of the upload and input memory, results and logits of every submission that may be unread.
 uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
     const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
-    const uint64_t outputs = uint64_t{limits.wanted_max} *
+    const uint64_t outputs = uint64_t{limits.output_rows_max} *
                              (sizeof(kernels::SampleResult) + uint64_t{config.vocabulary} * sizeof(float));
     return (limits.in_flight_max + 1) * inputs + limits.in_flight_max * outputs;
 }
@@ -158,8 +159,8 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     plan.model_context_tokens = config.context;
     plan.limits = limits_for(config, target, sizes);
     // Sized for the longest context that may be chosen: a shorter one takes less.
-    plan.workspace = {.rows_max = plan.limits.rows_max,
-                      .wanted_max = plan.limits.wanted_max,
+    plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
+                      .output_rows_max = plan.limits.output_rows_max,
                       .context_tokens = plan.limits.context_tokens,
                       .slots = plan.limits.slots};
     plan.workspace_bytes =

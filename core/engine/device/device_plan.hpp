@@ -19,7 +19,7 @@ struct DeviceSizes {
     kernels::CacheFormats cache_formats = {};
     uint64_t kv_memory_bytes = 0; ///< for keys and values; what `contexts` contexts need
     uint32_t contexts = 1;        ///< those beyond the first only from half of the memory that is free
-    uint32_t rows_max = 0;        ///< rows in one batch; 512 on GPUs, 64 on CPU devices
+    uint32_t batch_rows_max = 0;  ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
 };
 

@@ -114,7 +114,7 @@ void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap
     Setup setup = set_up(trial, format, {70, 33, 0});
     setup.operation.window = window;
     setup.operation.softcap = softcap;
-    setup.operation.path = RowPath::prompt;
+    setup.operation.path = RowPath::prefill;
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < setup.indices.size(); ++row) {

@@ -83,7 +83,7 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     const PlanTarget& target = trial.library().target();
     const Layout layout{use.format, preferred_arrangement(target, use.format)};
     // A tile of columns and some; elsewhere as many as one workgroup takes, and some.
-    const uint32_t several = use.path == RowPath::prompt ? 35 : 11;
+    const uint32_t several = use.path == RowPath::prefill ? 35 : 11;
     pose(trial, use, {few_rows, odd_columns(use.format, 288), 1, Store::add});
     // Where larger matrices get a pipeline of their own, one of those.
     const auto few = linear_plan(target, layout, few_rows, use.path, several, use.factors);

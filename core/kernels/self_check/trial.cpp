@@ -30,7 +30,7 @@ vk::Range Trial::put_bytes(ByteView content) {
     if (content.empty())
         return {};
     const uint64_t bytes = round_up(content.size(), 16);
-    auto buffer = vk::Buffer::create(library_->device(), vk::Memory::readback, bytes, "self-check");
+    auto buffer = vk::Buffer::create(library_->device(), vk::MemoryDomain::readback, bytes, "self-check");
     if (!buffer) {
         fail(std::move(buffer).error());
         return {};
@@ -90,7 +90,7 @@ void Trial::expect_words(vk::Range range, std::vector<uint32_t> expected) {
 }
 
 Status Trial::start() {
-    ETNA_TRY(vk::Commands commands, recorder_.finish());
+    ETNA_TRY(vk::CommandBuffer commands, recorder_.finish());
     ETNA_TRY(done_at_, library_->device().submit(std::move(commands)));
     return {};
 }

@@ -55,12 +55,12 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
     for (const Run& run : recording.step.runs) {
-        if (run.path == kernels::RowPath::prompt)
+        if (run.path == kernels::RowPath::prefill)
             kernels::attention(library, recorder, attention_of(recording, block, cache, run));
     }
 
     for (const Run& run : recording.step.runs) {
-        if (run.path == kernels::RowPath::prompt)
+        if (run.path == kernels::RowPath::prefill)
             continue;
         const uint32_t pass_rows = rows_at_once(recording, block, cache, run);
         for (uint32_t done = 0; done < run.count; done += pass_rows) {

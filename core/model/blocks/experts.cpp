@@ -10,7 +10,7 @@ namespace {
 /// Choices, groups, gate and up projections, their product. Leaves the pairs' inner values in
 /// Activations::gate.
 void record_inner(const Recording& recording, const ExpertsBlock& block,
-                  const kernels::ExpertChoice& choice) {
+                  const kernels::ExpertRouting& choice) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
@@ -56,7 +56,7 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
     return {.norm = weights.vector(name("ffn_norm")),
             .router = {.weight = weights.matrix(name("ffn_gate_inp")),
                        .bias = {},
-                       .factors = kernels::Factors::exact}, // rounding could change the chosen expert
+                       .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
             .gate = weights.stack(name("ffn_gate_exps")),
             .up = weights.stack(name("ffn_up_exps")),
             .down = weights.stack(name("ffn_down_exps")),
@@ -70,11 +70,11 @@ void record_experts(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    const kernels::ExpertChoice choice{.experts = activations.expert_numbers,
-                                       .shares = activations.expert_shares,
-                                       .count = block.gate.count,
-                                       .used = block.used,
-                                       .rows = recording.step.rows};
+    const kernels::ExpertRouting choice{.experts = activations.expert_numbers,
+                                        .shares = activations.expert_shares,
+                                        .count = block.gate.count,
+                                        .used = block.used,
+                                        .rows = recording.step.rows};
 
     kernels::rms_norm(library, recorder,
                       {.input = activations.residual,

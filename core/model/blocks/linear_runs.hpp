@@ -8,7 +8,7 @@ namespace etna::model {
 struct LinearWeights {
     kernels::Matrix weight;
     std::optional<vk::Range> bias;
-    kernels::Factors factors = kernels::Factors::may_round;
+    kernels::OperandPrecision factors = kernels::OperandPrecision::f16_allowed;
 };
 
 /// Records output (=|+=) W input for every run of the step, each on its path, without barriers in between.
