@@ -41,7 +41,8 @@ class Files(Installation):
         installed = [str(self.prefix / "bin" / "etna"), "--version"]
         self.assertIn(b"etna ", subprocess.run(installed, check=True, capture_output=True, timeout=LIMIT_S).stdout)
         checked_in = {page.name for page in (pathlib.Path(__file__).resolve().parents[2] / "man").iterdir()}
-        self.assertEqual({page.name for page in (self.prefix / "share/man/man1").iterdir()}, checked_in)
+        installed = {page.name for section in (1, 7) for page in (self.prefix / f"share/man/man{section}").glob(f"*.{section}")}
+        self.assertEqual(installed, checked_in)
 
     def test_a_build_of_the_target_etna_alone_has_every_installed_file(self):
         build = pathlib.Path(BUILD)

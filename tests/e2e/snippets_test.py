@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What documentation shows is what works: README's and the program's own curl examples, and other servers' snippets, run
-as they stand but for host, port and model. Usage: snippets_test.py ETNA"""
+"""Runs the curl examples of the README, the man pages and the help, and other servers' snippets, unchanged except for host,
+port and model. Usage: snippets_test.py ETNA"""
 
 import json
 import os
@@ -40,6 +40,13 @@ def code_lines(markdown):
 def is_whole(command):
     """Whether a shell would run it, and not wait for more: nothing is open, and the last line does not go on."""
     return not command.endswith("\\") and subprocess.run(["bash", "-n", "-c", command], capture_output=True, check=False).returncode == 0
+
+
+def manual_lines(page):
+    """Lines of a man page's examples as a reader sees them; None between two examples."""
+    for example in re.findall(r"^\.EX\n(.*?)^\.EE$", page, re.DOTALL | re.MULTILINE):
+        yield from example.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\").split("\n")
+        yield None
 
 
 def curl_commands(lines):
@@ -99,7 +106,12 @@ class Snippets(unittest.TestCase):
                     self.assertEqual(said, "92")
 
     def test_examples_of_the_readme(self):
-        self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Serving")))))
+        self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Use")))))
+
+    def test_examples_of_the_man_pages(self):
+        for name in ("etna-api.7", "etna-grammar.7"):
+            with self.subTest(page=name):
+                self.run_all(list(curl_commands(manual_lines((ROOT / "man" / name).read_text()))))
 
     def test_examples_of_the_help(self):
         told = subprocess.run([serve_test.ETNA, "serve", "--help-all"], capture_output=True, text=True, check=True).stdout
@@ -132,6 +144,10 @@ class Snippets(unittest.TestCase):
 
 
 class Extraction(unittest.TestCase):
+    def test_examples_of_a_man_page_are_unescaped(self):
+        page = ".SH USE\ntext\n.EX\ncurl a \\-d \\(aq{\n  \"b\": \"\\e\\e\"}\\(aq\ncurl c\n.EE\n.EX\ncurl d\n.EE\n"
+        self.assertEqual(list(curl_commands(manual_lines(page))), ["curl a -d '{\n  \"b\": \"\\\\\"}'", "curl c", "curl d"])
+
     def test_commands_are_found_whole(self):
         page = "## Serving\ntext `curl x`\n\n    curl a -d '{\n      \"b\": 1}'\n    curl c \\\n      -d e\n\n```\n$ curl f\nout\n```\n## Next\n\n    curl g\n"
         found = list(curl_commands(code_lines(section(page, "Serving"))))

@@ -16,7 +16,7 @@ LARGE_FILES = {"core/store/demo/demo.gguf": "the embedded model"}
 
 TOP_LEVEL = {
     "cli", "core", "shaders", "server", "tests", "scripts", "man", ".ci",
-    "CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE",
+    "CMakeLists.txt", "CMakePresets.json", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "NOTICE",
     ".clang-format", ".clang-tidy", ".gitignore",
 }  # fmt: skip
 
