@@ -7,7 +7,7 @@
 
 namespace etna::test {
 
-/// True with ETNA_TEST_LONG=1, which `scripts/test --long kernels models` sets: tests run every combination
+/// True with ETNA_TEST_LONG=1, which `scripts/test --long kernels model` sets: tests run every combination
 /// of their factors. Otherwise they run a sample in which each value of each factor occurs.
 inline bool runs_whole_products() {
     const char* value = std::getenv("ETNA_TEST_LONG");
