@@ -19,7 +19,7 @@ import unittest
 import serve_test
 from serve_test import Server
 
-KILLS = 15
+KILLS = 8
 CLIENTS = 4
 LOAD_S = (0.05, 2.5)  # from the first request to the kill
 SHORT = {"input": "Count to 9.", "temperature": 0, "max_output_tokens": 6}

@@ -12,6 +12,14 @@ def cpu_s(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def has_ended(pid):
+    """True for a zombie too: it has run its last instruction, and stays listed until its parent asks for its exit code."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 def memory_bytes(pid, name="VmRSS"):
     """VmRSS: what is resident; VmHWM: the most of it so far; VmSize: address space."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Outputs at temperature 1.5, kept to 200 random schemas, judged by ajv. Usage: sampled_outputs_test.py ETNA [COUNT]
 
-COUNT outputs (400 by default) are made, half of them by the embedded model and half by one of random weights, which seldom
+COUNT outputs (100 by default) are made, half of them by the embedded model and half by one of random weights, which seldom
 ends what it may go on with. A fifth as many are calls of tools, which are demanded: of a few in tools.json, and of BFCL's
 (ETNA_REFERENCE_DATA) if they are there. Each output either validates or was cut off by its length; prints how many of which.
 Schemas that etna refuses are a failure: all of these can be enforced."""
@@ -99,7 +99,7 @@ def judged(samples):
 
 def main():
     serve_test.ETNA = os.path.abspath(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     generator = random.Random(7)
     schemas = [random_schemas.document(generator) for _ in range(SCHEMAS)]
     tools = offered_tools()

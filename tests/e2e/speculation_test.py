@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drafted tokens change no answer: greedy and sampled, alone and in batches. Usage: speculation_test.py ETNA [PROMPTS]
 
-Each of PROMPTS (50 by default) is answered plainly, with the draft model, with prompt lookup, and with both; the token ids are
+Each of PROMPTS (15 by default) is answered plainly, with the draft model, with prompt lookup, and with both; the token ids are
 compared, then how many drafts were accepted is printed. Beam search is compared with itself alone and beside others."""
 
 import concurrent.futures
@@ -12,7 +12,7 @@ import unittest
 
 import serve_test
 
-PROMPTS = 50
+PROMPTS = 15
 PLAIN = {"num_assistant_tokens": 0}
 DRAFT = {"max_ngram_size": 0}
 LOOKUP = {"max_ngram_size": 3}
@@ -44,15 +44,23 @@ class SpeculationTest(unittest.TestCase):
         cls.drafted = serve_test.Server("--draft", "demo-draft", "--parallel", str(STREAMS))
         cls.plain = serve_test.Server("--parallel", str(STREAMS))
         cls.prompts = list(prompts(PROMPTS))
+        cls.plain_answers = {}
 
     @classmethod
     def tearDownClass(cls):
         cls.drafted.stop()
         cls.plain.stop()
 
+    def plain_answer(self, prompt, more):
+        """The answer without drafts, generated once for each prompt and set of options."""
+        key = json.dumps([prompt, more])
+        if key not in self.plain_answers:
+            self.plain_answers[key] = answer(self.plain, prompt, {**more, **PLAIN})
+        return self.plain_answers[key]
+
     def compare(self, more, alone):
         """Every way to draft beside the plain answers."""
-        plain = [answer(self.plain, prompt, {**more, **PLAIN}) for prompt in self.prompts]
+        plain = [self.plain_answer(prompt, more) for prompt in self.prompts]
         self.assertTrue(all(one["accepted"] + one["rejected"] == 0 for one in plain))
         for name, server, fields in (("draft", self.drafted, DRAFT), ("lookup", self.plain, LOOKUP), ("both", self.drafted, LOOKUP)):
             ask = lambda prompt: answer(server, prompt, {**more, **fields})  # noqa: E731, B023
@@ -92,7 +100,7 @@ class SpeculationTest(unittest.TestCase):
                                                   "required": ["a", "b"], "additionalProperties": False}}, "reasoning_effort": "none"}
         accepted = 0
         for prompt in self.prompts[:5]:
-            plain = answer(self.plain, prompt, {**schema, **PLAIN})
+            plain = self.plain_answer(prompt, schema)
             drafted = answer(self.drafted, prompt, {**schema, **LOOKUP})
             self.assertEqual(drafted["text"], plain["text"])
             accepted += drafted["accepted"]
@@ -109,7 +117,7 @@ class SpeculationTest(unittest.TestCase):
         for threshold in (0, 0.5, 1):
             answers = [answer(self.drafted, prompt, {**DRAFT, "assistant_confidence_threshold": threshold}) for prompt in self.prompts[:8]]
             for prompt, one in zip(self.prompts, answers):
-                self.assertEqual(one["text"], answer(self.plain, prompt, PLAIN)["text"], f"{threshold}: {prompt}")
+                self.assertEqual(one["text"], self.plain_answer(prompt, {})["text"], f"{threshold}: {prompt}")
             self.assertGreater(sum(one["accepted"] for one in answers), 0, threshold)
 
     def test_fields_that_exclude_each_other(self):

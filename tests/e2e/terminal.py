@@ -5,6 +5,8 @@ import shlex
 import subprocess
 import time
 
+from processes import has_ended
+
 WAIT_S = 60
 COLUMNS, LINES = 80, 24
 
@@ -33,12 +35,12 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        """Waits for what still runs: it may be writing files, which the test removes next."""
-        running = [pathlib.Path(f"/proc/{process}") for process in self.processes()]
+        """Waits for processes that still run: they may write files, which the test removes next."""
+        running = self.processes()
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
         end = time.monotonic() + WAIT_S
-        while any(process.exists() for process in running) and time.monotonic() < end:
-            time.sleep(0.05)
+        while not all(has_ended(process) for process in running) and time.monotonic() < end:
+            time.sleep(0.02)
 
     def type(self, text):
         self.tmux("send-keys", "-l", text)

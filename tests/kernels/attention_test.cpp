@@ -3,6 +3,7 @@
 #include "tests/reference/attention.hpp"
 #include "tests/reference/decode.hpp"
 #include "tests/reference/rotary.hpp"
+#include "tests/support/samples.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -338,10 +339,12 @@ const std::vector<Shape> shapes{
 } // namespace
 
 TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths, chunks and both paths") {
+    const std::array lengths{1U, 31U, 33U, 100U};
     uint32_t seed = 1;
+    std::size_t kernel = 0;
     for (const auto family : all_families()) {
         for (const Shape& shape : shapes) {
-            for (const uint32_t tokens : {1U, 31U, 33U, 100U}) {
+            for (const uint32_t tokens : in_turn(lengths, kernel++)) {
                 PagedSequence sequence(family, shape, tokens, seed % 2 == 0, seed);
                 sequence.check(29, tokens, kernels::RowPath::prefill);
                 sequence.check(tokens, std::min(tokens, 3U), kernels::RowPath::decode);

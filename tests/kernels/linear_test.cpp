@@ -1,6 +1,7 @@
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"
+#include "tests/support/samples.hpp"
 
 #include <cmath>
 
@@ -99,15 +100,14 @@ void check(const Case& one, uint32_t seed) {
 } // namespace
 
 TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and both paths") {
+    const std::vector<std::array<uint32_t, 3>> sizes{
+        {1, 32, 1}, {7, 96, 3}, {65, 160, 33}, {130, 64, 9}, {33, 544, 2}};
     uint32_t seed = 1;
+    std::size_t kernel = 0;
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
             for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
-                for (const auto [rows, columns, count] : {std::array{1U, 32U, 1U},
-                                                          {7U, 96U, 3U},
-                                                          {65U, 160U, 33U},
-                                                          {130U, 64U, 9U},
-                                                          {33U, 544U, 2U}}) {
+                for (const auto [rows, columns, count] : in_turn(sizes, kernel++)) {
                     check({family, format, path, rows, width_near(format, columns), count}, seed++);
                 }
             }
@@ -141,9 +141,12 @@ TEST_CASE("linear over more weight rows than one dimension of a grid may have") 
 
 TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
     std::mt19937 random(5);
+    const std::array paths{kernels::RowPath::prefill, kernels::RowPath::decode};
+    std::size_t kernel = 0;
     for (const auto family : all_families()) {
+        ++kernel; // so that the families sample different paths of a format
         for (const auto format : all_formats()) {
-            for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
+            for (const auto path : in_turn(paths, kernel++)) {
                 DeviceCase device(family);
                 const uint32_t width = width_near(format, 320);
                 const WeightSource source = random_weight(random, format, 70, width);

@@ -1,6 +1,8 @@
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/samples.hpp"
 
+#include <array>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -57,16 +59,17 @@ std::vector<Script> company() {
 } // namespace
 
 TEST_CASE("a request gives the same bits alone, in company, and however its prompt is cut", "[device]") {
-    for (const auto& [architecture, format] : {std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
-                                               std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
-                                               std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
-                                               std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0}}) {
+    const std::array cases{std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
+                           std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
+                           std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
+                           std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0}};
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const auto& [architecture, format] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);
-        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
-                                  kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+        for (const auto family : in_turn(all_families, i)) {
             INFO(to_string(architecture) << ", matrices " << static_cast<int>(format) << ", planned as "
                                          << kernels::to_string(family));
             ModelCase tested(bytes, {.family = family, .pages = 64});
@@ -88,8 +91,7 @@ TEST_CASE("a request gives the same bits alone, in company, and however its prom
 
 TEST_CASE("generation rows give the same bits beside sequences that are all over the context", "[device]") {
     const Bytes bytes = random_model(model_options());
-    for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
-                              kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+    for (const auto family : all_families) {
         INFO("planned as " << kernels::to_string(family));
         ModelCase tested(bytes, {.family = family, .pages = 160});
         // Runs end every 512 places on GPU plans: there the request splits itself, and its company by one run
@@ -113,12 +115,13 @@ TEST_CASE("generation rows give the same bits beside sequences that are all over
 }
 
 TEST_CASE("matrices that lie in several buffers give the same bits as whole ones", "[device]") {
-    for (const WeightFormat format : {WeightFormat::f32, WeightFormat::q8_0}) {
+    const std::array formats{WeightFormat::f32, WeightFormat::q8_0};
+    for (std::size_t i = 0; i < formats.size(); ++i) {
+        const WeightFormat format = formats[i];
         RandomModelOptions options = model_options();
         options.matrices = options.embedding_format = options.head_format = format;
         const Bytes bytes = random_model(options);
-        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
-                                  kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+        for (const auto family : families_of(i)) {
             INFO("matrices " << static_cast<int>(format) << ", planned as " << kernels::to_string(family));
             ModelCase whole(bytes, {.family = family});
             ModelCase cut(bytes, {.family = family, .matrix_part_bytes = 8192}); // 8 to 72 rows each

@@ -2,6 +2,7 @@
 
 #include "core/engine/device/device_executor.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/samples.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <algorithm>
@@ -129,6 +130,13 @@ private:
 };
 
 } // namespace
+
+std::vector<kernels::PlanFamily> families_of(std::size_t index) {
+    if (runs_whole_products())
+        return {all_families.begin(), all_families.end()};
+    constexpr std::size_t gpu_families = all_families.size() - 1;
+    return {all_families[index % gpu_families], kernels::PlanFamily::lavapipe};
+}
 
 ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std::move(bytes)) {
     auto file = gguf::File::parse(bytes_, "test model");

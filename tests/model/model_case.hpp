@@ -7,6 +7,7 @@
 #include "tests/reference/model.hpp"
 #include "tests/support/random_model.hpp"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,13 @@
 #include <vector>
 
 namespace etna::test {
+
+inline constexpr std::array all_families{kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
+                                         kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe};
+
+/// The families that model number `index` of a list runs as: all of them in a whole product, else the CPU's
+/// and one GPU's, round-robin.
+std::vector<kernels::PlanFamily> families_of(std::size_t index);
 
 struct ModelCaseOptions {
     std::optional<kernels::PlanFamily> family;

@@ -3,6 +3,7 @@
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
+#include "tests/support/samples.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <fstream>
@@ -55,14 +56,14 @@ std::vector<TokenId> continue_greedily(engine::Executor& executor, const std::ve
 void check_runs(const std::string& name, const std::vector<Run>& runs, std::size_t generated_max) {
     const auto file = gguf::File::open(ETNA_TEST_DATA "/models/" + name + ".gguf");
     REQUIRE(file);
-    for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
-                              kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe}) {
+    for (std::size_t i = 0; i < all_families.size(); ++i) {
+        const kernels::PlanFamily family = all_families[i];
         INFO(name << ", planned as " << kernels::to_string(family));
         auto executor = engine::create_device_executor(
             gpu().device, *file, {.context_tokens = 512, .plan_as = family, .planned = {}, .progress = {}});
         if (!executor)
             FAIL(executor.error().message);
-        for (const Run& run : runs) {
+        for (const Run& run : in_turn(runs, i)) {
             const std::size_t length = std::min(run.tokens.size(), run.prompt.size() + generated_max);
             REQUIRE(length > run.prompt.size());
             const std::vector<TokenId> expected(run.tokens.begin(),
