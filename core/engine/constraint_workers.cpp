@@ -10,8 +10,8 @@ namespace etna::engine {
 bool ConstraintJob::run() {
     try {
         const Constraint::Piece piece = {
-            .until = Clock::now() + piece_, .is_cancelled = &is_unwanted_, .may_wait = true};
-        if (!is_unwanted_ && !constraint_->prepare(part_, piece)) {
+            .until = Clock::now() + piece_, .is_cancelled = &is_cancelled_, .may_wait = true};
+        if (!is_cancelled_ && !constraint_->prepare(part_, piece)) {
             piece_ *= 2;
             return false;
         }

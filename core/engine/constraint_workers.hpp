@@ -31,7 +31,7 @@ public:
     /// Why the work failed: out_of_memory. Precondition: is_done().
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
     /// Marks the result as not needed; thread-safe.
-    void cancel() { is_unwanted_ = true; }
+    void cancel() { is_cancelled_ = true; }
 
 private:
     friend class ConstraintWorkers;
@@ -41,7 +41,7 @@ private:
     const Constraint::Part part_;
     Clock::duration piece_ = first_piece; ///< time slice; doubled each time the work exceeds it
     std::optional<Error> error_;
-    std::atomic<bool> is_unwanted_{false};
+    std::atomic<bool> is_cancelled_{false};
     std::atomic<bool> is_done_{false};
 
     static constexpr std::chrono::milliseconds first_piece{5};

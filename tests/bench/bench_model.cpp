@@ -1,6 +1,7 @@
 // bench_model FILE [PROMPT_TOKENS GENERATED_TOKENS REPETITIONS]: tokens a second of one sequence on the
 // default device, for the prompt (submission to first token) and the generation (first token to last),
 // medians, as JSON.
+#include "core/engine/engine.hpp"
 #include "core/runtime/device.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // top_logprobs FILE CACHE COUNT: for each line of token ids on stdin, one JSON line: the COUNT most likely
 // next tokens with their log-probabilities, [[id, logprob], ...], on the default device. CACHE is f16 or f32.
+#include "core/engine/engine.hpp"
 #include "core/runtime/device.hpp"
 
 #include <cstdio>

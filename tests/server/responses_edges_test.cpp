@@ -8,7 +8,6 @@
 #include <vector>
 
 using namespace etna;
-namespace memory = etna::server::storage;
 using namespace etna::test;
 using namespace std::chrono_literals;
 
@@ -106,7 +105,7 @@ TEST_CASE("a response waits as queued until something of it is made") {
 }
 
 TEST_CASE("what is being made is not pushed out by what is done") {
-    storage::StoreOptions two = {.responses = {.entries_max = 2}};
+    server::storage::StoreOptions two = {.responses = {.entries_max = 2}};
     FakeService service({.prepare = [](FakeOptions& fake, int) { fake.step_delay = 3ms; },
                          .chat_template = turns,
                          .store = two});

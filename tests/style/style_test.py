@@ -181,9 +181,9 @@ class FilesAndFolders(unittest.TestCase):
         self.assertEqual(broken(rules.check_shader_headers, {"shaders/include/a.glsl": "int a;\n"}), ["shaders/include/a.glsl:1"])
 
     def test_sizes(self):
-        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 500}), [])
-        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 501}), ["core/a.cpp:501"])
-        self.assertEqual(broken(rules.check_sizes, {"scripts/test": "\n" * 501}), ["scripts/test:501"])
+        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 700}), [])
+        self.assertEqual(broken(rules.check_sizes, {"core/a.cpp": "\n" * 701}), ["core/a.cpp:701"])
+        self.assertEqual(broken(rules.check_sizes, {"scripts/test": "\n" * 701}), ["scripts/test:701"])
         self.assertEqual(broken(rules.check_sizes, {"tests/data/a.gguf": "x" * 2_000_001}), ["tests/data/a.gguf:1"])
 
     def test_size_summary_reports_the_median(self):
