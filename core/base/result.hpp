@@ -18,8 +18,7 @@ namespace etna {
 template <class T>
 class [[nodiscard]] Result {
 public:
-    // NOLINTNEXTLINE(google-explicit-constructor): lets functions write `return value;` and `return
-    // Error{...};`
+    // NOLINTNEXTLINE(google-explicit-constructor): so that functions can `return value;`
     Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
     // NOLINTNEXTLINE(google-explicit-constructor)
     Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
