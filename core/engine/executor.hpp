@@ -30,8 +30,8 @@ struct Limits {
                         ///< that serves drafts
     uint32_t output_rows_max = 0; ///< rows with Want != none in one batch
     uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
-                                 ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
-    uint32_t in_flight_max = 2; ///< submissions that may be unread
+                                  ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
+    uint32_t in_flight_max = 2;   ///< submissions that may be unread
     std::vector<CacheGroup> groups;
 };
 

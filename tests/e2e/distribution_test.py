@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drafted tokens leave the distribution of sampled ones as it is. Usage: distribution_test.py ETNA [DRAWS]
 
-DRAWS answers of a few tokens (512 by default) are drawn with the draft model, and as many with prompt lookup. How often each came is
+DRAWS answers of a few tokens (1,024 by default) are drawn with the draft model, and as many with prompt lookup. How often each came is
 compared with what the model's own log-probabilities promise, by Pearson's chi-squared test. Nothing of what etna samples with is asked:
 temperature and top_k are applied here, to log-probabilities of texts that were given. Seeds are fixed, and so is the outcome."""
 
@@ -14,7 +14,7 @@ import unittest
 
 import serve_test
 
-DRAWS = 512
+DRAWS = 1024
 CHOICES = 128  # of a request
 PROMPT = "the cat and the dog and the cat and the"  # goes on in many ways, some of which lookup finds in it
 LENGTH, TOP, TEMPERATURE = 4, 3, 1.5
