@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -39,11 +40,7 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     LoadingBar bar(diagnostics);
     ETNA_TRY(const auto draft, find_draft(options, environment));
-    generate::LoadOptions load{.executor = options.executor,
-                               .speculation = options.speculation,
-                               .chat_template = chat_template,
-                               .draft = draft ? &*draft : nullptr};
-    load.executor.cache_folder = cache_folder(environment.variables);
+    generate::LoadOptions load = load_options(options, chat_template, draft, environment);
     load.executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {
         bar.show(done_bytes, total_bytes);
     };
@@ -52,6 +49,17 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
         diagnostics.note(fmt::format("{} is {}", options.model, store::embedded_models_are));
     tell_about(model, options, diagnostics);
     return model;
+}
+
+generate::LoadOptions load_options(const ModelOptions& options, generate::ChatTemplateChoice chat_template,
+                                   const std::optional<store::ModelSource>& draft,
+                                   const Environment& environment) {
+    generate::LoadOptions load{.executor = options.executor,
+                               .speculation = options.speculation,
+                               .chat_template = std::move(chat_template),
+                               .draft = draft ? &*draft : nullptr};
+    load.executor.cache_folder = cache_folder(environment.variables);
+    return load;
 }
 
 Result<std::optional<store::ModelSource>> find_draft(const ModelOptions& options,

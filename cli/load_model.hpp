@@ -15,6 +15,11 @@ namespace etna::cli {
 Result<generate::Model> load_model(const ModelOptions& options, const Environment& environment,
                                    Diagnostics& diagnostics);
 
+/// Returns the options for generate::Model::load, without progress. Borrows `draft`.
+generate::LoadOptions load_options(const ModelOptions& options, generate::ChatTemplateChoice chat_template,
+                                   const std::optional<store::ModelSource>& draft,
+                                   const Environment& environment);
+
 /// Returns the model of --draft; empty if the option is absent. Errors: those of store::resolve.
 Result<std::optional<store::ModelSource>> find_draft(const ModelOptions& options,
                                                      const Environment& environment);

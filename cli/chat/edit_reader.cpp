@@ -172,9 +172,9 @@ struct EditReader::Content {
     }
 
     /// Handles resize and resume events itself and does not return them.
-    KeySource::Event next_event(wchar_t& letter, std::optional<std::chrono::milliseconds> budget) {
+    KeySource::Event next_event(wchar_t& letter, std::optional<std::chrono::milliseconds> timeout) {
         while (true) {
-            const KeySource::Event event = keys.next(letter, budget);
+            const KeySource::Event event = keys.next(letter, timeout);
             if (event == KeySource::Event::resumed) {
                 el_wset(edit.get(), EL_PREP_TERM, 0); // clears libedit's record that the terminal is prepared
                 el_wset(edit.get(), EL_PREP_TERM, 1);

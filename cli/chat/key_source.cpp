@@ -68,7 +68,7 @@ bool KeySource::take_letter(wchar_t& letter) {
     return false;
 }
 
-KeySource::Event KeySource::next(wchar_t& letter, std::optional<std::chrono::milliseconds> budget) {
+KeySource::Event KeySource::next(wchar_t& letter, std::optional<std::chrono::milliseconds> timeout) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     while (true) {
@@ -86,7 +86,7 @@ KeySource::Event KeySource::next(wchar_t& letter, std::optional<std::chrono::mil
         if (::poll(&typed, 1, poll_ms) > 0) {
             if (!read_byte())
                 return Event::end;
-        } else if (budget && Clock::now() - begin >= *budget) {
+        } else if (timeout && Clock::now() - begin >= *timeout) {
             return Event::silence;
         }
     }

@@ -36,9 +36,9 @@ public:
     KeySource(int descriptor, EndSignal end_signal)
         : descriptor_(descriptor), end_signal_(std::move(end_signal)) {}
 
-    /// Reads the next letter, a code point; skips bytes that are not UTF-8. Blocks for at most `patience`, or
+    /// Reads the next letter, a code point; skips bytes that are not UTF-8. Blocks for at most `timeout`, or
     /// without limit. Precondition: there is a Watch.
-    Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> budget = std::nullopt);
+    Event next(wchar_t& letter, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
 
 private:
     bool read_byte();

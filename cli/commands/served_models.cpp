@@ -14,12 +14,9 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
                                            const Environment& environment) {
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     ETNA_TRY(const auto draft, find_draft(options, environment));
-    generate::LoadOptions load{.executor = options.executor,
-                               .speculation = options.speculation,
-                               .chat_template = chat_template,
-                               .draft = draft ? &*draft : nullptr};
-    load.executor.cache_folder = cache_folder(environment.variables);
-    ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
+    ETNA_TRY(auto model,
+             generate::Model::load(source, load_options(options, chat_template, draft, environment),
+                                   environment.executor_factory));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 

@@ -7,8 +7,7 @@
 namespace etna::cli {
 namespace {
 
-constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48, as is `reset_style`
-constexpr std::string_view reset_style = "\x1b[0m";
+constexpr std::string_view dim = "\x1b[2m"; // SGR of ECMA-48
 
 } // namespace
 

@@ -14,7 +14,6 @@ namespace {
 constexpr std::string_view red = "\x1b[1;31m";
 constexpr std::string_view yellow = "\x1b[1;33m";
 constexpr std::string_view cyan = "\x1b[1;36m";
-constexpr std::string_view reset_colour = "\x1b[0m";
 constexpr std::string_view clear_line = "\r\x1b[K";
 
 /// A terminal without control sequences sets TERM to "dumb" (terminfo's name).
@@ -48,7 +47,7 @@ void Diagnostics::labelled(std::string_view colour, std::string_view label, std:
     const std::string lines = in_lines(fmt::format("{}: {}", label, shown(text, length)), 0);
     const std::string_view rest =
         std::string_view(lines).substr(label.size() + 1); // lines break only between words
-    write_line(in_colour_ ? fmt::format("{}{}:{}{}", colour, label, reset_colour, rest) : lines);
+    write_line(in_colour_ ? fmt::format("{}{}:{}{}", colour, label, reset_style, rest) : lines);
 }
 
 void Diagnostics::error(const Error& error) {

@@ -11,6 +11,9 @@
 
 namespace etna::cli {
 
+/// Ends colours and styles of a terminal: SGR 0 of ECMA-48.
+constexpr std::string_view reset_style = "\x1b[0m";
+
 enum class Length : uint8_t {
     cut, ///< to about 2000 bytes
     whole,

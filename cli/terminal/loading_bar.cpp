@@ -10,11 +10,11 @@
 namespace etna::cli {
 
 void LoadingBar::show(uint64_t done_bytes, uint64_t total_bytes) {
-    constexpr auto budget = std::chrono::seconds(1);
+    constexpr auto show_after = std::chrono::seconds(1);
     constexpr auto between_drawings = std::chrono::milliseconds(100);
     constexpr double width = 30;
     const auto now = Clock::now();
-    if (now - start_ < budget || now - drawn_ < between_drawings || total_bytes == 0)
+    if (now - start_ < show_after || now - drawn_ < between_drawings || total_bytes == 0)
         return;
     drawn_ = now;
     const double part = std::min(1.0, static_cast<double>(done_bytes) / static_cast<double>(total_bytes));

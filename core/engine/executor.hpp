@@ -28,7 +28,7 @@ struct Limits {
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0; ///< slots for sampled ids; in_flight_max * sequences_max never stalls, and more than
                         ///< that serves drafts
-    uint32_t output_rows_max = 0; ///< rows with Want != none in one batch
+    uint32_t output_rows_max = 0; ///< rows with OutputKind != none in one batch
     uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
                                   ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
     uint32_t in_flight_max = 2;   ///< submissions that may be unread
@@ -42,7 +42,7 @@ struct Ticket {
 
 using sampling::Candidate;
 
-/// Output of one row with Want != none.
+/// Output of one row with OutputKind != none.
 struct RowOutput {
     TokenId token = 0;     ///< OutputKind::sampled
     float log_sum_exp = 0; ///< log of the sum of exp(logit) over the vocabulary
@@ -56,7 +56,7 @@ struct RowOutput {
 };
 
 struct Outputs {
-    std::vector<RowOutput> rows; ///< one for each row with Want != none, in batch order
+    std::vector<RowOutput> rows; ///< one for each row with OutputKind != none, in batch order
 };
 
 /// Runs batches on a device, in order of submission. Not thread-safe: it belongs to one engine thread.

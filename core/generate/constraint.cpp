@@ -14,7 +14,7 @@
 namespace etna::generate {
 namespace {
 
-/// Adapts grammar::Walk to engine::Constraint.
+/// Adapts grammar::GrammarMatcher to engine::Constraint.
 class GrammarConstraint final : public engine::Constraint {
 public:
     GrammarConstraint(grammar::GrammarMatcher walk, const text::Tokenizer* tokenizer)

@@ -16,7 +16,7 @@ namespace etna::generate {
 grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size);
 
 /// Returns the grammar that constrains the answer to the prompt; null if it is unconstrained. Errors: those
-/// of grammar::Grammars::make(), unsupported (the model's answer format cannot be constrained this way).
+/// of grammar::GrammarCache::make(), unsupported (the model's answer format cannot be constrained this way).
 /// `is_cancelled` is polled during the build; may be empty.
 Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model, const Request& request,
                                                              const Prompt& prompt,

@@ -38,11 +38,11 @@ struct SamplingOverrides {
 /// in the log.
 SamplingOverrides recommended_sampling(const gguf::File& file);
 
-/// Overrides `wishes` with the recommendations of the model's generation_config.json. Values out of range are
-/// ignored with a warning in the log.
+/// Overrides `overrides` with the recommendations of the model's generation_config.json. Values out of range
+/// are ignored with a warning in the log.
 void apply(const store::GenerationConfig& config, SamplingOverrides& overrides);
 
-/// Returns `defaults` overridden by `wishes`.
+/// Returns `defaults` overridden by `overrides`.
 sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides);
 
 /// Returns a seed from the operating system's random source.

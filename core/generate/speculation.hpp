@@ -25,7 +25,7 @@ struct SpeculationOverrides {
     std::optional<uint32_t> ngram_max = {}; ///< prompt lookup with n-grams of up to this length; 0: off
 };
 
-/// Returns `wishes`, with unset members taken from `others`.
+/// Returns `overrides`, with unset members taken from `others`.
 SpeculationOverrides over(const SpeculationOverrides& overrides, const SpeculationOverrides& others);
 
 /// Returns the recommendations of the model's generation_config.json. Values out of range are ignored with a

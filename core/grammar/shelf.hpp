@@ -55,7 +55,7 @@ public:
     [[nodiscard]] const Description& description() const { return *description_; }
     [[nodiscard]] const std::vector<DroppedKeyword>& dropped() const { return dropped_; }
     /// Returns the same grammar on a shelf of its own, compiled once while a caller holds it. Blocking, as
-    /// Grammars::make(). Errors: as that.
+    /// GrammarCache::make(). Errors: as that.
     Result<std::shared_ptr<const Grammar>> elsewhere(const Language::Stop* stop = nullptr) const;
 
 private:

@@ -23,8 +23,8 @@ public:
 
     /// Appends the tokens of `text`, which holds no special tokens. A byte without a token is dropped before
     /// its neighbours are merged, as in Hugging Face's tokenizers (models/bpe, merge_word). Errors:
-    /// invalid_argument (the pre-tokenizer cannot split the text), cancelled (`patience` is over),
-    /// out_of_memory (`patience` refuses memory for a long word).
+    /// invalid_argument (the pre-tokenizer cannot split the text), cancelled (`budget` is over),
+    /// out_of_memory (`budget` refuses memory for a long word).
     Status encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }

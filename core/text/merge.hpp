@@ -51,7 +51,7 @@ inline void link_symbols(std::vector<Symbol>& symbols) {
 
 /// Merges linked symbols until no two neighbours can be: O(n log n) with a heap over the possible merges.
 /// `find(left, right)` returns optional<Merge> for two neighbouring symbols. `heap` is scratch space. The
-/// result is the list from symbols[0] along `next`. Returns false if `patience` was over first.
+/// result is the list from symbols[0] along `next`. Returns false if `budget` was over first.
 template <class Find>
 bool merge_symbols(std::vector<Symbol>& symbols, std::vector<MergeCandidate>& heap, TokenizeBudget& budget,
                    Find find) {

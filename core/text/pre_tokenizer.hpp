@@ -41,7 +41,7 @@ public:
 
     /// Passes the words of `text` to `take` in order; concatenated they equal `text`. Words are views into
     /// `text`. Bytes that are not UTF-8 form separate words. Words are not buffered, because the text may be
-    /// long. Errors: invalid_argument (see Regex::Search), cancelled (`patience` is over), those of `take`.
+    /// long. Errors: invalid_argument (see Regex::Search), cancelled (`budget` is over), those of `take`.
     [[nodiscard]] Status split(std::string_view text, TokenizeBudget& budget, const TakeWord& take) const;
 
 private:

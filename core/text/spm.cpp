@@ -8,11 +8,6 @@
 #include <fmt/format.h>
 
 namespace etna::text {
-namespace {
-
-constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581, SentencePiece's spelling of a space
-
-} // namespace
 
 Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
     if (vocabulary.scores.empty()) {

@@ -24,8 +24,8 @@ public:
     static Result<Spm> create(const gguf::File& file, const Vocabulary& vocabulary);
 
     /// Appends the tokens of `text`, which holds no special tokens; prepends a space if `begins_with_space`.
-    /// Errors: invalid_argument (a byte without a token, and no unknown token either), cancelled (`patience`
-    /// is over), out_of_memory (`patience` refuses memory for a long word).
+    /// Errors: invalid_argument (a byte without a token, and no unknown token either), cancelled (`budget`
+    /// is over), out_of_memory (`budget` refuses memory for a long word).
     Status encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
                   std::vector<TokenId>& tokens) const;
 

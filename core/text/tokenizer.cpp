@@ -19,8 +19,6 @@ namespace {
 // Offsets into a text are 32 bits wide, also after each space has become three bytes.
 constexpr std::size_t longest_text_bytes = std::size_t{1} << 28;
 
-constexpr std::string_view word_start = "\xE2\x96\x81"; // U+2581, SentencePiece's spelling of a space
-
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
     std::string result;
     result.reserve(text.size());
@@ -64,7 +62,7 @@ std::string bytes_of(Model model, std::string_view name, TokenType type) {
     if (type == TokenType::control || type == TokenType::unknown)
         return std::string(name);
     if (model == Model::spm)
-        return replace_all(name, word_start, " ");
+        return replace_all(name, space_mark, " ");
     if (type == TokenType::user_defined)
         return std::string(name);
     return read_spelling(name).value_or(std::string(name));

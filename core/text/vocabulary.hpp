@@ -14,6 +14,9 @@
 
 namespace etna::text {
 
+/// SentencePiece's spelling of a space in token names: U+2581.
+constexpr std::string_view space_mark = "\xE2\x96\x81";
+
 /// Many strings in one allocation. Views stay valid when the table is moved, not when it grows.
 class StringTable {
 public:

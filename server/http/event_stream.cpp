@@ -17,9 +17,9 @@ bool EventStream::is_left() {
         return true;
     const PeerState peer = writer_->peer();
     has_left_ = peer == PeerState::gone;
-    const auto budget =
+    const auto probe_interval =
         peer == PeerState::half_closed ? std::min(half_closed_probe, keep_alive_) : keep_alive_;
-    if (!has_left_ && Clock::now() - written_ >= budget)
+    if (!has_left_ && Clock::now() - written_ >= probe_interval)
         send(sse::comment("keep-alive"));
     return has_left_;
 }

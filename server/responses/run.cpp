@@ -34,9 +34,9 @@ bool Run::has_ended() const {
     return has_ended_;
 }
 
-void Run::wait_for_end(std::chrono::milliseconds budget) const {
+void Run::wait_for_end(std::chrono::milliseconds timeout) const {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, budget, [&] { return has_ended_; });
+    changed_.wait_for(lock, timeout, [&] { return has_ended_; });
 }
 
 std::vector<std::string> Run::frames() const {
@@ -44,9 +44,9 @@ std::vector<std::string> Run::frames() const {
     return frames_;
 }
 
-std::optional<std::string> Run::wait(std::size_t number, std::chrono::milliseconds budget) const {
+std::optional<std::string> Run::wait(std::size_t number, std::chrono::milliseconds timeout) const {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, budget, [&] { return number < frames_.size() || has_ended_; });
+    changed_.wait_for(lock, timeout, [&] { return number < frames_.size() || has_ended_; });
     return number < frames_.size() ? std::optional(frames_[number]) : std::nullopt;
 }
 
@@ -125,9 +125,9 @@ bool Runs::spawn(uint64_t client, std::function<void()> work) {
     return true;
 }
 
-bool Runs::wait(std::chrono::milliseconds budget) {
+bool Runs::wait(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, budget, [&] { return threads_ == 0; });
+    return ended_.wait_for(lock, timeout, [&] { return threads_ == 0; });
 }
 
 } // namespace etna::server::responses

@@ -44,13 +44,14 @@ public:
     /// Marks the end of the events.
     void end();
     [[nodiscard]] bool has_ended() const;
-    /// Blocks until the end, at most for `patience`.
-    void wait_for_end(std::chrono::milliseconds budget) const;
+    /// Blocks until the end, at most for `timeout`.
+    void wait_for_end(std::chrono::milliseconds timeout) const;
     [[nodiscard]] std::vector<std::string> frames() const;
 
-    /// Returns the event with that number. Blocks for it, at most for `patience`; empty on timeout or past
+    /// Returns the event with that number. Blocks for it, at most for `timeout`; empty on timeout or past
     /// the end.
-    [[nodiscard]] std::optional<std::string> wait(std::size_t number, std::chrono::milliseconds budget) const;
+    [[nodiscard]] std::optional<std::string> wait(std::size_t number,
+                                                  std::chrono::milliseconds timeout) const;
 
     void cancel() { is_cancelled_ = true; }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_; }
@@ -104,7 +105,7 @@ public:
     bool spawn(uint64_t client, std::function<void()> work);
 
     /// Blocks until no work is left. Returns false on timeout.
-    bool wait(std::chrono::milliseconds budget);
+    bool wait(std::chrono::milliseconds timeout);
 
 private:
     [[nodiscard]] bool has_room(uint64_t client) const;

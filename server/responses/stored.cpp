@@ -86,9 +86,9 @@ HttpReply follow_reply(Service& service, const std::shared_ptr<Run>& run, std::s
 } // namespace
 
 void follow(const Run& run, std::size_t number, EventStream& stream) {
-    constexpr std::chrono::milliseconds budget{200};
+    constexpr std::chrono::milliseconds poll_interval{200};
     while (true) {
-        if (const auto frame = run.wait(number, budget)) {
+        if (const auto frame = run.wait(number, poll_interval)) {
             ++number;
             if (!stream.send(*frame))
                 return;

@@ -6,6 +6,7 @@ import collections
 import contextlib
 import http.client
 import json
+import os
 import pathlib
 import random
 import signal
@@ -19,7 +20,7 @@ import unittest
 import serve_test
 from serve_test import Server
 
-KILLS = 8
+KILLS = 15 if os.environ.get("ETNA_TEST_LONG") == "1" else 8
 CLIENTS = 4
 LOAD_S = (0.05, 2.5)  # from the first request to the kill
 SHORT = {"input": "Count to 9.", "temperature": 0, "max_output_tokens": 6}

@@ -169,7 +169,7 @@ class Limited(unittest.TestCase):
                   "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
                   "/v1/chat/completions": conversation(100_000)}
         seen = set()
-        for more in (16, 48, 128, 300) if LONG else (16, 128):
+        for more in (16, 48, 128, 300) if LONG else (16, 48):
             resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
             for path, body in bodies.items():
                 with Watch(server, f"{path} with {more} MiB to take"):

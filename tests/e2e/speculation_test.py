@@ -6,13 +6,14 @@ compared, then how many drafts were accepted is printed. Beam search is compared
 
 import concurrent.futures
 import json
+import os
 import random
 import sys
 import unittest
 
 import serve_test
 
-PROMPTS = 15
+PROMPTS = 50 if os.environ.get("ETNA_TEST_LONG") == "1" else 15
 PLAIN = {"num_assistant_tokens": 0}
 DRAFT = {"max_ngram_size": 0}
 LOOKUP = {"max_ngram_size": 3}

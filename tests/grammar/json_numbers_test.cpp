@@ -387,7 +387,7 @@ TEST_CASE("numbers with one bound take few steps") {
         constexpr uint64_t steps = 1'000'000;
         language.allow_steps(steps, true);
         REQUIRE(json_number(language, set).has_value());
-        CHECK(steps - language.steps_left() < 150'000); // a third of Grammars' shared_steps_max
+        CHECK(steps - language.steps_left() < 150'000); // a third of shared_steps_max
     }
 }
 

@@ -1,4 +1,4 @@
-// BeamOptions and drafts on the device: what they score, and that drafts change nothing.
+// Beam search and drafts on the device: scores equal the twin's, and drafts change no answer.
 
 #include "core/engine/scheduler.hpp"
 #include "tests/model/model_case.hpp"
