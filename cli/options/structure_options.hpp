@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options/option_values.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 
 #include <optional>
 

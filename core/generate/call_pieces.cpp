@@ -1,7 +1,7 @@
 #include "core/generate/call_pieces.hpp"
 
 #include "core/generate/pieces.hpp"
-#include "core/grammar/json_text.hpp"
+#include "core/grammar/schema/json_text.hpp"
 #include "core/output/marks.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "core/generate/constraint.hpp"
 
 #include "core/generate/call_grammar.hpp"
-#include "core/grammar/until.hpp"
+#include "core/grammar/vocabulary.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,25 +17,25 @@ namespace {
 /// Adapts grammar::GrammarMatcher to engine::Constraint.
 class GrammarConstraint final : public engine::Constraint {
 public:
-    GrammarConstraint(grammar::GrammarMatcher walk, const text::Tokenizer* tokenizer)
-        : walk_(std::move(walk)), tokenizer_(tokenizer) {}
+    GrammarConstraint(grammar::GrammarMatcher matcher, const text::Tokenizer* tokenizer)
+        : matcher_(std::move(matcher)), tokenizer_(tokenizer) {}
 
     bool prepare(Part part, const Piece& piece) override;
     Result<Allowed> allowed() override {
-        ETNA_TRY(const grammar::TokenMask* const mask, walk_.mask());
-        return Allowed{.tokens = mask->words(), .may_end = walk_.may_end()};
+        ETNA_TRY(const grammar::TokenMask* const mask, matcher_.mask());
+        return Allowed{.tokens = mask->words(), .may_end = matcher_.may_end()};
     }
-    void accept(TokenId token) override { walk_.accept(token); }
-    Result<bool> is_over() override { return walk_.is_over(); }
+    void accept(TokenId token) override { matcher_.accept(token); }
+    Result<bool> is_over() override { return matcher_.is_over(); }
     [[nodiscard]] std::shared_ptr<engine::Constraint> fork() const override {
-        return std::make_shared<GrammarConstraint>(walk_, tokenizer_);
+        return std::make_shared<GrammarConstraint>(matcher_, tokenizer_);
     }
     std::vector<TokenId> forced() override { return forced_; }
 
 private:
     void spell_forced();
 
-    grammar::GrammarMatcher walk_;
+    grammar::GrammarMatcher matcher_;
     std::vector<TokenId> forced_;
     const text::Tokenizer* tokenizer_; ///< borrowed; null: no forced tokens
 };
@@ -49,8 +49,8 @@ bool GrammarConstraint::prepare(Part part, const Piece& piece) {
     };
     const bool wants_forced = part == Part::forced && tokenizer_ != nullptr;
     const bool is_known =
-        walk_.prepare({.mask = part == Part::tokens, .forced_bytes = wants_forced ? forced_bytes_max : 0},
-                      {.stop = &stop, .may_wait = piece.may_wait, .may_move = piece.may_wait});
+        matcher_.prepare({.mask = part == Part::tokens, .forced_bytes = wants_forced ? forced_bytes_max : 0},
+                         {.stop = &stop, .may_wait = piece.may_wait, .may_move = piece.may_wait});
     if (is_known && wants_forced)
         spell_forced();
     return is_known;
@@ -60,7 +60,7 @@ bool GrammarConstraint::prepare(Part part, const Piece& piece) {
 /// one.
 void GrammarConstraint::spell_forced() {
     forced_.clear();
-    const std::string text = walk_.forced(forced_bytes_max);
+    const std::string text = matcher_.forced(forced_bytes_max);
     if (text.size() < 2)
         return;
     auto tokens =

@@ -3,7 +3,7 @@
 #include "core/engine/constraint.hpp"
 #include "core/generate/generate.hpp"
 #include "core/generate/prompt.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 
 #include <memory>
 

@@ -9,7 +9,7 @@
 #include "core/generate/model.hpp"
 #include "core/generate/speculation.hpp"
 #include "core/generate/transcript.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "core/output/event.hpp"
 #include "core/sampling/logit_bias.hpp"
 #include "core/text/detokenizer.hpp"

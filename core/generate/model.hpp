@@ -5,7 +5,7 @@
 #include "core/generate/chat_format.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/generate/speculation.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "core/runtime/executor_factory.hpp"
 #include "core/sampling/parameters.hpp"
 #include "core/store/resolve.hpp"

@@ -29,8 +29,8 @@ inline Description either(std::vector<Description> parts) {
     return parts.size() == 1 ? std::move(parts.front())
                              : Description{.notation = Notation::either, .parts = std::move(parts)};
 }
-inline Description repeated(Description part, uint32_t least = 0, uint32_t most = grammar::unbounded) {
-    return {.notation = Notation::repeated, .parts = {std::move(part)}, .least = least, .most = most};
+inline Description repeated(Description part, uint32_t min = 0, uint32_t max = grammar::unbounded) {
+    return {.notation = Notation::repeated, .parts = {std::move(part)}, .min = min, .max = max};
 }
 inline Description optional(Description part) {
     return repeated(std::move(part), 0, 1);

@@ -1,7 +1,6 @@
 #include "core/grammar/automaton.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -44,9 +43,9 @@ std::vector<bool> live_states(const Automaton& a) {
 /// A partition of the states into blocks, which marked states split in two.
 class Blocks {
 public:
-    explicit Blocks(std::size_t states) : states_(states), place_(states), block_of_(states) {
+    explicit Blocks(std::size_t states) : states_(states), position_(states), block_of_(states) {
         std::iota(states_.begin(), states_.end(), 0U);
-        place_ = states_;
+        position_ = states_;
         blocks_.push_back({.begin = 0, .end = static_cast<uint32_t>(states)});
     }
 
@@ -61,19 +60,19 @@ public:
     void mark(uint32_t state) {
         Block& block = blocks_[block_of_[state]];
         const uint32_t target = block.begin + block.marked;
-        if (place_[state] < target)
+        if (position_[state] < target)
             return;
         if (block.marked++ == 0)
             touched_.push_back(block_of_[state]);
         const uint32_t other = states_[target];
-        std::swap(states_[target], states_[place_[state]]);
-        place_[other] = place_[state];
-        place_[state] = target;
+        std::swap(states_[target], states_[position_[state]]);
+        position_[other] = position_[state];
+        position_[state] = target;
     }
 
     /// Splits off the marked states of each block, unless all are marked; reports both parts.
-    template <class Tell>
-    void cut(const Tell& tell) {
+    template <class Report>
+    void cut(const Report& report) {
         for (const uint32_t old : touched_) {
             Block& block = blocks_[old];
             const uint32_t middle = block.begin + block.marked;
@@ -86,7 +85,7 @@ public:
             blocks_.push_back(marked);
             for (uint32_t at = marked.begin; at < marked.end; ++at)
                 block_of_[states_[at]] = number;
-            tell(old, number);
+            report(old, number);
         }
         touched_.clear();
     }
@@ -98,8 +97,8 @@ private:
         uint32_t marked = 0;
     };
 
-    std::vector<uint32_t> states_; ///< grouped by block
-    std::vector<uint32_t> place_;  ///< position of each state in states_
+    std::vector<uint32_t> states_;   ///< grouped by block
+    std::vector<uint32_t> position_; ///< position of each state in states_
     std::vector<uint32_t> block_of_;
     std::vector<Block> blocks_;
     std::vector<uint32_t> touched_; ///< blocks with marked states
@@ -113,24 +112,24 @@ public:
         const auto is_live = [&](uint32_t target) { return target != Automaton::dead && live[target]; };
         for (std::size_t i = 0; i < a.targets.size(); ++i) {
             if (is_live(a.targets[i]))
-                ++begin_[place(a.targets[i], i % classes_) + 1];
+                ++begin_[index_of(a.targets[i], i % classes_) + 1];
         }
         std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
         sources_.resize(begin_.back());
         std::vector<uint32_t> at(begin_.begin(), begin_.end() - 1);
         for (std::size_t i = 0; i < a.targets.size(); ++i) {
             if (is_live(a.targets[i]))
-                sources_[at[place(a.targets[i], i % classes_)]++] = static_cast<uint32_t>(i / classes_);
+                sources_[at[index_of(a.targets[i], i % classes_)]++] = static_cast<uint32_t>(i / classes_);
         }
     }
 
     [[nodiscard]] std::span<const uint32_t> of(uint32_t target, std::size_t byte_class) const {
-        const std::size_t at = place(target, byte_class);
+        const std::size_t at = index_of(target, byte_class);
         return std::span(sources_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
     }
 
 private:
-    [[nodiscard]] std::size_t place(uint32_t target, std::size_t byte_class) const {
+    [[nodiscard]] std::size_t index_of(uint32_t target, std::size_t byte_class) const {
         return target * classes_ + byte_class;
     }
 
@@ -147,19 +146,19 @@ std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& liv
     Blocks blocks(a.state_count());
     std::vector<uint32_t> open = {0}; // blocks to split others by
     std::vector<bool> is_open = {true};
-    const auto tell = [&](uint32_t old, uint32_t made) {
+    const auto report = [&](uint32_t old, uint32_t made) {
         const bool both = is_open[old];
         is_open.resize(made + 1);
         const uint32_t next = both || blocks.size(made) <= blocks.size(old) ? made : old;
         is_open[next] = true;
         open.push_back(next);
     };
-    for (const bool wanted : {false, true}) {
+    for (const bool is_liveness : {false, true}) {
         for (uint32_t state = 0; state < a.state_count(); ++state) {
-            if (wanted ? live[state] : static_cast<bool>(a.accepts[state]))
+            if (is_liveness ? live[state] : static_cast<bool>(a.accepts[state]))
                 blocks.mark(state);
         }
-        blocks.cut(tell);
+        blocks.cut(report);
     }
     while (!open.empty()) {
         const uint32_t block = open.back();
@@ -171,7 +170,7 @@ std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& liv
                 for (const uint32_t source : sources.of(target, c))
                     blocks.mark(source);
             }
-            blocks.cut(tell);
+            blocks.cut(report);
         }
     }
     std::vector<uint32_t> result(a.state_count(), Automaton::dead);
@@ -186,7 +185,7 @@ std::vector<uint32_t> blocks_of(const Automaton& a, const std::vector<bool>& liv
 void join_classes(Automaton& a) {
     std::map<std::vector<uint32_t>, uint8_t> known;
     std::vector<uint8_t> joined(a.class_count);
-    std::vector<uint32_t> kept;
+    std::vector<uint32_t> representatives;
     std::array<uint8_t, 256> class_of = {};
     std::vector<bool> is_seen(a.class_count);
     for (std::size_t byte = 0; byte < class_of.size(); ++byte) {
@@ -196,22 +195,22 @@ void join_classes(Automaton& a) {
             std::vector<uint32_t> column(a.state_count());
             for (uint32_t state = 0; state < a.state_count(); ++state)
                 column[state] = a.targets[state * a.class_count + old];
-            const auto [place, is_new] =
+            const auto [entry, is_new] =
                 known.try_emplace(std::move(column), static_cast<uint8_t>(known.size()));
             if (is_new)
-                kept.push_back(old);
-            joined[old] = place->second;
+                representatives.push_back(old);
+            joined[old] = entry->second;
         }
         class_of[byte] = joined[old];
     }
     std::vector<uint32_t> targets;
-    targets.reserve(a.state_count() * kept.size());
+    targets.reserve(a.state_count() * representatives.size());
     for (uint32_t state = 0; state < a.state_count(); ++state) {
-        for (const uint32_t c : kept)
+        for (const uint32_t c : representatives)
             targets.push_back(a.targets[state * a.class_count + c]);
     }
     a.class_of = class_of;
-    a.class_count = static_cast<uint32_t>(kept.size());
+    a.class_count = static_cast<uint32_t>(representatives.size());
     a.targets = std::move(targets);
 }
 
@@ -233,14 +232,38 @@ Automaton in_order(const Automaton& a, const std::vector<uint32_t>& block) {
                 result.targets.push_back(Automaton::dead);
                 continue;
             }
-            const auto [place, is_new] =
+            const auto [entry, is_new] =
                 number_of.try_emplace(block[target], static_cast<uint32_t>(number_of.size()));
             if (is_new)
                 first_of.push_back(target);
-            result.targets.push_back(place->second);
+            result.targets.push_back(entry->second);
         }
     }
     return result;
+}
+
+/// The automaton that searches for `mark`: a state is the length of the prefix that the input ends with. No
+/// state accepts yet, and the last one has no targets. Source: Knuth, Morris, Pratt, Fast pattern matching in
+/// strings (1977).
+Automaton searching(std::string_view mark) {
+    const auto size = static_cast<uint32_t>(mark.size());
+    Automaton raw;
+    for (int byte = 0; byte < 256; ++byte)
+        raw.class_of[byte] = static_cast<uint8_t>(byte);
+    raw.class_count = 256;
+    raw.targets.assign(std::size_t{size + 1} * raw.class_count, Automaton::dead);
+    raw.accepts.assign(size + 1, false);
+    uint32_t fallback = 0; // state of the longest proper prefix of the mark that the input ends with
+    for (uint32_t state = 0; state < size; ++state) {
+        uint32_t* const row = &raw.targets[state * raw.class_count];
+        for (uint32_t byte = 0; byte < control_byte; ++byte)
+            row[byte] = state == 0 ? 0 : raw.targets[fallback * raw.class_count + byte];
+        const auto expected = static_cast<uint8_t>(mark[state]);
+        if (state > 0)
+            fallback = raw.targets[fallback * raw.class_count + expected];
+        row[expected] = state + 1;
+    }
+    return raw;
 }
 
 } // namespace
@@ -260,10 +283,10 @@ Result<Automaton> product(const Automaton& a, const Automaton& b,
     std::vector<std::pair<uint8_t, uint8_t>> pairs;
     for (std::size_t byte = 0; byte < made.class_of.size(); ++byte) {
         const std::pair pair{a.class_of[byte], b.class_of[byte]};
-        const auto [place, is_new] = classes.try_emplace(pair, static_cast<uint8_t>(classes.size()));
+        const auto [entry, is_new] = classes.try_emplace(pair, static_cast<uint8_t>(classes.size()));
         if (is_new)
             pairs.push_back(pair);
-        made.class_of[byte] = place->second;
+        made.class_of[byte] = entry->second;
     }
     made.class_count = static_cast<uint32_t>(pairs.size());
     states.clear();
@@ -281,16 +304,16 @@ Result<Automaton> product(const Automaton& a, const Automaton& b,
                 made.targets.push_back(Automaton::dead);
                 continue;
             }
-            const auto [place, is_new] = number_of.try_emplace((uint64_t{to_left} << 32) | to_right,
+            const auto [entry, is_new] = number_of.try_emplace((uint64_t{to_left} << 32) | to_right,
                                                                static_cast<uint32_t>(states.size()));
             if (is_new)
                 states.emplace_back(to_left, to_right);
-            made.targets.push_back(place->second);
+            made.targets.push_back(entry->second);
         }
         if (states.size() > automaton_states_max) {
             return Error{ErrorKind::unsupported,
                          fmt::format("two patterns together need more than {} states", automaton_states_max),
-                         "shorten their bounds or keep one of them"};
+                         "shorten their bounds, or remove one of them"};
         }
     }
     return made;
@@ -318,6 +341,27 @@ Result<Automaton> complement(const Automaton& a) {
     all.accepts.push_back(false);
     all.accepts.flip();
     return minimised(all);
+}
+
+Automaton until(std::string_view mark) {
+    Automaton raw = searching(mark);
+    raw.accepts.back() = true;
+    return minimised(raw);
+}
+
+Result<Automaton> without(std::span<const std::string> marks) {
+    Automaton all = searching({}); // any bytes
+    all.accepts.flip();
+    all.targets.assign(all.class_count, 0);
+    all.targets[control_byte] = Automaton::dead;
+    all = minimised(all);
+    for (const std::string& mark : marks) {
+        Automaton raw = searching(mark);
+        raw.accepts.flip();
+        raw.accepts.back() = false;
+        ETNA_TRY(all, intersection(all, minimised(raw)));
+    }
+    return all;
 }
 
 } // namespace etna::grammar

@@ -3,7 +3,11 @@
 #include "core/base/result.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,5 +48,16 @@ Result<Automaton> complement(const Automaton& a);
 /// `raw` without unreachable and dead states, and with the fewest states and classes. `raw.targets` may
 /// contain `dead`. Takes about n log n steps.
 Automaton minimised(const Automaton& raw);
+
+/// First byte of a control token's text, see control_text(). UTF-8 never contains it.
+constexpr uint8_t control_byte = 0xFF;
+
+/// Bytes without control_byte that end with the first occurrence of `mark`. Precondition: `mark` is not
+/// empty.
+Automaton until(std::string_view mark);
+
+/// Bytes without control_byte and without any of `marks`. Precondition: no mark is empty. Errors: as
+/// intersection().
+Result<Automaton> without(std::span<const std::string> marks);
 
 } // namespace etna::grammar

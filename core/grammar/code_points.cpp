@@ -85,9 +85,9 @@ void CodePoints::add(char32_t first, char32_t last) {
             last = std::max(last, range.last);
         }
     }
-    const auto place =
+    const auto position =
         std::find_if(joined.begin(), joined.end(), [&](const Range& r) { return r.first > last; });
-    joined.insert(place, {first, last});
+    joined.insert(position, {first, last});
     ranges_ = std::move(joined);
 }
 

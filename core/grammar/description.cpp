@@ -1,10 +1,10 @@
 #include "core/grammar/description.hpp"
 
 #include "core/grammar/gbnf.hpp"
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/regex.hpp"
-#include "core/grammar/until.hpp"
+#include "core/grammar/schema/json_text.hpp"
+#include "core/grammar/vocabulary.hpp"
 
 #include <array>
 #include <string_view>
@@ -36,7 +36,7 @@ public:
             return made.error().while_doing(description.place);
         ETNA_TRY(Expression text, std::move(made));
         if (description.reasoning) {
-            ETNA_TRY(text, behind_reasoning(description, text));
+            ETNA_TRY(text, after_reasoning(description, text));
         }
         if (description.may_begin_with_blank)
             text = language_->either(text, language_->sequence(language_->literal(" "), text));
@@ -112,7 +112,7 @@ private:
         const Expression all = language_->sequence(parts);
         return description.notation == Notation::sequence
                    ? all
-                   : language_->repeat(all, description.least, description.most);
+                   : language_->repeat(all, description.min, description.max);
     }
 
     Result<Expression> free_text(const Description& description) {
@@ -132,7 +132,7 @@ private:
 
     Result<Expression> expression(std::string_view text) {
         const Alphabet alphabet = [&](const CodePoints& set) { return utf8(*language_, set); };
-        return regex(*language_, text, alphabet, Place::whole);
+        return regex(*language_, text, alphabet, MatchMode::full);
     }
 
     /// A text in which each name of a control token is written as itself or as the token.
@@ -154,13 +154,12 @@ private:
     /// The closing mark, as text or as a control token, after anything that does not contain it.
     Result<Expression> reasoning_until(const Reasoning& reasoning) {
         ETNA_TRY(const Automaton thoughts, without(all_marks(reasoning)));
-        Expression as_text = until(*language_, reasoning.close);
+        Automaton closed = until(reasoning.close);
         if (!reasoning.without.empty()) {
             ETNA_TRY(const Automaton others, without(reasoning.without));
-            ETNA_TRY(const Automaton closed, language_->automaton(as_text));
-            ETNA_TRY(const Automaton both, intersection(closed, others));
-            as_text = language_->accepted(both);
+            ETNA_TRY(closed, intersection(closed, others));
         }
+        const Expression as_text = language_->accepted(closed);
         const auto token = vocabulary_->control_token(reasoning.close);
         if (!token)
             return as_text;
@@ -169,16 +168,16 @@ private:
     }
 
     /// `text`, after reasoning if there is any.
-    Result<Expression> behind_reasoning(const Description& description, Expression text) {
+    Result<Expression> after_reasoning(const Description& description, Expression text) {
         const Reasoning& reasoning = *description.reasoning;
         const Expression space =
             language_->repeat(language_->bytes(bytes_of(blanks)), 0, space_after_reasoning_max);
         ETNA_TRY(const Expression closed, reasoning_until(reasoning));
         Expression thoughts = language_->sequence(std::array{closed, space, text});
         for (const Description& end : description.ends_reasoning) {
-            ETNA_TRY(const Expression behind, write(end));
+            ETNA_TRY(const Expression rest, write(end));
             ETNA_TRY(const Automaton open, without(all_marks(reasoning)));
-            thoughts = language_->either(thoughts, language_->sequence(language_->accepted(open), behind));
+            thoughts = language_->either(thoughts, language_->sequence(language_->accepted(open), rest));
         }
         if (reasoning.is_open)
             return thoughts;
@@ -202,14 +201,14 @@ private:
 
 Result<Expression> texts_of(Language& language, const Description& description,
                             const Vocabulary& vocabulary) {
-    uint64_t steps_left = steps_of_making;
+    uint64_t steps_left = steps_of_compilation;
     return texts_of(language, description, vocabulary, steps_left);
 }
 
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
                             uint64_t& steps_left, const Language::Stop* stop,
                             std::vector<DroppedKeyword>* dropped) {
-    language.allow_steps(steps_left, true, stop);
+    language.set_step_budget(steps_left, true, stop);
     Writer writer(language, vocabulary);
     auto all = writer.write(description);
     if (all)
@@ -219,7 +218,7 @@ Result<Expression> texts_of(Language& language, const Description& description, 
     if (language.is_stopped()) // whatever the result
         all = language.check().error();
     steps_left = language.steps_left();
-    language.allow_steps(UINT64_MAX);
+    language.set_step_budget(UINT64_MAX);
     return all;
 }
 

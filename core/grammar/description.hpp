@@ -14,14 +14,14 @@ namespace etna::grammar {
 enum class Notation : uint8_t {
     json_schema, ///< see json_schema()
     gbnf,        ///< see gbnf(); or Lark's, see lark()
-    regex,       ///< matches the whole text; see regex()
+    regex,       ///< matches the complete text; see regex()
     choices,     ///< one of several texts: `choices`
     literal,     ///< `text`; a control token's name in it may also be written as the token
     free_text,   ///< any text that does not contain any of `choices`
     space,       ///< optional white space, as between the tokens of a JSON text
     sequence,    ///< `parts`, in order
     either,      ///< one of `parts`
-    repeated,    ///< the only part, `least` to `most` times
+    repeated,    ///< the only part, `min` to `max` times
 };
 
 /// A marked-up text that may precede the text that a grammar describes.
@@ -33,7 +33,7 @@ struct Reasoning {
     bool operator==(const Reasoning&) const = default;
 };
 
-/// The source of a grammar: what a text must match. Descriptions can be nested.
+/// The source of a grammar, in one of the notations. Descriptions can be nested.
 struct Description {
     Notation notation = Notation::json_schema;
     std::string text = {};
@@ -44,8 +44,8 @@ struct Description {
     Root root = Root::any;      ///< of a JSON Schema
     Writing writing = {};       ///< of a JSON Schema
     std::vector<Description> parts = {};
-    uint32_t least = 0;
-    uint32_t most = unbounded;
+    uint32_t min = 0;
+    uint32_t max = unbounded;
     std::string place = {}; ///< path, for errors: `response_format.json_schema.schema`; may be empty
     std::optional<Reasoning> reasoning = {};
     std::vector<Description> ends_reasoning = {}; ///< may follow reasoning that was not closed
@@ -66,13 +66,13 @@ struct DroppedKeyword {
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary);
 
 /// The same within `steps_left`, which receives the remaining budget, and until `stop`; see
-/// Language::allow_steps(). `dropped` receives the dropped keywords; may be null. Errors: cancelled (stopped)
-/// too.
+/// Language::set_step_budget(). `dropped` receives the dropped keywords; may be null. Errors: cancelled
+/// (stopped) too.
 Result<Expression> texts_of(Language& language, const Description& description, const Vocabulary& vocabulary,
                             uint64_t& steps_left, const Language::Stop* stop = nullptr,
                             std::vector<DroppedKeyword>* dropped = nullptr);
 
 /// Step budget of one description: about half a second.
-constexpr uint64_t steps_of_making = 60'000'000;
+constexpr uint64_t steps_of_compilation = 60'000'000;
 
 } // namespace etna::grammar

@@ -5,45 +5,81 @@
 
 #include <fmt/format.h>
 
-/// Lists of distinct items: the rest of a list knows the items so far and the text of the current one. Code
-/// that examines many texts at once, such as masks, ignores these, and checks again the few texts for which
-/// they matter.
+/// Lists of distinct items: the rest of a list records the previous items and the text of the current one.
+/// Code that examines many texts at once, such as masks, ignores these, and checks again the few texts for
+/// which they matter.
 namespace etna::grammar {
 namespace {
 
-constexpr uint64_t steps_of_memory = 10;
+constexpr uint64_t steps_of_text_set = 10;
 
 } // namespace
 
-Result<Expression> Language::distinct(Expression item, Expression comma, uint32_t least, uint32_t most) {
-    if (least > distinct_max) {
-        return Error{
-            ErrorKind::unsupported,
-            fmt::format("more than {} items that differ from each other cannot be enforced", distinct_max),
-            "make `minItems` smaller"};
+uint32_t TextSets::longer(uint32_t text, uint8_t byte) {
+    const auto [entry, is_new] =
+        longer_.try_emplace(std::pair(text, byte), static_cast<uint32_t>(texts_.size()));
+    if (is_new) {
+        texts_.push_back({.before = text, .size = texts_[text].size + 1, .last = byte});
+        bytes_ += sizeof(Text) + sizeof(*entry) + 32;
+    }
+    return entry->second;
+}
+
+uint32_t TextSets::with(uint32_t set, uint32_t text) {
+    std::vector<uint32_t> more = sets_[set];
+    more.insert(std::lower_bound(more.begin(), more.end(), text), text);
+    const auto [entry, is_new] = set_numbers_.try_emplace(more, static_cast<uint32_t>(sets_.size()));
+    if (is_new) {
+        bytes_ += sizeof(*entry) + 32 + 2 * more.size() * sizeof(uint32_t);
+        sets_.push_back(std::move(more));
+    }
+    return entry->second;
+}
+
+bool TextSets::has(uint32_t set, uint32_t text) const {
+    return std::binary_search(sets_[set].begin(), sets_[set].end(), text);
+}
+
+std::vector<std::string> TextSets::rests(uint32_t set, uint32_t text) const {
+    std::vector<std::string> all;
+    for (uint32_t one : sets_[set]) {
+        std::string rest;
+        for (; texts_[one].size > texts_[text].size; one = texts_[one].before)
+            rest += static_cast<char>(texts_[one].last);
+        if (one == text)
+            all.emplace_back(rest.rbegin(), rest.rend());
+    }
+    return all;
+}
+
+Result<Expression> Language::distinct(Expression item, Expression comma, uint32_t min, uint32_t max) {
+    if (min > distinct_max) {
+        return Error{ErrorKind::unsupported,
+                     fmt::format("more than {} distinct items cannot be enforced", distinct_max),
+                     "make `minItems` smaller"};
     }
     const auto* const items = few_strings(item);
-    if (least > most || (items != nullptr && items->size() < least))
+    if (min > max || (items != nullptr && items->size() < min))
         return nothing;
-    lists_.push_back({.item = item, .comma = comma, .least = least, .most = std::min(most, distinct_max)});
-    return behind_items(static_cast<uint32_t>(lists_.size() - 1), Memory::no_texts);
+    lists_.push_back({.item = item, .comma = comma, .min = min, .max = std::min(max, distinct_max)});
+    return rest_after_items(static_cast<uint32_t>(lists_.size() - 1), TextSets::empty_set);
 }
 
 /// The rest of the list after these items.
-Expression Language::behind_items(uint32_t number, uint32_t items) {
+Expression Language::rest_after_items(uint32_t number, uint32_t items) {
     const List list = lists_[number];
-    const uint32_t count = memory_.size(items);
+    const uint32_t count = text_sets_.size(items);
     const Expression more =
-        count < list.most ? add_distinct(number, items, Memory::no_text, list.item) : nothing;
-    return either(sequence(count > 0 ? list.comma : empty, more), count >= list.least ? empty : nothing);
+        count < list.max ? add_distinct(number, items, TextSets::empty_text, list.item) : nothing;
+    return either(sequence(count > 0 ? list.comma : empty, more), count >= list.min ? empty : nothing);
 }
 
 /// The rest `left` of an item after a text, then the rest of the list; `nothing` if only used items are left.
 Expression Language::add_distinct(uint32_t number, uint32_t items, uint32_t text, Expression left) {
-    take_steps(steps_of_memory + memory_.size(items));
+    charge_steps(steps_of_text_set + text_sets_.size(items));
     if (left == nothing)
         return nothing;
-    const std::vector<std::string> used = memory_.behind(items, text);
+    const std::vector<std::string> used = text_sets_.rests(items, text);
     if (!used.empty()) {
         const auto* const all = few_strings(left);
         const auto is_used = [&](const std::string& one) {
@@ -52,25 +88,25 @@ Expression Language::add_distinct(uint32_t number, uint32_t items, uint32_t text
         if (all != nullptr && std::all_of(all->begin(), all->end(), is_used))
             return nothing;
     }
-    return add({.kind = Kind::distinct, .children = {left}, .least = text, .index = number, .state = items});
+    return add({.kind = Kind::distinct, .children = {left}, .min = text, .index = number, .state = items});
 }
 
 Expression Language::derive_distinct(const Node& node, uint8_t byte) {
     const Expression left = node.children[0];
-    const std::size_t bytes_before = memory_.bytes();
+    const std::size_t bytes_before = text_sets_.bytes();
     Expression through = nothing;
     if (const Expression after = next(left, byte); after != nothing)
-        through = add_distinct(node.index, node.state, memory_.longer(node.least, byte), after);
-    if (is_nullable(left) && !memory_.has(node.state, node.least)) {
-        const Expression behind = behind_items(node.index, memory_.with(node.state, node.least));
-        through = either(through, next(behind, byte));
+        through = add_distinct(node.index, node.state, text_sets_.longer(node.min, byte), after);
+    if (is_nullable(left) && !text_sets_.has(node.state, node.min)) {
+        const Expression rest = rest_after_items(node.index, text_sets_.with(node.state, node.min));
+        through = either(through, next(rest, byte));
     }
-    bytes_ += memory_.bytes() - bytes_before;
+    bytes_ += text_sets_.bytes() - bytes_before;
     return through;
 }
 
 Language::Nullable Language::nullable_of_distinct(const Node& node) const {
-    if (memory_.has(node.state, node.least) || memory_.size(node.state) + 1 < lists_[node.index].least)
+    if (text_sets_.has(node.state, node.min) || text_sets_.size(node.state) + 1 < lists_[node.index].min)
         return Nullable::no;
     return nullable_[node.children[0]];
 }
@@ -80,10 +116,10 @@ const std::vector<std::string>* Language::few_strings(Expression regular) {
     if (const auto known = few_strings_.find(regular); known != few_strings_.end())
         return known->second ? &*known->second : nullptr;
     std::optional<std::vector<std::string>> all(std::in_place);
-    std::vector<std::pair<std::string, Expression>> ways = {{"", regular}};
-    while (!ways.empty() && all && !is_spent()) {
+    std::vector<std::pair<std::string, Expression>> alternatives = {{"", regular}};
+    while (!alternatives.empty() && all && !is_spent()) {
         std::vector<std::pair<std::string, Expression>> longer;
-        for (const auto& [text, left] : ways) {
+        for (const auto& [text, left] : alternatives) {
             if (is_nullable(left))
                 all->push_back(text);
             for (uint32_t byte = 0; byte < 256 && longer.size() <= distinct_max; ++byte) {
@@ -91,30 +127,30 @@ const std::vector<std::string>* Language::few_strings(Expression regular) {
                     longer.emplace_back(text + static_cast<char>(byte), after);
             }
         }
-        take_steps(256 * ways.size());
+        charge_steps(256 * alternatives.size());
         if (all->size() + longer.size() > distinct_max)
             all.reset();
-        ways = std::move(longer);
+        alternatives = std::move(longer);
     }
     if (is_spent() || too_deep_ != nothing) // results of next() may be incomplete
         return nullptr;
-    const auto place = few_strings_.emplace(regular, std::move(all)).first;
-    bytes_ += sizeof(*place) + 32;
-    return place->second ? &*place->second : nullptr;
+    const auto entry = few_strings_.emplace(regular, std::move(all)).first;
+    bytes_ += sizeof(*entry) + 32;
+    return entry->second ? &*entry->second : nullptr;
 }
 
-Expression Language::without_memory(Expression distinct) {
+Expression Language::allowing_repeats(Expression distinct) {
     const Node node = nodes_[distinct];
     const List list = lists_[node.index];
-    const uint32_t count = memory_.size(node.state) + 1;
+    const uint32_t count = text_sets_.size(node.state) + 1;
     const Expression more =
-        repeat(sequence(list.comma, list.item), list.least - std::min(list.least, count), list.most - count);
+        repeat(sequence(list.comma, list.item), list.min - std::min(list.min, count), list.max - count);
     return sequence(node.children[0], more);
 }
 
-std::vector<std::string> Language::used_behind(Expression distinct) const {
+std::vector<std::string> Language::used_items(Expression distinct) const {
     const Node& node = nodes_[distinct];
-    return memory_.behind(node.state, node.least);
+    return text_sets_.rests(node.state, node.min);
 }
 
 bool Language::has_few_items(Expression distinct) {

@@ -2,15 +2,12 @@
 
 #include "core/base/utf8.hpp"
 #include "core/grammar/code_points.hpp"
-#include "core/grammar/grammar_rules.hpp"
-#include "core/grammar/grammar_source.hpp"
+#include "core/grammar/grammar_text.hpp"
 
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace etna::grammar {
 namespace {
@@ -18,14 +15,14 @@ namespace {
 constexpr std::size_t group_depth_max = 200;
 constexpr std::string_view root_name = "root";
 
-bool is_name_letter(char byte) {
+bool is_gbnf_name_letter(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
            byte == '-' || byte == '_';
 }
 
-class Parser {
+class GbnfParser {
 public:
-    Parser(Language& language, std::string_view text)
+    GbnfParser(Language& language, std::string_view text)
         : language_(&language), source_(text, R"(a rule looks like this: root ::= "yes" | "no" [0-9]+)"),
           rules_(language) {}
 
@@ -60,7 +57,7 @@ private:
         }
     }
 
-    std::string_view name() { return source_.run(is_name_letter); }
+    std::string_view name() { return source_.run(is_gbnf_name_letter); }
 
     Status rule() {
         const std::size_t begin = source_.at();
@@ -75,7 +72,7 @@ private:
         ETNA_TRY(const Expression definition, alternatives(Lines::stop));
         ETNA_CHECK(rules_.end_definition(own_name, definition, source_, begin));
         if (!source_.is_at_end() && !sees("\n") && !sees("\r"))
-            return wrong("this belongs to no rule");
+            return wrong("this text is not part of a rule");
         skip_space(Lines::may_end);
         return {};
     }
@@ -147,20 +144,20 @@ private:
             return language_->optional(item);
         if (!take("{"))
             return item;
-        ETNA_TRY(const auto least, count());
-        auto most = least;
+        ETNA_TRY(const auto min, count());
+        auto max = min;
         skip_space(Lines::stop);
         if (take(",")) {
-            ETNA_TRY(most, count());
-        } else if (!least) {
+            ETNA_TRY(max, count());
+        } else if (!min) {
             return wrong("a count is missing");
         }
         skip_space(Lines::stop);
         if (!take("}"))
             return wrong("`}` is missing");
-        if (most && least.value_or(0) > *most)
+        if (max && min.value_or(0) > *max)
             return wrong("the counts are out of order");
-        return language_->repeat(item, least.value_or(0), most.value_or(unbounded));
+        return language_->repeat(item, min.value_or(0), max.value_or(unbounded));
     }
 
     Result<std::optional<uint32_t>> count() {
@@ -217,7 +214,7 @@ private:
 } // namespace
 
 Result<Expression> gbnf(Language& language, std::string_view text) {
-    return Parser(language, text).parse();
+    return GbnfParser(language, text).parse();
 }
 
 } // namespace etna::grammar

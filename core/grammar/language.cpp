@@ -19,22 +19,22 @@ std::size_t hash_of(const Node& node) {
         mix(word);
     for (const Expression child : node.children)
         mix(child);
-    mix((uint64_t{node.least} << 32) | node.most);
+    mix((uint64_t{node.min} << 32) | node.max);
     mix((uint64_t{node.index} << 32) | node.state);
     return hash;
 }
 
 /// Costs of building an expression, including the work on its parts until it is sealed.
-constexpr uint64_t steps_of_look = 10;   ///< look-up of an existing expression
-constexpr std::size_t looks_of_step = 8; ///< probes of adjacent slots
+constexpr uint64_t steps_of_look_up = 10; ///< look-up of an existing expression
+constexpr std::size_t probes_of_step = 8; ///< probes of adjacent slots
 constexpr uint64_t steps_of_node = 100;
 constexpr uint64_t steps_of_part = 10;
 /// The same in next(); either() charges for the parts.
-constexpr uint64_t steps_of_walked_look = 2;
-constexpr uint64_t steps_of_walked_node = 70; ///< touches fresh memory
+constexpr uint64_t steps_of_derived_look_up = 2;
+constexpr uint64_t steps_of_derived_node = 70; ///< touches fresh memory
 
-/// Steps between polls of `stop`; see allow_steps().
-constexpr uint64_t steps_between_looks = 5'000;
+/// Steps between polls of `stop`; see set_step_budget().
+constexpr uint64_t steps_between_polls = 5'000;
 
 } // namespace
 
@@ -45,57 +45,57 @@ Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
 
 Status Language::check() const {
     if (is_stopped_)
-        return Error{ErrorKind::cancelled, "the grammar is not wanted any more"};
+        return Error{ErrorKind::cancelled, "the grammar was cancelled"};
     if (is_full_) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the grammar needs more than {} MiB", bytes_max_ >> 20),
-                     "make it smaller, or its bounds"};
+                     "make it or its bounds smaller"};
     }
-    if (is_tired()) {
+    if (is_out_of_steps()) {
         return Error{ErrorKind::unsupported, "the grammar is too large to be compiled",
-                     "make it smaller, or its bounds, or less ambiguous"};
+                     "make it or its bounds smaller, or make it less ambiguous"};
     }
     return {};
 }
 
-void Language::allow_steps(uint64_t steps, bool is_building, const Stop* stop) {
+void Language::set_step_budget(uint64_t steps, bool is_building, const Stop* stop) {
     is_building_ = is_building;
     stop_ = stop != nullptr && *stop ? stop : nullptr;
     is_stopped_ = false;
-    steps_until_look_ = stop_ == nullptr ? steps : std::min(steps, steps_between_looks);
-    steps_behind_look_ = steps - steps_until_look_;
+    steps_until_poll_ = stop_ == nullptr ? steps : std::min(steps, steps_between_polls);
+    steps_after_poll_ = steps - steps_until_poll_;
 }
 
 void Language::give_up() {
     is_full_ = true;
     depth_ = 0;
-    allow_steps(UINT64_MAX);
+    set_step_budget(UINT64_MAX);
 }
 
 /// Charges steps beyond the next poll of `stop_`, and polls it.
-void Language::look_at_stop(uint64_t count) {
+void Language::poll_stop(uint64_t count) {
     if (is_stopped_)
         return;
-    const bool is_time = steps_until_look_ > 0;
-    count -= steps_until_look_;
-    steps_behind_look_ -= std::min(count, steps_behind_look_);
+    const bool is_time = steps_until_poll_ > 0;
+    count -= steps_until_poll_;
+    steps_after_poll_ -= std::min(count, steps_after_poll_);
     is_stopped_ = is_time && stop_ != nullptr && (*stop_)();
-    steps_until_look_ = is_stopped_ ? 0 : std::min(steps_behind_look_, steps_between_looks);
-    steps_behind_look_ -= steps_until_look_;
+    steps_until_poll_ = is_stopped_ ? 0 : std::min(steps_after_poll_, steps_between_polls);
+    steps_after_poll_ -= steps_until_poll_;
 }
 
 Expression Language::add(Node node) {
-    take_steps(is_building_ ? steps_of_look : steps_of_walked_look);
+    charge_steps(is_building_ ? steps_of_look_up : steps_of_derived_look_up);
     const std::size_t hash = hash_of(node);
-    std::size_t looks = 0;
-    NumbersByHash& numbers = by_hash_[hash / (SIZE_MAX / by_hash_.size() + 1)];
-    const auto same = numbers.find(hash, [&](Expression number) { return nodes_[number] == node; }, looks);
-    take_steps(looks / looks_of_step);
+    std::size_t probes = 0;
+    HashIndex& numbers = by_hash_[hash / (SIZE_MAX / by_hash_.size() + 1)];
+    const auto same = numbers.find(hash, [&](Expression number) { return nodes_[number] == node; }, probes);
+    charge_steps(probes / probes_of_step);
     if (same)
         return *same;
-    if (is_tired()) // no expressions are added any more
+    if (is_out_of_steps()) // no expressions can be added
         return nothing;
-    take_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_walked_node);
+    charge_steps(is_building_ ? steps_of_node + steps_of_part * node.children.size() : steps_of_derived_node);
     // Plus its slot in by_hash_, and the allocator's overhead for its children.
     constexpr std::size_t bytes_of_one = sizeof(Node) + sizeof(Transitions) + 64;
     const std::size_t bytes = bytes_of_one + node.children.size() * sizeof(Expression);
@@ -107,7 +107,7 @@ Expression Language::add(Node node) {
     const auto number = static_cast<Expression>(nodes_.size());
     nullable_.push_back(nullable_of(node));
     nodes_.push_back(std::move(node));
-    transitions_.push_back({});
+    transitions_.emplace_back();
     numbers.add(hash, number);
     return number;
 }
@@ -128,13 +128,14 @@ Expression Language::literal(std::string_view text) {
 Expression Language::any_of(std::vector<std::string> texts) {
     struct Branches {
         bool may_end = false;
-        std::vector<std::pair<Expression, ByteSet>> ways = {}; ///< what follows a byte, and the byte
+        std::vector<std::pair<Expression, ByteSet>> alternatives =
+            {}; ///< the rest after a byte, and the byte
     };
     const auto closed = [this](const Branches& branches) {
         std::vector<Expression> all;
-        all.reserve(branches.ways.size() + 1);
-        for (const auto& [behind, set] : branches.ways)
-            all.push_back(sequence(bytes(set), behind));
+        all.reserve(branches.alternatives.size() + 1);
+        for (const auto& [rest, set] : branches.alternatives)
+            all.push_back(sequence(bytes(set), rest));
         if (branches.may_end)
             all.push_back(empty);
         return either(all);
@@ -144,14 +145,15 @@ Expression Language::any_of(std::vector<std::string> texts) {
     std::string_view last;
     const auto close_to = [&](std::size_t length) {
         while (path.size() > length + 1) {
-            const Expression behind = closed(path.back());
+            const Expression rest = closed(path.back());
             path.pop_back();
-            auto& ways = path.back().ways;
+            auto& alternatives = path.back().alternatives;
             const auto same =
-                std::find_if(ways.begin(), ways.end(), [&](const auto& way) { return way.first == behind; });
+                std::find_if(alternatives.begin(), alternatives.end(),
+                             [&](const auto& alternative) { return alternative.first == rest; });
             const ByteSet byte = ByteSet::one(static_cast<uint8_t>(last[path.size() - 1]));
-            if (same == ways.end()) {
-                ways.emplace_back(behind, byte);
+            if (same == alternatives.end()) {
+                alternatives.emplace_back(rest, byte);
             } else {
                 same->second |= byte;
             }
@@ -204,8 +206,8 @@ Expression Language::either(Expression a, Expression b) {
 Expression Language::either(std::span<const Expression> alternatives) {
     if (alternatives.size() == 1)
         return alternatives.front();
-    take_steps(1 + alternatives.size());
-    if (is_tired())
+    charge_steps(1 + alternatives.size());
+    if (is_out_of_steps())
         return nothing;
     std::vector<Expression> all;
     ByteSet set;
@@ -218,7 +220,7 @@ Expression Language::either(std::span<const Expression> alternatives) {
     };
     for (const Expression one : alternatives) {
         if (nodes_[one].kind == Kind::either) {
-            take_steps(nodes_[one].children.size());
+            charge_steps(nodes_[one].children.size());
             for (const Expression inner : nodes_[one].children)
                 take(inner);
         } else {
@@ -239,19 +241,19 @@ Expression Language::either(std::span<const Expression> alternatives) {
     return add({.kind = Kind::either, .children = std::move(all)});
 }
 
-Expression Language::repeat(Expression item, uint32_t least, uint32_t most) {
-    assert(least <= most);
-    if (most == 0 || item == empty)
+Expression Language::repeat(Expression item, uint32_t min, uint32_t max) {
+    assert(min <= max);
+    if (max == 0 || item == empty)
         return empty;
     if (item == nothing)
-        return least == 0 ? empty : nothing;
+        return min == 0 ? empty : nothing;
     if (nullable_[item] == Nullable::yes)
-        least = 0; // any number of items may be empty
-    if (least == 1 && most == 1)
+        min = 0; // any number of items may be empty
+    if (min == 1 && max == 1)
         return item;
-    if (least == 0 && most == 1)
+    if (min == 0 && max == 1)
         return optional(item);
-    return add({.kind = Kind::repeat, .children = {item}, .least = least, .most = most});
+    return add({.kind = Kind::repeat, .children = {item}, .min = min, .max = max});
 }
 
 Expression Language::unit(Expression content) {
@@ -297,9 +299,9 @@ void Language::define(Expression rule, Expression definition) {
 }
 
 Language::Nullable Language::nullable_of(const Node& node) const {
-    const auto any = [&](Nullable wanted) {
+    const auto any = [&](Nullable expected) {
         return std::any_of(node.children.begin(), node.children.end(),
-                           [&](Expression child) { return nullable_[child] == wanted; });
+                           [&](Expression child) { return nullable_[child] == expected; });
     };
     switch (node.kind) {
     case Kind::no_string:
@@ -316,11 +318,11 @@ Language::Nullable Language::nullable_of(const Node& node) const {
             return Nullable::yes;
         return any(Nullable::unknown) ? Nullable::unknown : Nullable::no;
     case Kind::repeat:
-        return node.least == 0 ? Nullable::yes : nullable_[node.children[0]];
+        return node.min == 0 ? Nullable::yes : nullable_[node.children[0]];
     case Kind::unit:
         return nullable_[node.children[0]];
     case Kind::counted:
-        if (node.least > 0)
+        if (node.min > 0)
             return Nullable::no;
         return automata_[counts_[node.index].automaton].accepts[node.state] ? Nullable::yes : Nullable::no;
     case Kind::automaton:

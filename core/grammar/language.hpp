@@ -2,15 +2,15 @@
 
 #include "core/base/result.hpp"
 #include "core/grammar/automaton.hpp"
+#include "core/grammar/counted.hpp"
 #include "core/grammar/expression.hpp"
-#include "core/grammar/lengths.hpp"
-#include "core/grammar/memory.hpp"
-#include "core/grammar/numbers_by_hash.hpp"
-#include "core/grammar/paths.hpp"
-#include "core/grammar/segments.hpp"
+#include "core/grammar/hash_index.hpp"
 
-#include <algorithm>
 #include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,12 +24,75 @@
 
 namespace etna::grammar {
 
+/// Interned texts and sets of texts, identified by number. A text is stored as another text plus one byte.
+class TextSets {
+public:
+    static constexpr uint32_t empty_text = 0; ///< the empty text
+    static constexpr uint32_t empty_set = 0;  ///< the empty set
+
+    uint32_t longer(uint32_t text, uint8_t byte);
+    uint32_t with(uint32_t set, uint32_t text);
+
+    [[nodiscard]] bool has(uint32_t set, uint32_t text) const;
+    [[nodiscard]] uint32_t size(uint32_t set) const { return static_cast<uint32_t>(sets_[set].size()); }
+    /// Returns the remainders, after `text`, of the texts of a set that begin with it.
+    [[nodiscard]] std::vector<std::string> rests(uint32_t set, uint32_t text) const;
+
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+private:
+    struct Text {
+        uint32_t before = 0;
+        uint32_t size = 0;
+        uint8_t last = 0;
+    };
+
+    std::vector<Text> texts_ = {{}};
+    std::map<std::pair<uint32_t, uint8_t>, uint32_t> longer_;
+    std::vector<std::vector<uint32_t>> sets_ = {{}}; ///< ascending
+    std::map<std::vector<uint32_t>, uint32_t> set_numbers_ = {{{}, empty_set}};
+    std::size_t bytes_ = 0;
+};
+
+/// The transition relation of a set of texts in an automaton: the states that they lead to from each state.
+/// It decides whether the automaton accepts any of them, and the relation of a sequence follows from those of
+/// its parts.
+class Paths {
+public:
+    static constexpr std::size_t states_max = 128; ///< maximum states of the automaton
+    using States = std::bitset<states_max>;
+
+    /// The paths of no text; of the empty text.
+    static Paths none(std::size_t states) { return Paths(states); }
+    static Paths staying(std::size_t states);
+    /// The paths of one byte out of a set.
+    static Paths of_bytes(const Automaton& automaton, const ByteSet& set);
+
+    [[nodiscard]] const States& from(uint32_t state) const { return to_[state]; }
+
+    /// Adds those of `others`.
+    void add(const Paths& others);
+    /// The paths of a concatenation: these, then others.
+    [[nodiscard]] Paths then(const Paths& others) const;
+    /// These, from `min` to `max` times; `unbounded` for no limit.
+    [[nodiscard]] Paths repeated(uint32_t min, uint32_t max) const;
+
+    [[nodiscard]] std::size_t bytes() const { return sizeof(*this) + to_.size() * sizeof(States); }
+    bool operator==(const Paths&) const = default;
+
+private:
+    explicit Paths(std::size_t states) : to_(states) {}
+    [[nodiscard]] Paths power(uint32_t exponent) const;
+
+    std::vector<States> to_; ///< [state]
+};
+
 /// Sets of byte strings, as expressions, and their derivatives by a byte.
 ///
 /// Expressions are built of smaller ones and deduplicated; rules may refer to themselves, so that every
 /// context-free language without left recursion can be expressed. next() returns the strings that may follow
 /// a byte, as another expression, and caches it: walking a text costs one look-up per byte. A program builds
-/// its rules, seals them, and walks from then on; it can build and seal more later.
+/// its rules, seals them, and then walks; it can build and seal more later.
 ///
 /// When `bytes_max` are in use, is_full() is true and new expressions are `nothing`: a language that is too
 /// large rejects texts, and never accepts one that it should not.
@@ -54,21 +117,21 @@ public:
     Expression either(std::span<const Expression> alternatives);
     Expression either(Expression a, Expression b);
     Expression optional(Expression item) { return either(item, empty); }
-    /// `item`, from `least` to `most` times. Precondition: least <= most.
-    Expression repeat(Expression item, uint32_t least, uint32_t most = unbounded);
+    /// `item`, from `min` to `max` times. Precondition: min <= max.
+    Expression repeat(Expression item, uint32_t min, uint32_t max = unbounded);
     /// The same strings, treated as one unit: see Masks.
     Expression unit(Expression content);
     /// The strings that an automaton accepts from its first state.
     Expression accepted(const Automaton& automaton);
-    /// The strings of `least` to `most` characters that an automaton accepts. `characters` accepts any number
+    /// The strings of `min` to `max` characters that an automaton accepts. `characters` accepts any number
     /// of characters, including each string that `automaton` accepts; no character is a prefix of another.
     /// Errors: unsupported (too large; too many lengths), and as check().
-    Result<Expression> counted(const Automaton& automaton, const Automaton& characters, uint32_t least,
-                               uint32_t most);
-    /// `least` to `most` comma-separated items, no two of which are the same string; at most distinct_max.
+    Result<Expression> counted(const Automaton& automaton, const Automaton& characters, uint32_t min,
+                               uint32_t max);
+    /// `min` to `max` comma-separated items, no two of which are the same string; at most distinct_max.
     /// Precondition: `item` contains no rules, no item begins with white space, and no item is another item
-    /// followed by text that may begin with a comma. Errors: unsupported (`least` is more than distinct_max).
-    Result<Expression> distinct(Expression item, Expression comma, uint32_t least, uint32_t most);
+    /// followed by text that may begin with a comma. Errors: unsupported (`min` is more than distinct_max).
+    Result<Expression> distinct(Expression item, Expression comma, uint32_t min, uint32_t max);
     static constexpr uint32_t distinct_max = 64;
     /// The strings of `content`, which may contain rules, that the automaton accepts as well. The result must
     /// be sealed. Precondition: `content` contains no accepted(), counted(), distinct() or within(). Errors:
@@ -82,7 +145,7 @@ public:
 
     /// Completes all rules, and returns `root` without the parts that match no finite text, such as a rule
     /// that always requires itself again: every state that next() reaches from it can reach an accepting one.
-    /// Errors: unsupported (a rule begins with itself; as check()), invalid_argument (no text fits).
+    /// Errors: unsupported (a rule is left-recursive; as check()), invalid_argument (no text fits).
     Result<Expression> seal(Expression root);
 
     /// The automaton of an expression without rules. Errors: unsupported (more than automaton_states_max
@@ -111,11 +174,11 @@ public:
     Expression with_small_counts(Expression expression, uint32_t bytes);
 
     /// For an expression of Kind::distinct: a superset, in which items may repeat.
-    Expression without_memory(Expression distinct);
-    /// The superset differs only for texts that begin with one of used_behind() or are a prefix of one; for
+    Expression allowing_repeats(Expression distinct);
+    /// The superset differs only for texts that begin with one of used_items() or are a prefix of one; for
     /// texts that may reach the end of the next item, or a point that few strings may follow
     /// (may_have_next_item()); and for all texts if there are few items.
-    [[nodiscard]] std::vector<std::string> used_behind(Expression distinct) const;
+    [[nodiscard]] std::vector<std::string> used_items(Expression distinct) const;
     bool may_have_next_item(Expression distinct, std::string_view bytes);
     bool has_few_items(Expression distinct);
 
@@ -127,31 +190,31 @@ public:
     /// Marks the language full, after an exception escaped from it: its cached results may be wrong.
     void give_up();
 
-    /// Whether memory and step budget are left. Errors: unsupported (the language is full, or tired),
-    /// cancelled (its `stop` returned true; see allow_steps()).
+    /// Whether memory and step budget are left. Errors: unsupported (memory or step budget is spent),
+    /// cancelled (its `stop` returned true; see set_step_budget()).
     [[nodiscard]] Status check() const;
 
     /// Polled several times per millisecond; returns true to stop.
     using Stop = std::function<bool()>;
 
-    /// Sets the step budget (a step is about 10 ns). When it is spent, is_tired() is true, and next() returns
-    /// `nothing` for uncached results and new expressions until the budget is renewed. Unlimited at first.
-    /// `is_building`: new expressions are charged for all work until they are sealed; seal() and automaton()
-    /// fail when the language is tired. `stop`: spends the budget early by returning true; borrowed until the
-    /// next call, may be null or empty.
-    void allow_steps(uint64_t steps, bool is_building = false, const Stop* stop = nullptr);
-    [[nodiscard]] uint64_t steps_left() const { return steps_until_look_ + steps_behind_look_; }
-    [[nodiscard]] bool is_tired() const { return steps_until_look_ == 0; }
+    /// Sets the step budget (a step is about 10 ns). When it is spent, is_out_of_steps() is true, and next()
+    /// returns `nothing` for uncached results and new expressions until the budget is renewed. Unlimited at
+    /// first. `is_building`: new expressions are charged for all work until they are sealed; seal() and
+    /// automaton() fail when the budget is spent. `stop`: spends the budget early by returning true; borrowed
+    /// until the next call, may be null or empty.
+    void set_step_budget(uint64_t steps, bool is_building = false, const Stop* stop = nullptr);
+    [[nodiscard]] uint64_t steps_left() const { return steps_until_poll_ + steps_after_poll_; }
+    [[nodiscard]] bool is_out_of_steps() const { return steps_until_poll_ == 0; }
     /// Whether `stop` spent the budget.
     [[nodiscard]] bool is_stopped() const { return is_stopped_; }
     /// Whether next() may return `nothing` merely for lack of memory or budget.
-    [[nodiscard]] bool is_spent() const { return is_full_ || is_tired(); }
+    [[nodiscard]] bool is_spent() const { return is_full_ || is_out_of_steps(); }
     /// Charges `count` steps; callers charge their own work on the language, such as reading cached results.
-    void take_steps(std::size_t count) {
-        if (count < steps_until_look_) {
-            steps_until_look_ -= count;
+    void charge_steps(std::size_t count) {
+        if (count < steps_until_poll_) {
+            steps_until_poll_ -= count;
         } else {
-            look_at_stop(count);
+            poll_stop(count);
         }
     }
 
@@ -173,7 +236,7 @@ private:
     /// Whether an expression contains the empty string; unknown while it has unsealed rules.
     enum class Nullable : uint8_t { no, yes, unknown };
 
-    void look_at_stop(uint64_t count);
+    void poll_stop(uint64_t count);
     Expression add(Node node);
     [[nodiscard]] Nullable nullable_of(const Node& node) const;
     struct Rule {
@@ -187,39 +250,39 @@ private:
     Expression derive_either(Expression from, uint8_t byte);
     /// A superset of the bytes that its texts may begin with: the search is bounded.
     ByteSet first_of(Expression expression);
-    ByteSet first_of(Expression expression, int& looks) const;
+    ByteSet first_of(Expression expression, int& visits) const;
     /// The same for an `either` of many alternatives; cached.
-    const ByteSet& first_of_ways(Expression many);
+    const ByteSet& first_of_alternatives(Expression many);
     uint32_t number_of(const Automaton& automaton);
     [[nodiscard]] std::vector<ByteSet> byte_sets(Expression regular) const;
     class Users;
     void find_nullable(const Users& users);
     [[nodiscard]] std::vector<bool> productive(const Users& users) const;
-    [[nodiscard]] std::vector<Expression> beginnings(Expression expression) const;
+    [[nodiscard]] std::vector<Expression> first_parts(Expression expression) const;
     [[nodiscard]] const Rule* left_recursive() const;
     Expression without_unproductive(Expression root, const std::vector<bool>& productive);
 
     // counted.cpp
     /// An automaton with the states at which characters begin, and its possible character counts.
     struct Counts {
-        std::pair<uint32_t, uint32_t> made_of; ///< numbers of the two automata it is the product of
+        std::pair<uint32_t, uint32_t> factors; ///< numbers of the two automata it is the product of
         uint32_t automaton = 0;                ///< number of the product
         std::vector<bool> begins = {};         ///< [state]
         std::optional<Lengths> lengths = {};
     };
 
-    Expression add_counted(uint32_t number, uint32_t state, uint32_t least, uint32_t most);
+    Expression add_counted(uint32_t number, uint32_t state, uint32_t min, uint32_t max);
     Expression derive_counted(const Node& node, uint8_t byte);
 
     // distinct.cpp
     struct List {
         Expression item = 0;
         Expression comma = 0;
-        uint32_t least = 0;
-        uint32_t most = 0;
+        uint32_t min = 0;
+        uint32_t max = 0;
     };
 
-    Expression behind_items(uint32_t number, uint32_t items);
+    Expression rest_after_items(uint32_t number, uint32_t items);
     Expression add_distinct(uint32_t number, uint32_t items, uint32_t text, Expression left);
     Expression derive_distinct(const Node& node, uint8_t byte);
     [[nodiscard]] Nullable nullable_of_distinct(const Node& node) const;
@@ -241,16 +304,16 @@ private:
     void find_paths(Expression expression, uint32_t automaton);
 
     std::size_t bytes_max_;
-    std::size_t bytes_ = 0; ///< approximate size of the members below
-    Segments<Node> nodes_;
+    std::size_t bytes_ = 0;  ///< approximate size of the members below
+    std::deque<Node> nodes_; ///< references stay valid, and growth moves no element
     std::vector<Nullable> nullable_;
-    Segments<Transitions> transitions_;
-    std::unordered_map<Expression, ByteSet> first_of_ways_;
-    std::array<NumbersByHash, 64> by_hash_; ///< by the first bits of a hash: each table grows separately
+    std::deque<Transitions> transitions_;
+    std::unordered_map<Expression, ByteSet> first_of_alternatives_;
+    std::array<HashIndex, 64> by_hash_; ///< by the first bits of a hash: each table grows separately
     std::vector<Automaton> automata_;
     std::vector<Counts> counts_; ///< by Node::index
     std::vector<List> lists_;    ///< by Node::index
-    Memory memory_;              ///< item texts of distinct() lists
+    TextSets text_sets_;         ///< item texts of distinct() lists
     std::unordered_map<Expression, std::optional<std::vector<std::string>>> few_strings_;
     std::map<uint32_t, PathsOf> paths_; ///< by the number of an automaton
     std::vector<Rule> rules_;           ///< by Node::index
@@ -258,11 +321,11 @@ private:
     Expression sealed_nodes_ = 0;            ///< nullability and productivity are known for all before it
     uint32_t depth_ = 0;                     ///< current recursion depth of derive()
     Expression too_deep_ = nothing;          ///< expression that derive() skipped for its depth; see next()
-    uint64_t steps_until_look_ = UINT64_MAX; ///< left before the next poll of `stop_`; 0: tired
-    uint64_t steps_behind_look_ = 0;         ///< left after that poll
+    uint64_t steps_until_poll_ = UINT64_MAX; ///< left before the next poll of `stop_`; 0: out of steps
+    uint64_t steps_after_poll_ = 0;          ///< left after that poll
     const Stop* stop_ = nullptr;             ///< null: never stopped
     bool is_stopped_ = false;
-    bool is_building_ = false; ///< see allow_steps()
+    bool is_building_ = false; ///< see set_step_budget()
     bool is_full_ = false;
 };
 

@@ -2,12 +2,11 @@
 
 #include "core/base/utf8.hpp"
 #include "core/grammar/code_points.hpp"
-#include "core/grammar/grammar_rules.hpp"
-#include "core/grammar/grammar_source.hpp"
-#include "core/grammar/lark_common.hpp"
+#include "core/grammar/grammar_text.hpp"
 #include "core/grammar/regex.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +16,48 @@
 namespace etna::grammar {
 namespace {
 
-constexpr std::size_t group_depth_max = 200;
+struct Terminal {
+    std::string_view name;
+    std::string_view pattern;
+};
 
-bool is_name_letter(char byte) {
+constexpr std::array<Terminal, 27> terminals = {
+    {{"DIGIT", "[0-9]"},
+     {"HEXDIGIT", "[0-9a-fA-F]"},
+     {"INT", "[0-9]+"},
+     {"SIGNED_INT", "[+-]?[0-9]+"},
+     {"DECIMAL", R"([0-9]+\.[0-9]*|\.[0-9]+)"},
+     {"_EXP", "[eE][+-]?[0-9]+"},
+     {"FLOAT", R"([0-9]+[eE][+-]?[0-9]+|([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?)"},
+     {"SIGNED_FLOAT", R"([+-]?([0-9]+[eE][+-]?[0-9]+|([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?))"},
+     {"NUMBER", R"([0-9]+[eE][+-]?[0-9]+|([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+)"},
+     {"SIGNED_NUMBER", R"([+-]?([0-9]+[eE][+-]?[0-9]+|([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+))"},
+     {"ESCAPED_STRING", R"("([^"\\\n]|\\[^\n])*")"},
+     {"LCASE_LETTER", "[a-z]"},
+     {"UCASE_LETTER", "[A-Z]"},
+     {"LETTER", "[a-zA-Z]"},
+     {"WORD", "[a-zA-Z]+"},
+     {"CNAME", "[_a-zA-Z][_a-zA-Z0-9]*"},
+     {"WS_INLINE", R"([ \t]+)"},
+     {"WS", R"([ \t\f\r\n]+)"},
+     {"CR", R"(\r)"},
+     {"LF", R"(\n)"},
+     {"NEWLINE", R"((\r?\n)+)"},
+     {"SH_COMMENT", R"(#[^\n]*)"},
+     {"CPP_COMMENT", R"(//[^\n]*)"},
+     {"C_COMMENT", R"(/\*([^*]|\*+[^*/])*\*+/)"},
+     {"SQL_COMMENT", R"(--[^\n]*)"},
+     {"_STRING_INNER", R"([^\n]*)"},
+     {"_STRING_ESC_INNER", R"(([^"\\\n]|\\[^\n])*)"}}};
+
+/// A terminal of Lark's grammars/common.lark as a regular expression; empty for an unknown name.
+std::optional<std::string_view> lark_common_terminal(std::string_view name) {
+    const auto found = std::find_if(terminals.begin(), terminals.end(),
+                                    [&](const Terminal& one) { return one.name == name; });
+    return found == terminals.end() ? std::nullopt : std::optional(found->pattern);
+}
+
+bool is_lark_name_letter(char byte) {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') ||
            byte == '_';
 }
@@ -42,9 +80,9 @@ CodePoints any_case(const CodePoints& set) {
     return result;
 }
 
-class Parser {
+class LarkParser {
 public:
-    Parser(Language& language, std::string_view text, const Alphabet& alphabet)
+    LarkParser(Language& language, std::string_view text, const Alphabet& alphabet)
         : language_(&language), alphabet_(&alphabet),
           source_(text, R"(a rule looks like this: start: "yes" | "no" /[0-9]+/)"), rules_(language),
           ignored_(language.rule("(ignored)")) {}
@@ -95,7 +133,7 @@ private:
     }
 
     Result<std::string_view> name() {
-        const std::string_view found = source_.run(is_name_letter);
+        const std::string_view found = source_.run(is_lark_name_letter);
         if (found.empty())
             return wrong("a name is missing");
         return found;
@@ -104,7 +142,7 @@ private:
     Status end_of_line() {
         skip_blank(Lines::stop);
         return source_.is_at_end() || source_.sees("\n") ? Status()
-                                                         : Status(wrong("this belongs to no rule"));
+                                                         : Status(wrong("this text is not part of a rule"));
     }
 
     Status definition() {
@@ -171,7 +209,7 @@ private:
             skip_blank(Lines::stop);
             ETNA_TRY(own, name());
         }
-        ETNA_TRY(const Expression expression, regex(*language_, *pattern, *alphabet_, Place::whole));
+        ETNA_TRY(const Expression expression, regex(*language_, *pattern, *alphabet_, MatchMode::full));
         rules_.begin_definition();
         return rules_.end_definition(own, expression, source_, begin);
     }
@@ -223,7 +261,7 @@ private:
             ETNA_TRY(const Expression pattern, pattern_between_slashes());
             return Item(terminal(pattern));
         }
-        if (source_.is_at_end() || !is_name_letter(source_.next()))
+        if (source_.is_at_end() || !is_lark_name_letter(source_.next()))
             return Item();
         const std::size_t begin = source_.at();
         ETNA_TRY(const std::string_view named, name());
@@ -231,7 +269,7 @@ private:
             return unsupported("templates are not supported");
         const Expression expression = rules_.use(named, begin);
         if (in_terminal_ && !is_terminal(named))
-            return source_.wrong("a terminal cannot hold a rule", begin);
+            return source_.wrong("a terminal cannot contain a rule", begin);
         return Item(is_terminal(named) ? terminal(expression) : expression);
     }
 
@@ -251,16 +289,16 @@ private:
         if (!source_.take("~"))
             return item;
         skip_blank(Lines::stop);
-        ETNA_TRY(const auto least, source_.count());
-        auto most = least;
+        ETNA_TRY(const auto min, source_.count());
+        auto max = min;
         if (source_.take("..")) {
-            ETNA_TRY(most, source_.count());
+            ETNA_TRY(max, source_.count());
         }
-        if (!least || !most)
+        if (!min || !max)
             return wrong("a count is missing");
-        if (*least > *most)
+        if (*min > *max)
             return wrong("the counts are out of order");
-        return language_->repeat(item, *least, *most);
+        return language_->repeat(item, *min, *max);
     }
 
     Result<std::u32string> quoted() {
@@ -322,11 +360,11 @@ private:
         }
         if (is_any_case &&
             (pattern.find("[^") != std::string::npos || pattern.find("\\W") != std::string::npos))
-            return unsupported("the flag i beside a set of what is left out is not supported");
+            return unsupported("the flag i is not supported with a negated set");
         const Alphabet alphabet = [this, is_any_case](const CodePoints& set) {
             return (*alphabet_)(is_any_case ? any_case(set) : set);
         };
-        auto found = regex(*language_, pattern, alphabet, Place::whole);
+        auto found = regex(*language_, pattern, alphabet, MatchMode::full);
         if (!found) {
             Error error = source_.wrong(found.error().message, begin);
             error.kind = found.error().kind;
@@ -354,7 +392,7 @@ Result<Expression> lark(Language& language, std::string_view text) {
 }
 
 Result<Expression> lark_rules(Language& language, std::string_view text, const Alphabet& alphabet) {
-    return Parser(language, text, alphabet).parse();
+    return LarkParser(language, text, alphabet).parse();
 }
 
 bool looks_like_lark(std::string_view text) {

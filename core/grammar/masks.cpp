@@ -14,16 +14,16 @@ constexpr int shortened_depth_max = 100;
 constexpr std::size_t heads_max = 1024;
 
 /// Maximum cached masks, and the steps from which a mask is cached; at the limit the cache is cleared.
-constexpr std::size_t kept_masks_max = 64;
-constexpr uint64_t steps_of_kept_mask = 10'000;
+constexpr std::size_t cached_masks_max = 64;
+constexpr uint64_t steps_of_cached_mask = 10'000;
 
 /// Beyond this number, alternatives are walked as one: each takes a walk from the root of the tree.
-constexpr std::size_t ways_apart_max = 8;
+constexpr std::size_t separate_walks_max = 8;
 
-/// Work per step, or steps per operation: see Language::allow_steps().
+/// Work per step, or steps per operation: see Language::set_step_budget().
 constexpr std::size_t tokens_of_step = 8;
 constexpr std::size_t words_of_step = 32;
-constexpr std::size_t steps_of_way = 10; ///< look-up of its expression
+constexpr std::size_t steps_of_alternative = 10; ///< look-up of its expression
 
 } // namespace
 
@@ -37,145 +37,125 @@ bool TokenMask::is_empty() const {
     return std::all_of(words_.begin(), words_.end(), [](uint32_t word) { return word == 0; });
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> bytes,
-                       std::map<std::string, TokenId, std::less<>> control_tokens)
-    : bytes_(std::move(bytes)), control_tokens_(std::move(control_tokens)) {
-    std::vector<std::pair<std::string_view, TokenId>> few;
-    std::vector<std::pair<std::string_view, TokenId>> many;
-    for (TokenId token = 0; token < bytes_.size(); ++token)
-        (bytes_[token].size() <= short_bytes ? few : many).emplace_back(bytes_[token], token);
-    short_ = TokenTree(std::move(few));
-    long_ = TokenTree(std::move(many));
-    for (TokenId token = 0; token < bytes_.size(); ++token) {
-        const std::size_t comma = bytes_[token].find(',');
-        if (comma != std::string::npos &&
-            bytes_[token].find_first_not_of(" \t\n", comma + 1) != std::string::npos)
-            behind_comma_.push_back(token);
-    }
-}
-
-std::optional<TokenId> Vocabulary::control_token(std::string_view name) const {
-    const auto found = control_tokens_.find(name);
-    return found == control_tokens_.end() ? std::nullopt : std::optional(found->second);
-}
-
 Masks::Masks(Language& language, const Vocabulary& vocabulary)
     : language_(&language), vocabulary_(&vocabulary),
       path_(std::max(vocabulary.short_tokens().depth_max(), vocabulary.long_tokens().depth_max()) + 1) {}
 
 TokenMask Masks::mask(Expression state) {
-    if (const auto known = kept_.find(state); known != kept_.end()) {
-        language_->take_steps(known->second.words().size() / words_of_step + 1);
+    if (const auto known = cached_.find(state); known != cached_.end()) {
+        language_->charge_steps(known->second.words().size() / words_of_step + 1);
         return known->second;
     }
     const uint64_t steps_before = language_->steps_left();
     TokenMask mask = mask_of(state);
-    if (steps_before - language_->steps_left() > steps_of_kept_mask)
-        keep(state, mask);
+    if (steps_before - language_->steps_left() > steps_of_cached_mask)
+        cache(state, mask);
     return mask;
 }
 
 TokenMask Masks::mask_of(Expression state) {
     TokenMask mask(vocabulary_->size());
     seen_.clear();
-    ways_.clear();
-    plain_ways_.clear();
-    remembering_.clear();
+    alternatives_.clear();
+    plain_alternatives_.clear();
+    distinct_alternatives_.clear();
     add(state, mask);
-    walk_ways(mask);
-    const std::vector<Expression> remembering = std::move(remembering_);
-    walk(remembering.empty() ? state : language_->either(plain_ways_), vocabulary_->long_tokens(), mask);
-    for (const Expression way : remembering)
-        mask |= remembering_mask(way);
+    walk_alternatives(mask);
+    const std::vector<Expression> distinct_alternatives = std::move(distinct_alternatives_);
+    walk(distinct_alternatives.empty() ? state : language_->either(plain_alternatives_),
+         vocabulary_->long_tokens(), mask);
+    for (const Expression alternative : distinct_alternatives)
+        mask |= distinct_mask(alternative);
     return mask;
 }
 
 /// The mask of an alternative that begins within a Kind::distinct.
-TokenMask Masks::remembering_mask(Expression way) {
-    const Node node = language_->node(way);
+TokenMask Masks::distinct_mask(Expression alternative) {
+    const Node node = language_->node(alternative);
     const bool is_sequence = node.kind == Kind::sequence;
-    const Expression distinct = is_sequence ? node.children[0] : way;
+    const Expression distinct = is_sequence ? node.children[0] : alternative;
     const Expression rest = is_sequence ? node.children[1] : empty;
-    TokenMask mask = mask_of(language_->sequence(language_->without_memory(distinct), rest));
+    TokenMask mask = mask_of(language_->sequence(language_->allowing_repeats(distinct), rest));
     if (language_->has_few_items(distinct)) {
-        check(way, vocabulary_->short_tokens().tokens(0, vocabulary_->short_tokens().size()), mask);
-        check(way, vocabulary_->long_tokens().tokens(0, vocabulary_->long_tokens().size()), mask);
+        check(alternative, vocabulary_->short_tokens().tokens(0, vocabulary_->short_tokens().size()), mask);
+        check(alternative, vocabulary_->long_tokens().tokens(0, vocabulary_->long_tokens().size()), mask);
         return mask;
     }
-    keep_to_memory(way, distinct, vocabulary_->short_tokens(), mask);
-    keep_to_memory(way, distinct, vocabulary_->long_tokens(), mask);
-    for (const TokenId token : vocabulary_->tokens_behind_comma()) {
-        language_->take_steps(1);
+    forbid_repeats(alternative, distinct, vocabulary_->short_tokens(), mask);
+    forbid_repeats(alternative, distinct, vocabulary_->long_tokens(), mask);
+    for (const TokenId token : vocabulary_->tokens_after_comma()) {
+        language_->charge_steps(1);
         if (mask.allows(token) && language_->may_have_next_item(distinct, vocabulary_->bytes(token)))
-            check(way, {&token, 1}, mask);
+            check(alternative, {&token, 1}, mask);
     }
     return mask;
 }
 
 /// Checks the tokens that are a prefix of the rest of a used item, or that begin with it.
-void Masks::keep_to_memory(Expression way, Expression distinct, const TokenTree& tree, TokenMask& mask) {
-    for (const std::string& used : language_->used_behind(distinct)) {
+void Masks::forbid_repeats(Expression alternative, Expression distinct, const TokenTree& tree,
+                           TokenMask& mask) {
+    for (const std::string& used : language_->used_items(distinct)) {
         uint32_t node = 0;
         uint32_t end = tree.size();
         std::size_t depth = 0;
         for (; depth < used.size(); ++depth) {
             while (node < end && tree.byte(node) != static_cast<uint8_t>(used[depth])) {
-                language_->take_steps(1);
+                language_->charge_steps(1);
                 node = tree.end(node);
             }
             if (node >= end)
                 break;
-            check(way, tree.tokens(node), mask);
+            check(alternative, tree.tokens(node), mask);
             end = tree.end(node);
             ++node;
         }
         if (depth == used.size())
-            check(way, tree.tokens(node, end), mask);
+            check(alternative, tree.tokens(node, end), mask);
     }
 }
 
 /// Forbids the tokens that do not fit.
-void Masks::check(Expression way, std::span<const TokenId> tokens, TokenMask& mask) {
-    language_->take_steps(tokens.size() / tokens_of_step);
+void Masks::check(Expression alternative, std::span<const TokenId> tokens, TokenMask& mask) {
+    language_->charge_steps(tokens.size() / tokens_of_step);
     for (const TokenId token : tokens) {
-        if (mask.allows(token) && language_->next(way, vocabulary_->bytes(token)) == nothing)
+        if (mask.allows(token) && language_->next(alternative, vocabulary_->bytes(token)) == nothing)
             mask.forbid(token);
     }
 }
 
-void Masks::keep(Expression state, const TokenMask& mask) {
+void Masks::cache(Expression state, const TokenMask& mask) {
     if (language_->is_spent())
         return;
-    if (kept_.size() >= kept_masks_max)
-        kept_.clear();
-    kept_.emplace(state, mask);
+    if (cached_.size() >= cached_masks_max)
+        cached_.clear();
+    cached_.emplace(state, mask);
 }
 
 /// Walks the alternatives that have no head to be walked separately.
-void Masks::walk_ways(TokenMask& mask) {
+void Masks::walk_alternatives(TokenMask& mask) {
     const TokenTree& tree = vocabulary_->short_tokens();
-    if (ways_.size() > ways_apart_max) {
-        walk(language_->either(ways_), tree, mask);
+    if (alternatives_.size() > separate_walks_max) {
+        walk(language_->either(alternatives_), tree, mask);
         return;
     }
-    for (const Expression way : ways_)
-        walk(way, tree, mask);
+    for (const Expression alternative : alternatives_)
+        walk(alternative, tree, mask);
 }
 
-/// Adds short tokens, one alternative at a time: each is walked by its head, or left to walk_ways().
+/// Adds short tokens, one alternative at a time: each is walked by its head, or left to walk_alternatives().
 void Masks::add(Expression state, TokenMask& mask) {
     open_ = {state};
     while (!open_.empty() && !language_->is_spent()) {
-        const Expression way = open_.back();
+        const Expression alternative = open_.back();
         open_.pop_back();
-        if (seen_.insert(way).second)
-            add_way(way, mask);
+        if (seen_.insert(alternative).second)
+            add_alternative(alternative, mask);
     }
 }
 
-void Masks::add_way(Expression state, TokenMask& mask) {
+void Masks::add_alternative(Expression state, TokenMask& mask) {
     const Node node = language_->node(state);
-    language_->take_steps(steps_of_way + node.children.size());
+    language_->charge_steps(steps_of_alternative + node.children.size());
     const bool is_sequence = node.kind == Kind::sequence;
     const Expression first = is_sequence ? node.children[0] : state;
     const Expression rest = is_sequence ? node.children[1] : empty;
@@ -192,10 +172,10 @@ void Masks::add_way(Expression state, TokenMask& mask) {
     case Kind::within:
     case Kind::counted:
     case Kind::automaton: {
-        plain_ways_.push_back(state);
+        plain_alternatives_.push_back(state);
         const Head& known = head(first);
         mask |= known.inside;
-        language_->take_steps(known.inside.words().size() / words_of_step);
+        language_->charge_steps(known.inside.words().size() / words_of_step);
         if (rest != empty)
             add_beyond(known, rest, mask);
         if (language_->is_nullable(first))
@@ -203,11 +183,11 @@ void Masks::add_way(Expression state, TokenMask& mask) {
         break;
     }
     case Kind::distinct:
-        remembering_.push_back(state);
+        distinct_alternatives_.push_back(state);
         break;
     default:
-        plain_ways_.push_back(state);
-        ways_.push_back(state);
+        plain_alternatives_.push_back(state);
+        alternatives_.push_back(state);
     }
 }
 
@@ -228,7 +208,7 @@ void Masks::add_beyond(const Head& head, Expression rest, TokenMask& mask) {
 
 void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
     for (uint32_t node = 0; node < tree.size() && !language_->is_spent(); node = tree.end(node)) {
-        language_->take_steps(1);
+        language_->charge_steps(1);
         if (const Expression after = language_->next(state, tree.byte(node)); after != nothing)
             walk_from(node, after, tree, mask);
     }
@@ -240,7 +220,7 @@ void Masks::walk(Expression state, const TokenTree& tree, TokenMask& mask) {
 template <class Reach>
 void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach) {
     for (uint32_t node = first; node < end && !language_->is_spent();) {
-        language_->take_steps(1);
+        language_->charge_steps(1);
         const uint32_t depth = tree.depth(node);
         const uint8_t byte = tree.byte(node);
         path_[depth] = language_->next(path_[depth - 1], byte);
@@ -248,7 +228,7 @@ void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMas
             node = tree.end(node);
             continue;
         }
-        if (tree.is_plain(node) && is_free_behind(path_[depth], *PlainText{}.next(byte))) {
+        if (tree.is_plain(node) && is_free_after(path_[depth], *PlainText{}.next(byte))) {
             allow_all(tree.tokens(node, tree.end(node)), mask);
             node = tree.end(node);
             continue;
@@ -261,13 +241,13 @@ void Masks::follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMas
 
 void Masks::walk_from(uint32_t node, Expression state, const TokenTree& tree, TokenMask& mask) {
     path_[tree.depth(node)] = state;
-    language_->take_steps(1);
+    language_->charge_steps(1);
     allow_all(tree.tokens(node), mask);
     follow(tree, node + 1, tree.end(node), mask, [](uint32_t /*node*/) {});
 }
 
 void Masks::allow_all(std::span<const TokenId> tokens, TokenMask& mask) {
-    language_->take_steps(tokens.size() / tokens_of_step);
+    language_->charge_steps(tokens.size() / tokens_of_step);
     for (const TokenId token : tokens)
         mask.allow(token);
 }
@@ -288,16 +268,16 @@ bool Masks::is_free(Expression state) {
 }
 
 /// Whether every completion of the character leads to a free state.
-bool Masks::is_free_behind(Expression state, const PlainText& read) {
+bool Masks::is_free_after(Expression state, const PlainText& read) {
     if (read.missing == 0)
         return is_free(state);
-    const std::array<uint32_t, 2> key = {state, read.missing * 0x10000U + read.least * 0x100U + read.most};
-    const auto known = free_behind_.find(key);
-    if (known != free_behind_.end())
+    const std::array<uint32_t, 2> key = {state, read.missing * 0x10000U + read.min * 0x100U + read.max};
+    const auto known = free_after_.find(key);
+    if (known != free_after_.end())
         return known->second;
     const bool result = all_lead(state, read, [&](Expression target) { return is_free(target); });
     if (!language_->is_spent())
-        free_behind_.emplace(key, result);
+        free_after_.emplace(key, result);
     return result;
 }
 
@@ -310,7 +290,7 @@ bool Masks::all_lead(Expression from, const PlainText& read, const IsRight& is_r
     for (uint32_t byte = 0x20; byte < 0x100; ++byte) {
         if (language_->is_spent())
             return false;
-        language_->take_steps(1);
+        language_->charge_steps(1);
         const auto after = read.next(static_cast<uint8_t>(byte));
         if (!after)
             continue;
@@ -346,10 +326,10 @@ const Masks::Head& Masks::head(Expression unit) {
     return heads_.emplace(key, std::move(made)).first->second;
 }
 
-/// A free state that plain text leads to from the head: the two allow mostly the same tokens. Empty if there
-/// is none close by.
-std::optional<Expression> Masks::free_behind_head(Expression unit) {
-    language_->take_steps(0x7F - ' ');
+/// A free state to which plain text leads from the head: the two allow mostly the same tokens. Empty if no
+/// state nearby is free.
+std::optional<Expression> Masks::free_state_after_head(Expression unit) {
+    language_->charge_steps(0x7F - ' ');
     for (uint8_t byte = ' '; byte < 0x7F; ++byte) {
         const Expression target = language_->next(unit, byte);
         if (target == unit)
@@ -362,7 +342,7 @@ std::optional<Expression> Masks::free_behind_head(Expression unit) {
 
 Masks::Head Masks::walk_head(Expression unit) {
     const TokenTree& tree = vocabulary_->short_tokens();
-    const auto similar = free_behind_head(unit);
+    const auto similar = free_state_after_head(unit);
     Head head = similar ? this->head(*similar) : Head{.inside = TokenMask(vocabulary_->size())};
     std::vector<std::pair<uint32_t, uint32_t>> changed; // nodes for which it differs from the similar head
     path_[0] = unit;
@@ -371,11 +351,11 @@ Masks::Head Masks::walk_head(Expression unit) {
         const uint8_t byte = tree.byte(node);
         if (language_->is_spent())
             break;
-        language_->take_steps(1);
+        language_->charge_steps(1);
         if (similar && language_->next(unit, byte) == language_->next(*similar, byte))
             continue;
         const auto below = tree.tokens(node, tree.end(node));
-        language_->take_steps(below.size() / tokens_of_step);
+        language_->charge_steps(below.size() / tokens_of_step);
         for (const TokenId token : below)
             head.inside.forbid(token);
         changed.emplace_back(node, tree.end(node));
@@ -397,7 +377,7 @@ void Masks::collect_beyond(const std::vector<uint32_t>& ends, Head& head) const 
     const TokenTree& tree = vocabulary_->short_tokens();
     const auto leads_outside = [&](uint32_t node) {
         const auto tokens = tree.tokens(node, tree.end(node));
-        language_->take_steps(1 + tokens.size() / tokens_of_step);
+        language_->charge_steps(1 + tokens.size() / tokens_of_step);
         return std::any_of(tokens.begin(), tokens.end(),
                            [&](TokenId token) { return !head.inside.allows(token); });
     };
@@ -427,7 +407,7 @@ Expression Masks::shortened(Expression expression, int depth) {
     if (const auto known = shortened_.find(expression); known != shortened_.end())
         return known->second;
     const Node node = language_->node(expression);
-    language_->take_steps(steps_of_way + node.children.size());
+    language_->charge_steps(steps_of_alternative + node.children.size());
     std::vector<Expression> children;
     children.reserve(node.children.size());
     for (const Expression child : node.children)
@@ -445,8 +425,8 @@ Expression Masks::shortened(Expression expression, int depth) {
         result = language_->unit(children[0]);
         break;
     case Kind::repeat:
-        result = language_->repeat(children[0], std::min(node.least, enough),
-                                   node.most > enough ? unbounded : node.most);
+        result = language_->repeat(children[0], std::min(node.min, enough),
+                                   node.max > enough ? unbounded : node.max);
         break;
     case Kind::counted:
         result = language_->with_small_counts(expression, enough);

@@ -1,15 +1,13 @@
 #pragma once
 
 #include "core/grammar/language.hpp"
-#include "core/grammar/token_tree.hpp"
+#include "core/grammar/vocabulary.hpp"
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -33,40 +31,13 @@ private:
     std::vector<uint32_t> words_;
 };
 
-/// The bytes of a vocabulary's tokens, indexed for mask computation. Immutable; thread-safe.
-class Vocabulary {
-public:
-    /// `bytes[t]` are the bytes of token t; empty for one that never fits. `control_tokens` are those that
-    /// mark up texts, by name; see control_text().
-    explicit Vocabulary(std::vector<std::string> bytes,
-                        std::map<std::string, TokenId, std::less<>> control_tokens = {});
-
-    [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
-    [[nodiscard]] std::string_view bytes(TokenId token) const { return bytes_[token]; }
-    [[nodiscard]] std::optional<TokenId> control_token(std::string_view name) const;
-    /// Tokens of up to short_bytes bytes, and longer ones.
-    [[nodiscard]] const TokenTree& short_tokens() const { return short_; }
-    [[nodiscard]] const TokenTree& long_tokens() const { return long_; }
-    /// Tokens with more than white space after a comma.
-    [[nodiscard]] const std::vector<TokenId>& tokens_behind_comma() const { return behind_comma_; }
-
-    static constexpr uint32_t short_bytes = 32;
-
-private:
-    std::vector<std::string> bytes_;
-    std::map<std::string, TokenId, std::less<>> control_tokens_;
-    TokenTree short_;
-    TokenTree long_;
-    std::vector<TokenId> behind_comma_;
-};
-
 /// Computes which tokens fit the rest of a language. A token fits if all its bytes do and some text may
 /// follow.
 ///
-/// A walk over the whole vocabulary is slow, so its result is cached wherever it can be reused. The head of a
+/// A walk over the vocabulary is slow, so its result is cached wherever it can be reused. The head of a
 /// sequence that is a `unit`, an automaton or within one, such as the rest of a string, is walked separately:
 /// tokens that stay within it are computed once, and only those that reach beyond its end are checked each
-/// time against what follows it. If all plain text leads back to the same state, whole subtrees of tokens are
+/// time against the rest. If all plain text leads back to the same state, entire subtrees of tokens are
 /// allowed without a check. Counts beyond the length of any short token are equivalent for all of them, so
 /// that the rest of a string of at most 1000 characters is not a new head after each character. Masks that
 /// were slow nevertheless are cached by state, a few of them.
@@ -87,7 +58,7 @@ public:
 
     /// Approximate memory use in bytes.
     [[nodiscard]] std::size_t bytes() const {
-        return heads_bytes_ + kept_.size() * (vocabulary_->size() / 8);
+        return heads_bytes_ + cached_.size() * (vocabulary_->size() / 8);
     }
 
 private:
@@ -104,13 +75,13 @@ private:
     };
 
     TokenMask mask_of(Expression state);
-    TokenMask remembering_mask(Expression way);
-    void keep_to_memory(Expression way, Expression distinct, const TokenTree& tree, TokenMask& mask);
-    void check(Expression way, std::span<const TokenId> tokens, TokenMask& mask);
-    void keep(Expression state, const TokenMask& mask);
+    TokenMask distinct_mask(Expression alternative);
+    void forbid_repeats(Expression alternative, Expression distinct, const TokenTree& tree, TokenMask& mask);
+    void check(Expression alternative, std::span<const TokenId> tokens, TokenMask& mask);
+    void cache(Expression state, const TokenMask& mask);
     void add(Expression state, TokenMask& mask);
-    void add_way(Expression state, TokenMask& mask);
-    void walk_ways(TokenMask& mask);
+    void add_alternative(Expression state, TokenMask& mask);
+    void walk_alternatives(TokenMask& mask);
     void add_beyond(const Head& head, Expression rest, TokenMask& mask);
     void walk(Expression state, const TokenTree& tree, TokenMask& mask);
     /// Walks the subtree below a node that has led to `state`.
@@ -119,30 +90,30 @@ private:
     void follow(const TokenTree& tree, uint32_t first, uint32_t end, TokenMask& mask, const Reach& reach);
     void allow_all(std::span<const TokenId> tokens, TokenMask& mask);
     bool is_free(Expression state);
-    bool is_free_behind(Expression state, const PlainText& read);
+    bool is_free_after(Expression state, const PlainText& read);
     template <class IsRight>
     bool all_lead(Expression from, const PlainText& read, const IsRight& is_right);
     const Head& head(Expression unit);
-    std::optional<Expression> free_behind_head(Expression unit);
+    std::optional<Expression> free_state_after_head(Expression unit);
     Head walk_head(Expression unit);
     void collect_beyond(const std::vector<uint32_t>& ends, Head& head) const;
     Expression shortened(Expression expression, int depth = 0);
 
     Language* language_;
     const Vocabulary* vocabulary_;
-    std::vector<Expression> path_;        ///< states of a walk, by depth
-    std::unordered_set<Expression> seen_; ///< states seen by add(), for one mask
-    std::vector<Expression> open_;        ///< states that add() has yet to process
-    std::vector<Expression> ways_;        ///< that add() leaves to walk_ways()
-    std::vector<Expression> plain_ways_;  ///< all that add() has found, including `ways_`
-    std::vector<Expression> remembering_; ///< the others, which begin within a Kind::distinct
-    std::unordered_map<Expression, TokenMask> kept_;
+    std::vector<Expression> path_;                  ///< states of a walk, by depth
+    std::unordered_set<Expression> seen_;           ///< states seen by add(), for one mask
+    std::vector<Expression> open_;                  ///< states that add() has yet to process
+    std::vector<Expression> alternatives_;          ///< that add() leaves to walk_alternatives()
+    std::vector<Expression> plain_alternatives_;    ///< all that add() has found, including `alternatives_`
+    std::vector<Expression> distinct_alternatives_; ///< the others, which begin within a Kind::distinct
+    std::unordered_map<Expression, TokenMask> cached_;
     std::unordered_map<Expression, Head> heads_;
     std::size_t heads_bytes_ = 0;
     Head unfinished_; ///< incomplete, because the language was spent; not cached
     std::unordered_map<Expression, Expression> shortened_;
     std::unordered_map<Expression, bool> free_;
-    std::map<std::array<uint32_t, 2>, bool> free_behind_; ///< by state and PlainText
+    std::map<std::array<uint32_t, 2>, bool> free_after_; ///< by state and PlainText
 };
 
 } // namespace etna::grammar

@@ -14,41 +14,41 @@
 namespace etna::grammar {
 namespace {
 
-constexpr std::size_t group_depth_max = 200;
-constexpr uint32_t count_max = 1'000'000'000;
+constexpr std::size_t regex_depth_max = 200;
+constexpr uint32_t regex_count_max = 1'000'000'000;
 
-/// Cost of reading a letter, even if it makes no expression; see Language::allow_steps().
+/// Cost of reading a letter, even if it makes no expression; see Language::set_step_budget().
 constexpr uint64_t steps_of_letter = 10;
 
 /// The texts of one alternative, and whether it is anchored to the ends of the text.
-struct Alternative {
+struct RegexAlternative {
     Expression texts = empty;
-    bool is_bound_to_start = false;
-    bool is_bound_to_end = false;
+    bool is_anchored_at_start = false;
+    bool is_anchored_at_end = false;
 };
-using Alternatives = std::vector<Alternative>;
+using RegexAlternatives = std::vector<RegexAlternative>;
 
-const CodePoints digits = {{'0', '9'}};
-const CodePoints word = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-const CodePoints line_ends = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
-const CodePoints spaces = {{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
-                           {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
-                           {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+const CodePoints digit_set = {{'0', '9'}};
+const CodePoints word_set = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
+const CodePoints line_end_set = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
+const CodePoints space_set = {{'\t', '\r'},     {' ', ' '},       {0xA0, 0xA0},     {0x1680, 0x1680},
+                              {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F},
+                              {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
 
 std::optional<CodePoints> class_of(char32_t letter) {
     switch (letter) {
     case 'd':
-        return digits;
+        return digit_set;
     case 'D':
-        return digits.complement();
+        return digit_set.complement();
     case 'w':
-        return word;
+        return word_set;
     case 'W':
-        return word.complement();
+        return word_set.complement();
     case 's':
-        return spaces;
+        return space_set;
     case 'S':
-        return spaces.complement();
+        return space_set.complement();
     default:
         return std::nullopt;
     }
@@ -73,13 +73,13 @@ std::optional<char32_t> control_of(char32_t letter) {
     }
 }
 
-class Parser {
+class RegexParser {
 public:
-    Parser(Language& language, std::string_view pattern, const Alphabet& alphabet)
+    RegexParser(Language& language, std::string_view pattern, const Alphabet& alphabet)
         : language_(&language), pattern_(pattern), alphabet_(&alphabet) {}
 
-    Result<Alternatives> parse() {
-        language_->take_steps(pattern_.size() * steps_of_letter);
+    Result<RegexAlternatives> parse() {
+        language_->charge_steps(pattern_.size() * steps_of_letter);
         ETNA_CHECK(language_->check());
         ETNA_CHECK(decode());
         ETNA_TRY(auto all, disjunction());
@@ -93,7 +93,7 @@ private:
         for (std::size_t at = 0; at < pattern_.size();) {
             const Utf8Step step = next_utf8(pattern_.substr(at));
             if (step.kind != Utf8Kind::valid)
-                return Error{ErrorKind::invalid_argument, "a regular expression is no UTF-8"};
+                return Error{ErrorKind::invalid_argument, "a regular expression is not UTF-8"};
             letters_.push_back(code_point_of(pattern_.substr(at), step.bytes));
             at += step.bytes;
         }
@@ -117,17 +117,17 @@ private:
                 std::string(hint)};
     }
     [[nodiscard]] Error wrong(std::string_view what) const {
-        return error(ErrorKind::invalid_argument, what, "write it as ECMAScript does");
+        return error(ErrorKind::invalid_argument, what, "use the syntax of ECMAScript");
     }
     [[nodiscard]] Error unsupported(std::string_view what) const {
-        return error(ErrorKind::unsupported, what, "say it without");
+        return error(ErrorKind::unsupported, what, "rewrite it without");
     }
 
-    Result<Alternatives> disjunction() {
-        if (depth_ == group_depth_max)
+    Result<RegexAlternatives> disjunction() {
+        if (depth_ == regex_depth_max)
             return unsupported("groups nested too deep");
         ++depth_;
-        Alternatives all;
+        RegexAlternatives all;
         do {
             ETNA_TRY(const auto some, sequence());
             all.insert(all.end(), some.begin(), some.end());
@@ -138,9 +138,9 @@ private:
     }
 
     /// Joins items from the last to the first, as sequences are stored.
-    Result<Alternatives> sequence() {
+    Result<RegexAlternatives> sequence() {
         struct Item {
-            Alternatives texts;
+            RegexAlternatives texts;
             std::size_t end;
         };
         std::vector<Item> items;
@@ -149,7 +149,7 @@ private:
             items.push_back({.texts = std::move(item), .end = at_});
             ETNA_CHECK(language_->check());
         }
-        Alternatives all = {{}};
+        RegexAlternatives all = {{}};
         const std::size_t end = at_;
         for (; !items.empty(); items.pop_back()) {
             at_ = items.back().end; // for errors
@@ -161,29 +161,30 @@ private:
     }
 
     /// Text anchored to the start must come first, and nothing may follow text anchored to the end.
-    Result<Alternatives> before(const Alternatives& item, const Alternatives& behind) {
-        Alternatives longer;
-        for (const Alternative& one : item) {
-            for (const Alternative& after : behind) {
-                if ((after.is_bound_to_start && one.texts != empty) ||
-                    (one.is_bound_to_end && after.texts != empty))
-                    return unsupported("a bound to the text's start or end in the middle");
-                longer.push_back({.texts = language_->sequence(one.texts, after.texts),
-                                  .is_bound_to_start = one.is_bound_to_start || after.is_bound_to_start,
-                                  .is_bound_to_end = one.is_bound_to_end || after.is_bound_to_end});
+    Result<RegexAlternatives> before(const RegexAlternatives& item, const RegexAlternatives& rest) {
+        RegexAlternatives longer;
+        for (const RegexAlternative& one : item) {
+            for (const RegexAlternative& after : rest) {
+                if ((after.is_anchored_at_start && one.texts != empty) ||
+                    (one.is_anchored_at_end && after.texts != empty))
+                    return unsupported("an anchor to the text's start or end in the middle");
+                longer.push_back(
+                    {.texts = language_->sequence(one.texts, after.texts),
+                     .is_anchored_at_start = one.is_anchored_at_start || after.is_anchored_at_start,
+                     .is_anchored_at_end = one.is_anchored_at_end || after.is_anchored_at_end});
             }
         }
         return merged(longer);
     }
 
     /// Merges alternatives with the same anchors, so that their number does not multiply.
-    Alternatives merged(const Alternatives& all) {
-        Alternatives result;
+    RegexAlternatives merged(const RegexAlternatives& all) {
+        RegexAlternatives result;
         std::vector<std::vector<Expression>> texts; // parallel to `result`
-        for (const Alternative& one : all) {
-            const auto same = std::find_if(result.begin(), result.end(), [&](const Alternative& other) {
-                return other.is_bound_to_start == one.is_bound_to_start &&
-                       other.is_bound_to_end == one.is_bound_to_end &&
+        for (const RegexAlternative& one : all) {
+            const auto same = std::find_if(result.begin(), result.end(), [&](const RegexAlternative& other) {
+                return other.is_anchored_at_start == one.is_anchored_at_start &&
+                       other.is_anchored_at_end == one.is_anchored_at_end &&
                        (other.texts == empty) == (one.texts == empty);
             });
             if (same == result.end()) {
@@ -198,37 +199,37 @@ private:
         return result;
     }
 
-    Result<Alternatives> term(bool is_first) {
+    Result<RegexAlternatives> term(bool is_first) {
         const bool is_start = sees('^') || sees_escape('A');
         if (is_start && !is_first)
             return unsupported(sees('^') ? "^ in the middle" : "\\A in the middle");
         if (is_start || sees('$') || sees_escape('Z') || sees_escape('z')) { // \A, \Z, \z: as in Python
             take('\\');
             ++at_;
-            return Alternatives{{.is_bound_to_start = is_start, .is_bound_to_end = !is_start}};
+            return RegexAlternatives{{.is_anchored_at_start = is_start, .is_anchored_at_end = !is_start}};
         }
         ETNA_TRY(auto item, atom());
         ETNA_TRY(const auto counts, quantifier());
         if (!counts)
             return item;
         Expression texts = nothing;
-        for (const Alternative& one : item) {
-            if (one.is_bound_to_start || one.is_bound_to_end)
-                return unsupported("a repeated bound to the text's start or end");
+        for (const RegexAlternative& one : item) {
+            if (one.is_anchored_at_start || one.is_anchored_at_end)
+                return unsupported("a repeated anchor to the text's start or end");
             texts = language_->either(texts, one.texts);
         }
-        return Alternatives{{.texts = language_->repeat(texts, counts->first, counts->second)}};
+        return RegexAlternatives{{.texts = language_->repeat(texts, counts->first, counts->second)}};
     }
 
-    Result<Alternatives> atom() {
+    Result<RegexAlternatives> atom() {
         if (sees('*') || sees('+') || sees('?') || sees('{'))
             return wrong("nothing to repeat");
         if (sees(']') || sees('}'))
-            return wrong("a bracket without its partner");
+            return wrong("an unmatched bracket");
         if (take('('))
             return group();
         if (take('.'))
-            return one_of(line_ends.complement());
+            return one_of(line_end_set.complement());
         if (take('[')) {
             ETNA_TRY(const CodePoints set, bracket());
             return one_of(set);
@@ -243,14 +244,14 @@ private:
     }
 
     /// Encodes a repeated set once.
-    Alternatives one_of(const CodePoints& set) {
-        const auto [place, is_new] = sets_.try_emplace(set, nothing);
+    RegexAlternatives one_of(const CodePoints& set) {
+        const auto [entry, is_new] = sets_.try_emplace(set, nothing);
         if (is_new)
-            place->second = (*alphabet_)(set);
-        return {{.texts = place->second}};
+            entry->second = (*alphabet_)(set);
+        return {{.texts = entry->second}};
     }
 
-    Result<Alternatives> group() {
+    Result<RegexAlternatives> group() {
         if (take('?')) {
             if (sees('=') || sees('!'))
                 return unsupported("a lookahead");
@@ -271,7 +272,7 @@ private:
         return all;
     }
 
-    /// The counts of a quantifier; empty if there is none.
+    /// The counts of a quantifier; empty if the next character begins none.
     Result<std::optional<std::pair<uint32_t, uint32_t>>> quantifier() {
         std::optional<std::pair<uint32_t, uint32_t>> counts;
         if (take('*')) {
@@ -281,8 +282,8 @@ private:
         } else if (take('?')) {
             counts = {0, 1};
         } else if (take('{')) {
-            ETNA_TRY(const uint32_t least, count());
-            counts = {least, least};
+            ETNA_TRY(const uint32_t min, count());
+            counts = {min, min};
             if (take(',')) {
                 counts->second = unbounded;
                 if (!sees('}')) {
@@ -302,9 +303,9 @@ private:
     Result<uint32_t> count() {
         uint64_t value = 0;
         const std::size_t begin = at_;
-        for (; !is_at_end() && digits.contains(letters_[at_]); ++at_) {
+        for (; !is_at_end() && digit_set.contains(letters_[at_]); ++at_) {
             value = value * 10 + (letters_[at_] - '0');
-            if (value > count_max)
+            if (value > regex_count_max)
                 return unsupported("a count that is too large");
         }
         if (at_ == begin)
@@ -369,11 +370,10 @@ private:
     [[nodiscard]] Error unknown_escape(char32_t letter) const {
         const char name = static_cast<char>(letter);
         const bool is_anchor = name == 'A' || name == 'Z' || name == 'z';
-        return error(
-            ErrorKind::invalid_argument, fmt::format("the unknown escape \\{}", name),
-            is_anchor
-                ? "leave it out of the brackets; it binds to an end of the text"
-                : fmt::format("write {} for the letter, or what it stands for as ECMAScript does", name));
+        return error(ErrorKind::invalid_argument, fmt::format("the unknown escape \\{}", name),
+                     is_anchor
+                         ? "move it out of the brackets; it is an anchor"
+                         : fmt::format("write {} for the letter, or use an escape of ECMAScript", name));
     }
 
     /// Reads an escape, after the backslash.
@@ -386,7 +386,7 @@ private:
         if (letter == 'p' || letter == 'P')
             return unsupported("a Unicode property");
         if (letter == 'b' || letter == 'B')
-            return unsupported("a word's border");
+            return unsupported("a word boundary");
         if ((letter >= '1' && letter <= '9') || letter == 'k')
             return unsupported("a back reference");
         ++at_;
@@ -394,8 +394,8 @@ private:
             return std::move(*known);
         CodePoints set;
         if (const auto control = control_of(letter)) {
-            if (letter == '0' && !is_at_end() && digits.contains(letters_[at_])) {
-                return error(ErrorKind::invalid_argument, "a digit behind \\0",
+            if (letter == '0' && !is_at_end() && digit_set.contains(letters_[at_])) {
+                return error(ErrorKind::invalid_argument, "a digit after \\0",
                              "write the character as \\x0A");
             }
             set.add(*control);
@@ -452,12 +452,12 @@ private:
 
     Result<char32_t> hex_digit() {
         const char32_t letter = is_at_end() ? U' ' : letters_[at_];
-        if (digits.contains(letter))
+        if (digit_set.contains(letter))
             return letter - '0';
         const char32_t lower = letter | 0x20;
         if (lower >= 'a' && lower <= 'f' && letter < 0x80)
             return lower - 'a' + 10;
-        return wrong("no hexadecimal digit");
+        return wrong("a character that is not a hexadecimal digit");
     }
 
     Language* language_;
@@ -472,14 +472,14 @@ private:
 } // namespace
 
 Result<Expression> regex(Language& language, std::string_view pattern, const Alphabet& alphabet,
-                         Place place) {
-    ETNA_TRY(const Alternatives all, Parser(language, pattern, alphabet).parse());
+                         MatchMode mode) {
+    ETNA_TRY(const RegexAlternatives all, RegexParser(language, pattern, alphabet).parse());
     const Expression anything = language.repeat(alphabet(CodePoints::all()), 0);
     std::vector<Expression> texts;
-    for (const Alternative& one : all) {
-        const bool is_open = place == Place::anywhere;
-        const Expression before = is_open && !one.is_bound_to_start ? anything : empty;
-        const Expression after = is_open && !one.is_bound_to_end ? anything : empty;
+    for (const RegexAlternative& one : all) {
+        const bool is_open = mode == MatchMode::search;
+        const Expression before = is_open && !one.is_anchored_at_start ? anything : empty;
+        const Expression after = is_open && !one.is_anchored_at_end ? anything : empty;
         texts.push_back(language.sequence(std::array{before, one.texts, after}));
     }
     return language.either(texts);

@@ -52,7 +52,7 @@ private:
 /// most two parts.
 void Language::find_nullable(const Users& users) {
     std::vector<Expression> found;
-    const auto look_at = [&](Expression e, bool is_alternative) {
+    const auto visit_node = [&](Expression e, bool is_alternative) {
         if (nullable_[e] != Nullable::unknown)
             return;
         nullable_[e] = is_alternative ? Nullable::yes : nullable_of(nodes_[e]);
@@ -60,12 +60,12 @@ void Language::find_nullable(const Users& users) {
             found.push_back(e);
     };
     for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
-        look_at(e, false);
+        visit_node(e, false);
     while (!found.empty()) {
         const Expression part = found.back();
         found.pop_back();
         for (const Expression user : users.of(part))
-            look_at(user, nodes_[user].kind == Kind::either);
+            visit_node(user, nodes_[user].kind == Kind::either);
     }
     std::replace(nullable_.begin() + sealed_nodes_, nullable_.end(), Nullable::unknown, Nullable::no);
 }
@@ -86,7 +86,7 @@ std::vector<bool> Language::productive(const Users& users) const {
         case Kind::either:
             return std::any_of(node.children.begin(), node.children.end(), is_productive);
         case Kind::repeat:
-            return node.least == 0 || is_productive(node.children[0]);
+            return node.min == 0 || is_productive(node.children[0]);
         case Kind::unit:
             return is_productive(node.children[0]);
         case Kind::within:
@@ -102,25 +102,25 @@ std::vector<bool> Language::productive(const Users& users) const {
         }
         return true;
     };
-    const auto look_at = [&](Expression e, bool is_alternative) {
+    const auto visit_node = [&](Expression e, bool is_alternative) {
         if (is_productive(e) || !(is_alternative || holds(nodes_[e])))
             return;
         found[e - sealed_nodes_] = true;
         open.push_back(e);
     };
     for (Expression e = sealed_nodes_; e < nodes_.size(); ++e)
-        look_at(e, false);
+        visit_node(e, false);
     while (!open.empty()) {
         const Expression part = open.back();
         open.pop_back();
         for (const Expression user : users.of(part))
-            look_at(user, nodes_[user].kind == Kind::either);
+            visit_node(user, nodes_[user].kind == Kind::either);
     }
     return found;
 }
 
 /// The expressions that a text of `expression` may begin with.
-std::vector<Expression> Language::beginnings(Expression expression) const {
+std::vector<Expression> Language::first_parts(Expression expression) const {
     const Node& node = nodes_[expression];
     if (node.kind == Kind::rule)
         return {*rules_[node.index].definition};
@@ -145,7 +145,7 @@ const Language::Rule* Language::left_recursive() const {
     std::vector<Step> path;
     const auto enter = [&](Expression e) {
         visit(e) = Visit::open;
-        path.push_back({.expression = e, .children = beginnings(e)});
+        path.push_back({.expression = e, .children = first_parts(e)});
     };
     for (Expression start = sealed_nodes_; start < nodes_.size(); ++start) {
         if (nodes_[start].kind == Kind::rule && visit(start) == Visit::none)
@@ -197,7 +197,7 @@ Expression Language::without_unproductive(Expression root, const std::vector<boo
             images[i] =
                 add({.kind = Kind::within, .children = children, .index = node.index, .state = node.state});
         } else {
-            images[i] = repeat(children[0], node.least, node.most);
+            images[i] = repeat(children[0], node.min, node.max);
         }
     }
     for (std::size_t rule = sealed_rules_; rule < rules_.size(); ++rule)
@@ -211,24 +211,23 @@ Result<Expression> Language::seal(Expression root) {
         rules_[rule].definition = rules_[rule].definition.value_or(nothing);
     const Users users(*this);
     find_nullable(users);
-    const Rule* const endless = left_recursive();
-    for (Expression e = sealed_nodes_; e < nodes_.size() && endless == nullptr && !is_full_; ++e) {
+    const Rule* const recursive = left_recursive();
+    for (Expression e = sealed_nodes_; e < nodes_.size() && recursive == nullptr && !is_full_; ++e) {
         if (nodes_[e].kind == Kind::within)
             find_paths(nodes_[e].children[0], nodes_[e].index);
     }
-    if (endless == nullptr && !is_full_)
+    if (recursive == nullptr && !is_full_)
         root = without_unproductive(root, productive(users));
     sealed_rules_ = rules_.size();
     sealed_nodes_ = static_cast<Expression>(nodes_.size());
-    if (endless != nullptr) {
-        return Error{
-            ErrorKind::unsupported, fmt::format("`{}` begins with itself", endless->name),
-            "let it begin with something else: `list ::= item list` instead of `list ::= list item`"};
+    if (recursive != nullptr) {
+        return Error{ErrorKind::unsupported, fmt::format("`{}` is left-recursive", recursive->name),
+                     "use right recursion: `list ::= item list` instead of `list ::= list item`"};
     }
     ETNA_CHECK(check());
     if (root == nothing) {
         return Error{ErrorKind::invalid_argument, "no text fits the grammar",
-                     "every rule needs an alternative that comes to an end"};
+                     "give every rule an alternative that ends"};
     }
     return root;
 }

@@ -19,12 +19,12 @@ namespace {
 /// built.
 void check_expression(Fields& grammar, const std::string& definition, StepsOfChecks& steps) {
     grammar::Language language;
-    language.allow_steps(steps.left, true);
+    language.set_step_budget(steps.left, true);
     const auto texts = grammar::regex(
         language, definition, [](const grammar::CodePoints&) { return grammar::empty; },
-        grammar::Place::anywhere);
+        grammar::MatchMode::search);
     steps.left = language.steps_left();
-    if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_tired()))
+    if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_out_of_steps()))
         return;
     const std::string place = grammar.path_of("definition");
     grammar.adopt({.status = 400,

@@ -20,7 +20,7 @@ struct OfferedTool {
 };
 
 /// The remaining step budget for checking all regular expressions of one request: see
-/// Language::allow_steps(). Far more than any usable expression needs.
+/// Language::set_step_budget(). Far more than any usable expression needs.
 struct StepsOfChecks {
     uint64_t left = 20'000'000;
 };

@@ -10,7 +10,7 @@
 // writes the texts of valid instances for `mask_bench --schemas`.
 
 #include "core/grammar/description.hpp"
-#include "tests/grammar/json_writings.hpp"
+#include "tests/grammar/fitting_text.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -116,10 +116,10 @@ private:
         const auto instance = parse_json(test["data"].dump());
         const bool is_valid = test["valid"].get<bool>();
         const auto found =
-            instance ? fitting_text(language, root, *instance) : FittingText{.is_whole = false};
+            instance ? fitting_text(language, root, *instance) : FittingText{.is_exhaustive = false};
         if (found.text.has_value() == is_valid) {
             ++right_;
-        } else if (!found.text && !found.is_whole) {
+        } else if (!found.text && !found.is_exhaustive) {
             ++undecided_;
             if (options_.is_verbose)
                 fmt::print("not decided: {}\n", path.string());

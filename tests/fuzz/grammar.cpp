@@ -1,9 +1,9 @@
 // Any text as a regular expression, of whole texts or of parts, or as a grammar in GBNF or Lark's notation,
 // as the first byte says: it becomes a language that can be followed, or an error, within its bounds.
 #include "core/grammar/gbnf.hpp"
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/regex.hpp"
+#include "core/grammar/schema/json_text.hpp"
 #include "tests/fuzz/grammar_walk.hpp"
 
 using namespace etna;
@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
             test::walk(language, *root, text);
         return 0;
     }
-    const auto place = notation == 1 ? grammar::Place::whole : grammar::Place::anywhere;
+    const auto place = notation == 1 ? grammar::MatchMode::full : grammar::MatchMode::search;
     const grammar::Alphabet alphabet = [&](const grammar::CodePoints& set) {
         return grammar::json_character(language, set);
     };

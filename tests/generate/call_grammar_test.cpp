@@ -2,7 +2,7 @@
 // names that were offered and arguments that fit.
 
 #include "core/generate/call_grammar.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "tests/generate/calls.hpp"
 #include "tests/generate/schema_check.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,6 @@
 #include "tests/generate/calls.hpp"
 
-#include "core/grammar/until.hpp"
+#include "core/grammar/vocabulary.hpp"
 #include "tests/generate/schema_check.hpp"
 #include "tests/support/catch.hpp"
 
@@ -71,16 +71,16 @@ Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens
     constexpr int tokens_max = 700;
     constexpr std::string_view likely = "\"}])<>/|,:\n";
     std::mt19937 random(seed);
-    grammar::GrammarMatcher walk(grammar);
+    grammar::GrammarMatcher matcher(grammar);
     Walked walked;
     for (int i = 0; i < tokens_max; ++i) {
-        if (walk.may_end() && (walk.is_over().value() || random() % 4 == 0)) {
+        if (matcher.may_end() && (matcher.is_over().value() || random() % 4 == 0)) {
             walked.is_whole = true;
             return walked;
         }
         std::vector<TokenId> allowed;
         std::vector<TokenId> preferred;
-        const grammar::TokenMask& mask = *walk.mask().value();
+        const grammar::TokenMask& mask = *matcher.mask().value();
         for (TokenId token = 0; token < tokens.texts.size(); ++token) {
             if (!mask.allows(token))
                 continue;
@@ -93,7 +93,7 @@ Walked walk(const std::shared_ptr<const grammar::Grammar>& grammar, const Tokens
         const auto& from = !preferred.empty() && random() % 2 == 0 ? preferred : allowed;
         const TokenId token = from[random() % from.size()];
         walked.text += tokens.texts[token];
-        walk.accept(token);
+        matcher.accept(token);
     }
     return walked;
 }
@@ -129,14 +129,14 @@ test::Fed read(const Syntax& syntax, const Walked& walked) {
 }
 
 bool fits(const std::shared_ptr<const grammar::Grammar>& grammar, std::string_view text) {
-    grammar::GrammarMatcher walk(grammar);
+    grammar::GrammarMatcher matcher(grammar);
     for (const char c : text) {
         const auto token = static_cast<TokenId>(static_cast<unsigned char>(c));
-        if (!walk.mask().value()->allows(token))
+        if (!matcher.mask().value()->allows(token))
             return false;
-        walk.accept(token);
+        matcher.accept(token);
     }
-    return walk.may_end();
+    return matcher.may_end();
 }
 
 std::string replaced(std::string text, std::string_view old, std::string_view by) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/generate/call_grammar.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "tests/output/feeding.hpp"
 
 #include <cstdint>

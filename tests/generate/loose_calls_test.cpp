@@ -1,7 +1,7 @@
 // Answers beside tools that need not be called, or whose arguments need not fit.
 
 #include "core/generate/call_grammar.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "tests/generate/calls.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,8 +1,8 @@
-// Automata of random expressions, and what is made of two.
+// Automata of random expressions, and their intersections and complements.
 
 #include "core/grammar/automaton.hpp"
 #include "core/grammar/language.hpp"
-#include "tests/grammar/description.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -26,7 +26,7 @@ bool accepts(const Automaton& automaton, const std::string& text) {
 
 } // namespace
 
-TEST_CASE("automata accept what their expressions describe; so do intersections and complements") {
+TEST_CASE("automata, intersections and complements agree with their expressions") {
     std::mt19937 random(3);
     const auto texts = test::all_texts(6);
     for (int round = 0; round < 300; ++round) {
@@ -47,13 +47,13 @@ TEST_CASE("automata accept what their expressions describe; so do intersections 
             REQUIRE(accepts(other, text) != in_left);
             REQUIRE(language.is_nullable(language.next(again, text)) == (in_left && in_right));
         }
-        CHECK(accepts(other, "c")); // bytes that nobody named
+        CHECK(accepts(other, "c")); // a byte that no expression contains
         CHECK(complement(other).value() == a);
         CHECK(intersection(a, other).value().state_count() == 0);
     }
 }
 
-TEST_CASE("equal sets give equal automata, however they were written") {
+TEST_CASE("equal sets have equal automata") {
     Language language;
     const Expression a = language.literal("a");
     const Expression b = language.literal("b");

@@ -1,7 +1,8 @@
-// Schemas and grammars made to take for ever: an error within a second of processor time and 200 MB.
+// Hostile schemas and grammars: an error within a second of processor time and 200 MB.
+
 #include "core/grammar/description.hpp"
 #include "core/grammar/gbnf.hpp"
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/grammar/cost.hpp"
@@ -25,7 +26,7 @@ using Reader = Result<Expression> (*)(Language& language, std::string_view text)
 
 constexpr int is_language = 50; ///< instead of an ErrorKind
 
-/// Reads the text, and follows `walked` in what it describes.
+/// Reads the text, and matches `walked` against it.
 void check_bounds(Reader reader, const std::string& text, int expected, const std::string& walked = "") {
     INFO(text.substr(0, 120));
     const Cost cost = cost_of([&] {
@@ -41,11 +42,11 @@ void check_bounds(Reader reader, const std::string& text, int expected, const st
         CHECK(cost.seconds < seconds_max);
 }
 
-Result<Expression> schema(Language& language, std::string_view text) {
+Result<Expression> compiled_schema(Language& language, std::string_view text) {
     return json_schema(language, text, {});
 }
 
-/// As a server makes grammars: within a budget.
+/// Within a budget, as a server compiles grammars.
 Result<Expression> described(Language& language, Notation notation, std::string_view text) {
     return texts_of(language, {.notation = notation, .text = std::string(text)}, Vocabulary({"a"}));
 }
@@ -59,17 +60,17 @@ Result<Expression> regex_in_budget(Language& language, std::string_view text) {
     return described(language, Notation::regex, text);
 }
 
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
     std::string all = "\"";
     for (const char byte : text)
         all += byte == '"' ? "\\\"" : byte == '\n' ? "\\n" : std::string(1, byte);
     return all + "\"";
 }
 
-/// A member that is kept to a grammar, as JSON or between marks.
+/// A member that is constrained by a grammar, as JSON or between marks.
 Result<Expression> member_of_grammar(Language& language, std::string_view grammar, const Writing& writing) {
     return json_schema(language,
-                       R"({"properties": {"a": {"type": "string", "x-etna-lark": )" + quoted(grammar) +
+                       R"({"properties": {"a": {"type": "string", "x-etna-lark": )" + json_quoted(grammar) +
                            R"(}}, "required": ["a"], "additionalProperties": false})",
                        {.writing = writing});
 }
@@ -113,8 +114,8 @@ constexpr int invalid = static_cast<int>(ErrorKind::invalid_argument);
 
 } // namespace
 
-TEST_CASE("schemas made to take for ever end in an error soon") {
-    check_bounds(schema,
+TEST_CASE("schemas with exponential cost are refused quickly") {
+    check_bounds(compiled_schema,
                  R"({"allOf": [)" +
                      many(30,
                           [](int i) {
@@ -123,16 +124,16 @@ TEST_CASE("schemas made to take for ever end in an error soon") {
                           }) +
                      "]}",
                  unsupported);
-    check_bounds(schema, R"({"pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50})", unsupported);
-    check_bounds(schema, R"({"pattern": "(((a{1,900}){1,900}){1,900}){1,900}", "maxLength": 5})",
+    check_bounds(compiled_schema, R"({"pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50})", unsupported);
+    check_bounds(compiled_schema, R"({"pattern": "(((a{1,900}){1,900}){1,900}){1,900}", "maxLength": 5})",
                  unsupported);
     check_bounds(
-        schema,
+        compiled_schema,
         R"({"type": "array", "contains": {"type": "null"}, "minContains": 100000, "maxContains": 900000})",
         unsupported);
-    check_bounds(schema, std::string(100'000, '['), unsupported);
-    check_bounds(schema, nested(R"({"not":)", "true", "}", 99), invalid);
-    check_bounds(schema,
+    check_bounds(compiled_schema, std::string(100'000, '['), unsupported);
+    check_bounds(compiled_schema, nested(R"({"not":)", "true", "}", 99), invalid);
+    check_bounds(compiled_schema,
                  R"({"allOf": [)" +
                      many(40,
                           [](int i) {
@@ -142,7 +143,7 @@ TEST_CASE("schemas made to take for ever end in an error soon") {
                      "]}",
                  unsupported);
     check_bounds(
-        schema,
+        compiled_schema,
         R"({"oneOf": [)" +
             many(200,
                  [](int i) {
@@ -152,14 +153,14 @@ TEST_CASE("schemas made to take for ever end in an error soon") {
             "]}",
         unsupported);
     check_bounds(
-        schema,
+        compiled_schema,
         R"({"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}})",
-        is_language); // a circle says nothing
+        is_language); // a cycle is ignored
 }
 
-TEST_CASE("choices without end beside each other are refused soon") {
+TEST_CASE("thousands of simultaneous choices are refused quickly") {
     for (const int count : {999, 4000, 8000, 30'000}) {
-        check_bounds(schema,
+        check_bounds(compiled_schema,
                      R"({"allOf": [)" +
                          many(count, [](int) { return R"({"anyOf": [{}, {"type": "integer"}]})"; }) + "]}",
                      unsupported);
@@ -167,46 +168,47 @@ TEST_CASE("choices without end beside each other are refused soon") {
     const auto either_length = [](int i) {
         return fmt::format(R"({{"anyOf": [{{}}, {{"maxLength": {}}}]}})", i + 5);
     };
-    check_bounds(schema, R"({"allOf": [)" + many(3000, either_length) + "]}", unsupported);
+    check_bounds(compiled_schema, R"({"allOf": [)" + many(3000, either_length) + "]}", unsupported);
     std::string definitions = R"("last": {"type": "null"})";
     for (int i = 0; i < 20'000; ++i) {
         definitions += fmt::format(R"(, "d{}": {{"anyOf": [{{"$ref": "#/$defs/{}"}}, {{"maxLength": {}}}]}})",
                                    i, i == 0 ? "last" : fmt::format("d{}", i - 1), i);
     }
-    check_bounds(schema, R"({"$ref": "#/$defs/d19999", "$defs": {)" + definitions + "}}", unsupported);
-    check_bounds(schema,
+    check_bounds(compiled_schema, R"({"$ref": "#/$defs/d19999", "$defs": {)" + definitions + "}}",
+                 unsupported);
+    check_bounds(compiled_schema,
                  R"({"allOf": [{"enum": [)" +
                      many(20'000, [](int i) { return fmt::format("\"value number {}\"", i); }) + "]}, " +
                      many(900, either_length) + "]}",
                  unsupported);
 }
 
-TEST_CASE("lists that are excluded are bounded") {
+TEST_CASE("the size of excluded lists is bounded") {
     const std::string numbers = many(10'000, [](int i) { return std::to_string(i); });
     const std::string schemas = many(10'000, [](int i) { return fmt::format(R"({{"const": {}}})", i); });
-    check_bounds(schema, R"({"not": {"const": [)" + numbers + "]}}", unsupported);
-    check_bounds(schema, R"({"not": {"prefixItems": [)" + schemas + "]}}", unsupported);
-    check_bounds(schema, R"({"oneOf": [)" + schemas + "]}", unsupported);
-    check_bounds(schema, R"({"not": {"oneOf": [)" + schemas + "]}}", unsupported);
+    check_bounds(compiled_schema, R"({"not": {"const": [)" + numbers + "]}}", unsupported);
+    check_bounds(compiled_schema, R"({"not": {"prefixItems": [)" + schemas + "]}}", unsupported);
+    check_bounds(compiled_schema, R"({"oneOf": [)" + schemas + "]}", unsupported);
+    check_bounds(compiled_schema, R"({"not": {"oneOf": [)" + schemas + "]}}", unsupported);
 }
 
-TEST_CASE("many schemas that exclude each other keep within the bounds") {
+TEST_CASE("many schemas that exclude each other stay within the bounds") {
     const auto tagged = [](int i, std::string_view type) {
         return fmt::format(R"({{{}"properties": {{"a": {{"const": "tag {}"}}}}, "required": ["a"]}})", type,
                            i);
     };
     const auto of_any = [&](int i) { return tagged(i, ""); };
     const auto of_object = [&](int i) { return tagged(i, R"("type": "object", )"); };
-    check_bounds(schema, R"({"oneOf": [)" + many(150, of_any) + "]}", is_language);
+    check_bounds(compiled_schema, R"({"oneOf": [)" + many(150, of_any) + "]}", is_language);
     for (const int count : {300, 1000, 5000})
-        check_bounds(schema, R"({"oneOf": [)" + many(count, of_any) + "]}", unsupported);
-    check_bounds(schema, R"({"oneOf": [)" + many(200, of_object) + "]}", is_language);
+        check_bounds(compiled_schema, R"({"oneOf": [)" + many(count, of_any) + "]}", unsupported);
+    check_bounds(compiled_schema, R"({"oneOf": [)" + many(200, of_object) + "]}", is_language);
     for (const int count : {1000, 5000})
-        check_bounds(schema, R"({"oneOf": [)" + many(count, of_object) + "]}", unsupported);
+        check_bounds(compiled_schema, R"({"oneOf": [)" + many(count, of_object) + "]}", unsupported);
 }
 
-TEST_CASE("large schemas that mean something are languages within the same bounds") {
-    check_bounds(schema,
+TEST_CASE("large realistic schemas compile within the same bounds") {
+    check_bounds(compiled_schema,
                  R"({"type": "object", "properties": {)" +
                      many(1000,
                           [](int i) {
@@ -215,19 +217,20 @@ TEST_CASE("large schemas that mean something are languages within the same bound
                           }) +
                      "}}",
                  is_language);
-    check_bounds(schema,
+    check_bounds(compiled_schema,
                  R"({"enum": [)" + many(20'000, [](int i) { return fmt::format("\"value number {}\"", i); }) +
                      "]}",
                  is_language);
-    check_bounds(schema, R"({"type": "string", "minLength": 5000, "maxLength": 100000})", is_language);
-    check_bounds(schema,
+    check_bounds(compiled_schema, R"({"type": "string", "minLength": 5000, "maxLength": 100000})",
+                 is_language);
+    check_bounds(compiled_schema,
                  R"({"$defs": {"a": )" +
                      nested(R"({"properties": {"x": )", R"({"$ref": "#/$defs/a"})", "}}", 30) +
                      R"(}, "$ref": "#/$defs/a"})",
                  is_language);
 }
 
-TEST_CASE("many strings are joined or left out within the same bounds") {
+TEST_CASE("many strings are joined or excluded within the same bounds") {
     std::mt19937 random(7);
     const auto letters = [&](int count) {
         std::string text(static_cast<std::size_t>(count), ' ');
@@ -246,12 +249,12 @@ TEST_CASE("many strings are joined or left out within the same bounds") {
                      many(20'000, numbered("w")) + "]}}]}",
                  is_language);
     const auto long_text = [&](int) { return "\"" + letters(250) + "\""; };
-    check_bounds(schema, R"({"not": {"enum": [)" + many(5000, long_text) + "]}}", unsupported);
+    check_bounds(compiled_schema, R"({"not": {"enum": [)" + many(5000, long_text) + "]}}", unsupported);
     check_bounds(schema_in_budget, R"({"not": {"enum": [)" + many(50, long_text) + "]}}", is_language);
     check_bounds(schema_in_budget, R"({"required": [)" + many(50'000, numbered("name")) + "]}", unsupported);
 }
 
-TEST_CASE("patterns that take long are refused within the same bounds") {
+TEST_CASE("slow patterns are refused within the same bounds") {
     for (const int length : {200, 1000, 1500}) {
         check_bounds(
             schema_in_budget,
@@ -279,7 +282,7 @@ TEST_CASE("patterns that exclude each other are refused within the same bounds")
     }
 }
 
-TEST_CASE("large schemas are read in a time that grows with their size alone") {
+TEST_CASE("the time to read a schema is linear in its size") {
     const auto member = [](int i) { return fmt::format(R"("name{}": {{"type": "integer"}})", i); };
     check_bounds(schema_in_budget, R"({"properties": {)" + many(50'000, member) + "}}", unsupported);
     check_bounds(schema_in_budget,
@@ -303,7 +306,7 @@ TEST_CASE("large schemas are read in a time that grows with their size alone") {
         is_language);
 }
 
-TEST_CASE("grammars made to take for ever are followed or refused within the same bounds") {
+TEST_CASE("hostile grammars are matched or refused within the same bounds") {
     const std::string long_text(500, 'a');
     check_bounds(gbnf, "root ::= (((\"a\"{1,900}){1,900}){1,900}){1,900}", is_language);
     check_bounds(gbnf, "root ::= (\"a\"* \"a\"*){900} | (\"a\"? \"a\"?){900} \"b\"", is_language, long_text);
@@ -341,7 +344,7 @@ TEST_CASE("long chains of rules are read within the same bounds") {
     check_bounds(lark, in_lark + fmt::format("r{}: \"b\"", count), is_language);
 }
 
-TEST_CASE("grammars in strings keep within the same bounds") {
+TEST_CASE("grammars in strings stay within the same bounds") {
     const std::string long_text(500, 'a');
     const std::string counted = "start: A~900\nA: B~900\nB: C~900\nC: \"a\"~900";
     const std::string ambiguous = "start: x*\nx: \"a\"* | \"a\" x? \"a\"*\n%ignore /a+/";
@@ -355,18 +358,19 @@ TEST_CASE("grammars in strings keep within the same bounds") {
     }
     check_bounds(lark_between_marks, "start: " + nested("(", "/.+/", ")~0..3000", 100), is_language,
                  raw + nested("</p", "arameter", "", 100));
-    std::string ways = "\"00000\"";
+    std::string alternatives = "\"00000\"";
     for (int i = 1; i < 100'000; ++i)
-        ways += fmt::format("|\"{:05}\"", i);
+        alternatives += fmt::format("|\"{:05}\"", i);
     const std::string regex = "/" + nested("(", std::string(100'000, 'a'), "a)", 195) + "/";
-    for (const std::string& text : {nested("(", ways, "|\"z\")", 195), regex})
-        check_bounds(schema_in_budget, R"({"x-etna-lark": )" + quoted("start: " + text) + "}", unsupported);
+    for (const std::string& text : {nested("(", alternatives, "|\"z\")", 195), regex})
+        check_bounds(schema_in_budget, R"({"x-etna-lark": )" + json_quoted("start: " + text) + "}",
+                     unsupported);
     check_bounds(lark_in_json, "start: start \"a\" | \"a\"", unsupported);
     check_bounds(lark_in_json, "start: " + nested("(", "\"a\"", ")", 100'000), invalid);
-    check_bounds(schema,
+    check_bounds(compiled_schema,
                  R"({"type": "string", "minLength": 100, "maxLength": 200, "x-etna-lark": "start: /.*/"})",
                  unsupported);
-    check_bounds(schema,
+    check_bounds(compiled_schema,
                  R"({"properties": {)" +
                      many(1000,
                           [](int i) {
@@ -380,38 +384,38 @@ TEST_CASE("grammars in strings keep within the same bounds") {
 
 namespace {
 
-/// Walks at random, up to so many tokens; how many there were.
-int walked(const std::string& grammar, int tokens_max, int* lost = nullptr) {
+/// Accepts random tokens, at most `tokens_max`. Returns their number.
+int walked(const std::string& grammar, int tokens_max, int* exhausted = nullptr) {
     GrammarCache grammars(some_words());
-    GrammarMatcher walk(grammars.make({.notation = Notation::gbnf, .text = grammar}).value());
+    GrammarMatcher matcher(grammars.make({.notation = Notation::gbnf, .text = grammar}).value());
     std::mt19937 random(5);
     for (int count = 0; count < tokens_max; ++count) {
-        const auto mask = walk.mask();
-        if (!mask && lost != nullptr)
-            *lost = 1;
+        const auto mask = matcher.mask();
+        if (!mask && exhausted != nullptr)
+            *exhausted = 1;
         if (!mask || (*mask)->is_empty())
             return count;
         TokenId token = 0;
         do {
             token = static_cast<TokenId>(random() % 5000);
         } while (!(*mask)->allows(token));
-        walk.accept(token);
+        matcher.accept(token);
     }
     return tokens_max;
 }
 
 } // namespace
 
-TEST_CASE("a text that is lost to its ambiguity costs less than a second with all its masks") {
+TEST_CASE("a text that exhausts an ambiguous grammar costs less than a second with all its masks") {
     for (const std::string_view letters : {"[a-z ]", "[a-z] | \" \""}) {
         const std::string grammar =
             fmt::format("root ::= s\ns ::= c | c s t | c t u\nt ::= c | c t s u | c u\n"
                         "u ::= c | c u t | c s s\nc ::= {}",
                         letters);
         const Cost cost = cost_of([&] {
-            int lost = 0;
-            static_cast<void>(walked(grammar, 100, &lost));
-            return lost;
+            int exhausted = 0;
+            static_cast<void>(walked(grammar, 100, &exhausted));
+            return exhausted;
         });
         INFO(cost.seconds << " s, " << cost.kib << " KiB in all");
         CHECK(cost.exit_status == 1);
@@ -420,7 +424,7 @@ TEST_CASE("a text that is lost to its ambiguity costs less than a second with al
     }
 }
 
-TEST_CASE("a hundred masks of thousands of rules beside each other take less than a second") {
+TEST_CASE("a hundred masks of thousands of alternative rules take less than a second") {
     std::string grammar = "root ::= r0";
     for (int i = 1; i < 4000; ++i)
         grammar += fmt::format(" | r{}", i);

@@ -2,7 +2,8 @@
 
 #include "core/base/utf8.hpp"
 #include "core/grammar/code_points.hpp"
-#include "core/grammar/json_text.hpp"
+#include "core/grammar/schema/json_text.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -26,12 +27,8 @@ std::string encoded(char32_t one) {
     return text;
 }
 
-bool fits(Language& language, Expression set, const std::string& text) {
-    return language.is_nullable(language.next(set, text));
-}
-
 /// The borders of the encoding and of the set, and some from anywhere.
-std::vector<char32_t> samples(const CodePoints& set, std::mt19937& random) {
+std::vector<char32_t> sample_code_points(const CodePoints& set, std::mt19937& random) {
     std::vector<char32_t> all = {0,      0x1F,    0x20,    '"',     '\\',    0x7E,     0x7F,
                                  0x80,   0x7FF,   0x800,   0xFFF,   0x1000,  0xD7FF,   0xE000,
                                  0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0xFFFFF, 0x100000, 0x10FFFF};
@@ -50,7 +47,7 @@ std::vector<char32_t> samples(const CodePoints& set, std::mt19937& random) {
 
 } // namespace
 
-TEST_CASE("sets of code points are written as UTF-8, and as characters of JSON strings") {
+TEST_CASE("sets of code points become UTF-8, and characters of JSON strings") {
     std::mt19937 random(5);
     for (int round = 0; round < 200; ++round) {
         CodePoints set;
@@ -65,12 +62,12 @@ TEST_CASE("sets of code points are written as UTF-8, and as characters of JSON s
         const Expression plain = utf8(language, set);
         const Expression in_json = json_character(language, set);
         const CodePoints others = set.complement();
-        for (const char32_t one : samples(set, random)) {
+        for (const char32_t one : sample_code_points(set, random)) {
             CAPTURE(round, static_cast<uint32_t>(one));
-            REQUIRE(fits(language, plain, encoded(one)) == set.contains(one));
+            REQUIRE(test::fits(language, plain, encoded(one)) == set.contains(one));
             REQUIRE(others.contains(one) != set.contains(one));
             const std::string quoted = nlohmann::json(encoded(one)).dump();
-            REQUIRE(fits(language, in_json, quoted.substr(1, quoted.size() - 2)) == set.contains(one));
+            REQUIRE(test::fits(language, in_json, quoted.substr(1, quoted.size() - 2)) == set.contains(one));
             REQUIRE('"' + json_escaped(encoded(one)) + '"' == quoted);
         }
         CHECK(set.complement().complement() == set);
@@ -78,12 +75,12 @@ TEST_CASE("sets of code points are written as UTF-8, and as characters of JSON s
     }
 }
 
-TEST_CASE("no character is what UTF-8 forbids") {
+TEST_CASE("byte sequences that UTF-8 forbids are no characters") {
     Language language;
     const Expression any = utf8(language, CodePoints::all());
     for (const char* bytes : {"\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xED\xA0\x80", "\xF0\x80\x80\x80",
                               "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\x80", "\xFF", "\xE2\x82"})
-        CHECK(!fits(language, any, bytes));
+        CHECK(!test::fits(language, any, bytes));
     CHECK(CodePoints::all() == CodePoints{{0, 0xD7FF}, {0xE000, code_point_max}});
     CHECK(CodePoints::all().complement().is_empty());
 }

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <functional>
 
-/// What work on grammars takes, in a process of its own.
+/// The cost of work on grammars, measured in a child process.
 namespace etna::grammar {
 
 constexpr double seconds_max = 1;
 constexpr int64_t kib_max = 200'000'000 / 1024;
 
-/// Sanitizers keep what is freed and shadow what is not, and take several times as long.
+/// Sanitizers retain freed memory and shadow the rest, and are several times as slow.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool is_measured = false;
 #elif defined(__has_feature)
@@ -26,16 +26,16 @@ constexpr bool is_measured = true;
 #endif
 
 struct Cost {
-    int exit_status = -1; ///< what the work returned; -1: a signal ended it
+    int exit_status = -1; ///< result of the work; -1: a signal ended it
     double seconds = 0;   ///< of processor time
     int64_t kib = 0;      ///< resident at most, beyond what there was before
 };
 
-constexpr int took_too_long = 5; ///< what work returns that has a bound of its own on a part of it
+constexpr int took_too_long = 5; ///< result of work that measures a part of itself, if that exceeds its bound
 
-/// Does the work in a process of its own, so that its memory is its alone. Work that takes longer than
-/// `seconds_max` is done again, three times at most, and the last one counts: who else is at work on the
-/// machine adds to the time, and nothing takes from it.
+/// Runs the work in a child process, so that its memory is counted alone. Work that takes longer than
+/// `seconds_max` is run at most three times, and the last run counts, because other load on the machine only
+/// adds to the time.
 Cost cost_of(const std::function<int()>& work);
 
 /// Of this thread: a busy machine adds little.

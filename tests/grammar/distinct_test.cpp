@@ -1,8 +1,8 @@
 // Lists of different items against comparing them, over random items and all short texts; and their masks.
 
 #include "core/grammar/masks.hpp"
-#include "tests/grammar/description.hpp"
 #include "tests/grammar/mask_check.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -43,25 +43,9 @@ Expression random_item(Language& language, std::mt19937& random) {
         language.automaton(test::built(language, test::random_regular(random, 3))).value());
 }
 
-bool can_end(Language& language, Expression from, int letters) {
-    std::set<Expression> reached = {from};
-    for (int i = 0; i <= letters; ++i) {
-        std::set<Expression> further;
-        for (const Expression e : reached) {
-            if (language.is_nullable(e))
-                return true;
-            for (const char letter : {'a', 'b', ','})
-                further.insert(language.next(e, static_cast<uint8_t>(letter)));
-        }
-        further.erase(nothing);
-        reached = std::move(further);
-    }
-    return false;
-}
-
 } // namespace
 
-TEST_CASE("lists of different items have no item twice, and lead to an end") {
+TEST_CASE("lists of distinct items repeat no item, and every state can reach an end") {
     std::mt19937 random(3);
     const auto texts = texts_with_commas(6);
     std::size_t accepted = 0;
@@ -69,9 +53,9 @@ TEST_CASE("lists of different items have no item twice, and lead to an end") {
     for (int round = 0; round < 200; ++round) {
         Language language;
         const Expression item = random_item(language, random);
-        const auto least = static_cast<uint32_t>(random() % 4);
-        const uint32_t most = random() % 2 == 0 ? unbounded : least + static_cast<uint32_t>(random() % 4);
-        const Expression lists = language.distinct(item, language.literal(","), least, most).value();
+        const auto min = static_cast<uint32_t>(random() % 4);
+        const uint32_t max = random() % 2 == 0 ? unbounded : min + static_cast<uint32_t>(random() % 4);
+        const Expression lists = language.distinct(item, language.literal(","), min, max).value();
         for (const std::string& text : texts) {
             const auto items = items_of(text);
             const std::set<std::string> different(items.begin(), items.end());
@@ -79,13 +63,13 @@ TEST_CASE("lists of different items have no item twice, and lead to an end") {
                 return language.is_nullable(language.next(item, one));
             };
             const bool is_list = item != nothing && std::all_of(items.begin(), items.end(), is_item) &&
-                                 items.size() >= least && items.size() <= most;
-            const bool is_no_list = text.empty() && least == 0;
+                                 items.size() >= min && items.size() <= max;
+            const bool is_no_list = text.empty() && min == 0;
             const bool is_expected = is_no_list || (is_list && different.size() == items.size());
             const Expression left = language.next(lists, text);
-            CAPTURE(round, text, least, most);
+            CAPTURE(round, text, min, max);
             REQUIRE((left == nothing ? false : language.is_nullable(left)) == is_expected);
-            REQUIRE((left == nothing || can_end(language, left, 16)));
+            REQUIRE((left == nothing || test::can_end(language, left, 16, "ab,")));
             accepted += is_expected ? 1 : 0;
             cut += is_list && !is_expected ? 1 : 0;
         }
@@ -94,7 +78,7 @@ TEST_CASE("lists of different items have no item twice, and lead to an end") {
     CHECK(cut > 1000);
 }
 
-TEST_CASE("masks of lists of different items allow what fits token by token") {
+TEST_CASE("masks of lists of distinct items agree with each token alone") {
     std::mt19937 random(23);
     std::size_t states = 0;
     for (int round = 0; round < 80; ++round) {
@@ -111,13 +95,13 @@ TEST_CASE("masks of lists of different items allow what fits token by token") {
         Expression item = random_item(language, random);
         if (round % 3 == 0)
             item = language.repeat(language.bytes(ByteSet::range('a', 'b')), 1);
-        const auto least = static_cast<uint32_t>(random() % 3);
-        const uint32_t most = random() % 2 == 0 ? unbounded : least + static_cast<uint32_t>(random() % 4);
-        const Expression lists = language.distinct(item, language.literal(","), least, most).value();
+        const auto min = static_cast<uint32_t>(random() % 3);
+        const uint32_t max = random() % 2 == 0 ? unbounded : min + static_cast<uint32_t>(random() % 4);
+        const Expression lists = language.distinct(item, language.literal(","), min, max).value();
         const Expression other = language.literal("aab]");
         Expression state = language.either(other, language.sequence(lists, language.literal("]")));
         for (int steps = 0; state != nothing && steps < 12; ++steps) {
-            CAPTURE(round, least, most);
+            CAPTURE(round, min, max);
             const std::vector<TokenId> allowed = test::check_mask(language, masks, vocabulary, state);
             ++states;
             state = allowed.empty()

@@ -1,6 +1,6 @@
-// The keywords that lenient JSON Schemas drop, and how that is told.
+// The keywords that lenient JSON Schemas drop, and how they are reported.
 
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "core/grammar/schema/document.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/support/catch.hpp"
@@ -29,7 +29,7 @@ TEST_CASE("a lenient schema reports each keyword that it drops once, by its poin
     CHECK(dropped(R"({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
               "a": {"type": "string", "pattern": "(?=a)."}, "b": {"type": "string", "format": "regex"}}})") ==
           Pointers{"#/properties/a/pattern", "#/properties/b/format"});
-    // The same text in two places is compiled once and dropped twice.
+    // The same text in two descriptions is compiled once and reported twice.
     CHECK(dropped(R"({"type": "object", "required": ["a", "b"], "additionalProperties": false, "properties": {
               "a": {"type": "string", "format": "regex"}, "b": {"type": "string", "format": "regex"}}})")
               .size() == 2);
@@ -47,7 +47,7 @@ TEST_CASE("a lenient schema reports each keyword that it drops once, by its poin
 }
 
 TEST_CASE(
-    "a grammar knows the keywords that its schemas drop, with the schema's place, also when it is kept") {
+    "a grammar reports the keywords that its schemas drop, with the schema's path, also if it is cached") {
     GrammarCache grammars(Vocabulary({"a", "[", "]"}));
     const Description schema = {.text =
                                     R"({"type": "array", "items": {"type": "array"}, "uniqueItems": true})",

@@ -1,7 +1,8 @@
-// Grammars in GBNF: a JSON grammar against a JSON library, every piece of the notation, and what is said of
+// Grammars in GBNF: a JSON grammar against a JSON library, every construct of the notation, and the errors of
 // wrong ones.
 
 #include "core/grammar/gbnf.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cstdlib>
@@ -33,10 +34,6 @@ number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
 ws     ::= [ \t\n\r]*
 )";
 
-bool fits(Language& language, Expression grammar, std::string_view text) {
-    return language.is_nullable(language.next(grammar, text));
-}
-
 /// A JSON text, mostly.
 std::string random_text(std::mt19937& random, int depth) {
     const auto value = [&] { return random_text(random, depth - 1); };
@@ -62,7 +59,7 @@ std::string random_text(std::mt19937& random, int depth) {
     }
 }
 
-Error refused(std::string_view grammar) {
+Error gbnf_error(std::string_view grammar) {
     Language language;
     const auto result = gbnf(language, grammar);
     CAPTURE(grammar);
@@ -72,7 +69,7 @@ Error refused(std::string_view grammar) {
 
 } // namespace
 
-TEST_CASE("a JSON grammar takes what a JSON library takes, also of texts that are broken") {
+TEST_CASE("a JSON grammar agrees with a JSON library on valid and damaged texts") {
     Language language;
     const auto grammar = gbnf(language, json_grammar);
     REQUIRE(grammar.has_value());
@@ -94,14 +91,14 @@ TEST_CASE("a JSON grammar takes what a JSON library takes, also of texts that ar
         const bool is_json = nlohmann::json::accept(text);
         ++(is_json ? valid : broken);
         CAPTURE(text);
-        REQUIRE(fits(language, *grammar, text) == is_json);
+        REQUIRE(test::fits(language, *grammar, text) == is_json);
     }
     CHECK(valid > 500);
     CHECK(broken > 500);
     CHECK(!language.is_full());
 }
 
-TEST_CASE("every piece of the notation means what it says") {
+TEST_CASE("every construct of the notation has its meaning") {
     struct Case {
         std::string_view grammar;
         std::string_view text;
@@ -131,36 +128,37 @@ TEST_CASE("every piece of the notation means what it says") {
         CAPTURE(one.grammar, one.text);
         const auto grammar = gbnf(language, one.grammar);
         REQUIRE(grammar.has_value());
-        CHECK(fits(language, *grammar, one.text) == one.fits);
+        CHECK(test::fits(language, *grammar, one.text) == one.fits);
     }
 }
 
-TEST_CASE("what is no grammar is told with its place") {
-    CHECK(refused("root = \"a\"").message == "the grammar, line 1, column 6: `::=` is missing");
-    CHECK(refused("root ::= \"a\"\nx ::= [a").message == "the grammar, line 2, column 9: `]` is missing");
-    CHECK(refused("root ::= other").message == "the grammar, line 1, column 10: there is no rule `other`");
-    CHECK(refused("a ::= \"x\"").message == "the grammar, line 1, column 1: there is no rule `root`");
-    CHECK(refused("").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"a\"\nroot ::= \"b\"").message ==
-          "the grammar, line 2, column 1: the rule `root` is there twice");
-    CHECK(refused("root ::= \"a").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= (\"a\"").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"a\" )").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"a\"{}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"a\"{3,2}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"a\"{99999999999}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= [b-a]").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"\\q\"").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= \"\\uD800\"").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= <think>").message ==
+TEST_CASE("an invalid grammar is refused with its position") {
+    CHECK(gbnf_error("root = \"a\"").message == "the grammar, line 1, column 6: `::=` is missing");
+    CHECK(gbnf_error("root ::= \"a\"\nx ::= [a").message == "the grammar, line 2, column 9: `]` is missing");
+    CHECK(gbnf_error("root ::= other").message ==
+          "the grammar, line 1, column 10: the rule `other` is undefined");
+    CHECK(gbnf_error("a ::= \"x\"").message == "the grammar, line 1, column 1: the rule `root` is undefined");
+    CHECK(gbnf_error("").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"a\"\nroot ::= \"b\"").message ==
+          "the grammar, line 2, column 1: the rule `root` is defined twice");
+    CHECK(gbnf_error("root ::= \"a").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= (\"a\"").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"a\" )").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"a\"{}").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"a\"{3,2}").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"a\"{99999999999}").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= [b-a]").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"\\q\"").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"\\uD800\"").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= <think>").message ==
           "the grammar, line 1, column 10: tokens cannot be named here");
-    CHECK(refused("root ::= \"\xFF\"").kind == ErrorKind::invalid_argument);
-    CHECK(refused("root ::= root \"a\" | \"a\"").message == "`root` begins with itself");
-    CHECK(refused("root ::= \"a\" root").message == "no text fits the grammar");
-    CHECK(refused("root ::= " + std::string(1000, '(')).kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= \"\xFF\"").kind == ErrorKind::invalid_argument);
+    CHECK(gbnf_error("root ::= root \"a\" | \"a\"").message == "`root` is left-recursive");
+    CHECK(gbnf_error("root ::= \"a\" root").message == "no text fits the grammar");
+    CHECK(gbnf_error("root ::= " + std::string(1000, '(')).kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("the examples of llama.cpp are grammars") {
+TEST_CASE("the example grammars of llama.cpp compile") {
     const char* const data = std::getenv("ETNA_REFERENCE_DATA");
     if (data == nullptr) {
         std::cout << "not run: GBNF examples (ETNA_REFERENCE_DATA is not set)\n";

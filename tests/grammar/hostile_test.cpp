@@ -1,6 +1,6 @@
-// Grammars that are written to hold a model up for everybody.
+// Grammars that are written to delay other requests.
 
-#include "core/grammar/grammars.hpp"
+#include "core/grammar/grammar_cache.hpp"
 #include "tests/grammar/cost.hpp"
 #include "tests/support/catch.hpp"
 
@@ -19,7 +19,7 @@ using namespace etna::grammar;
 
 namespace {
 
-/// What a client may write to hold a model up, and whether it is followed.
+/// A grammar that is expensive to compile or to match.
 struct Hostile {
     std::string_view name;
     Description description;
@@ -61,44 +61,44 @@ std::vector<Hostile> hostile_grammars() {
 
 } // namespace
 
-TEST_CASE("what is written to hold a model up is followed or refused within a second, and works in pieces") {
+TEST_CASE("hostile grammars are matched or refused within a second, in short time slices") {
     for (const Hostile& hostile : hostile_grammars()) {
         const Cost cost = cost_of([&] {
             GrammarCache grammars(some_words());
             const auto made = grammars.make(hostile.description);
             if (!made)
                 return made.error().kind == ErrorKind::unsupported ? 3 : 4;
-            GrammarMatcher walk(*made);
+            GrammarMatcher matcher(*made);
             std::mt19937 random(5);
             double longest_ms = 0;
             int count = 0;
             for (bool is_over = false; count < 30 && !is_over; ++count) {
-                for (std::chrono::milliseconds most(1);; most *= 2) {
+                for (std::chrono::milliseconds max(1);; max *= 2) {
                     const auto begin = processor_time();
-                    const Language::Stop stop = [&] { return processor_time() - begin >= most; };
-                    const bool is_known =
-                        walk.prepare({.mask = true}, {.stop = &stop, .may_wait = false, .may_move = false});
-                    const std::chrono::duration<double, std::milli> over = processor_time() - begin - most;
+                    const Language::Stop stop = [&] { return processor_time() - begin >= max; };
+                    const bool is_known = matcher.prepare(
+                        {.mask = true}, {.stop = &stop, .may_wait = false, .may_move = false});
+                    const std::chrono::duration<double, std::milli> over = processor_time() - begin - max;
                     longest_ms = std::max(longest_ms, over.count());
-                    if (is_known || most > std::chrono::seconds(1))
+                    if (is_known || max > std::chrono::seconds(1))
                         break;
                 }
-                const auto mask = walk.mask();
+                const auto mask = matcher.mask();
                 is_over = !mask || (*mask)->is_empty();
                 for (TokenId token = 0; !is_over; token = static_cast<TokenId>(random() % 5000)) {
                     if (!(*mask)->allows(token))
                         continue;
-                    walk.accept(token);
+                    matcher.accept(token);
                     break;
                 }
             }
-            fmt::print(stderr, "    {} tokens followed, {:.1f} ms beyond the end of a piece at most\n", count,
-                       longest_ms);
+            fmt::print(stderr, "    {} tokens matched, at most {:.1f} ms beyond the end of a time slice\n",
+                       count, longest_ms);
             return is_measured && longest_ms > 9 ? took_too_long : 2;
         });
         INFO(hostile.name);
         fmt::print(stderr, "{}: {}, {:.2f} s, {} KiB\n", hostile.name,
-                   cost.exit_status == 2 ? "followed" : "refused", cost.seconds, cost.kib);
+                   cost.exit_status == 2 ? "matched" : "refused", cost.seconds, cost.kib);
         CHECK((cost.exit_status == 2 || cost.exit_status == 3));
         if (is_measured)
             CHECK(cost.seconds < seconds_max);

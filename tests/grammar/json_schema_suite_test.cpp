@@ -1,4 +1,4 @@
-// The JSON-Schema-Test-Suite (ETNA_REFERENCE_DATA): each schema's texts against what the suite says of its
+// The JSON-Schema-Test-Suite (ETNA_REFERENCE_DATA): each schema's texts against the suite's verdict on its
 // instances. A valid one has to be accepted in one order of its members, an invalid one in none; see
 // fitting_text().
 //
@@ -9,7 +9,7 @@
 
 #include "core/grammar/schema/json_schema.hpp"
 #include "core/grammar/schema/json_value.hpp"
-#include "tests/grammar/json_writings.hpp"
+#include "tests/grammar/fitting_text.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -44,12 +44,12 @@ bool is_encoded_host(const Json& schema, const Json& instance) {
            instance.get<std::string>().find("xn--") != std::string::npos;
 }
 
-/// What stands beside a reference means nothing up to draft-07, and counts later: it is kept to either way.
+/// Siblings of a reference have no meaning up to draft-07, and do later: they are enforced in both.
 bool is_of_old_drafts_alone(const Json& group) {
     return group["description"] == "ref overrides any sibling keywords";
 }
 
-/// What llguidance makes of a test, or nothing.
+/// The result of llguidance for a test; empty if unknown.
 std::string yardstick_of(const Json& yardstick, const std::string& file, const Json& group,
                          const Json& test) {
     const auto in_file = yardstick.find(file);
@@ -118,7 +118,7 @@ private:
 
     static bool accepts(Language& language, Expression schema, const std::string& instance) {
         const FittingText found = fitting_text(language, schema, parse_json(instance).value());
-        CHECK(found.is_whole);
+        CHECK(found.is_exhaustive);
         return found.text.has_value();
     }
 
@@ -146,7 +146,7 @@ Suite judge(const std::filesystem::path& folder, const Json& yardstick, const st
 
 } // namespace
 
-TEST_CASE("the JSON-Schema-Test-Suite agrees with what is accepted") {
+TEST_CASE("accepted texts agree with the JSON-Schema-Test-Suite") {
     const char* const data = std::getenv("ETNA_REFERENCE_DATA");
     if (data == nullptr) {
         std::cout << "not run: the JSON-Schema-Test-Suite (ETNA_REFERENCE_DATA is not set)\n";

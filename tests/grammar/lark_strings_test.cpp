@@ -1,9 +1,9 @@
-// Strings of a schema that are kept to a grammar in Lark's notation: against the grammar itself over the
-// plain texts, and against a recogniser that knows neither.
+// Strings of a schema that are constrained by a Lark grammar: against the grammar itself over the plain
+// texts, and against an independent recogniser.
 
 #include "core/grammar/lark.hpp"
 #include "core/grammar/schema/json_schema.hpp"
-#include "tests/grammar/description.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -23,14 +23,14 @@ using namespace etna::grammar;
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Texts = std::vector<std::string>;
 
 std::string schema_of(std::string_view grammar) {
-    return Json{{"type", "string"}, {"x-etna-lark", grammar}}.dump();
+    return OrderedJson{{"type", "string"}, {"x-etna-lark", grammar}}.dump();
 }
 
-/// What the expression allows, in a language of its own.
+/// The texts of an expression, in its own language.
 class Allowed {
 public:
     explicit Allowed(const std::function<Result<Expression>(Language&)>& make) : root_(make(language_)) {
@@ -51,7 +51,7 @@ private:
     Result<Expression> root_;
 };
 
-Error error_of(const Json& schema, const JsonSchemaOptions& options = {}) {
+Error schema_error(const OrderedJson& schema, const JsonSchemaOptions& options = {}) {
     Language language;
     const auto root = json_schema(language, schema.dump(), options);
     REQUIRE_FALSE(root.has_value());
@@ -77,7 +77,7 @@ std::size_t characters_of(const std::string& text) {
         std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));
 }
 
-/// Grammars about what a JSON string has to escape, and what not.
+/// Grammars of characters that a JSON string has to escape, and of others.
 const Texts grammars = {
     R"lark(start: item*
 item: "(" start ")" | "\"" | /[a\\]/)lark",
@@ -111,8 +111,8 @@ std::string written(const test::Description& one, const std::function<std::strin
     case Kind::either:
         return fmt::format("({})", fmt::join(parts, one.kind == Kind::sequence ? " " : " | "));
     case Kind::repeat:
-        return one.most == unbounded ? fmt::format("(({0})~{1} ({0})*)", parts[0], one.least)
-                                     : fmt::format("({})~{}..{}", parts[0], one.least, one.most);
+        return one.max == unbounded ? fmt::format("(({0})~{1} ({0})*)", parts[0], one.min)
+                                    : fmt::format("({})~{}..{}", parts[0], one.min, one.max);
     case Kind::unit:
         return "(" + parts[0] + ")";
     case Kind::rule:
@@ -130,7 +130,7 @@ std::string written(const test::Descriptions& rules, const std::function<std::st
 
 } // namespace
 
-TEST_CASE("a string's content is a text of the grammar") {
+TEST_CASE("the content of a string is a text of the grammar") {
     const Texts raw =
         all_of({"a", "A", "\"", "\\", "\n", "\x1F", "(", ")", "\xC3\xA9", "\xF0\x9F\x98\x80"}, 4);
     for (const std::string& grammar : grammars) {
@@ -141,20 +141,20 @@ TEST_CASE("a string's content is a text of the grammar") {
             CAPTURE(grammar, text);
             const bool fits = grammar_allows(text);
             fitting += fits ? 1 : 0;
-            if (schema_allows(Json(text).dump()) != fits)
+            if (schema_allows(OrderedJson(text).dump()) != fits)
                 FAIL_CHECK("the schema says otherwise");
         }
         CHECK(fitting > 10);
     }
 }
 
-TEST_CASE("of all texts only strings in their one spelling are allowed") {
+TEST_CASE("only canonically escaped strings are allowed") {
     const Texts texts = all_of({"\"", "\\", "a", "n", "(", "\n"}, 6);
     for (const std::string& grammar : grammars) {
         Allowed grammar_allows = Allowed::by_grammar(grammar);
         Allowed schema_allows = Allowed::by_schema(schema_of(grammar));
         for (const std::string& text : texts) {
-            const Json value = Json::parse(text, nullptr, false);
+            const OrderedJson value = OrderedJson::parse(text, nullptr, false);
             const bool fits =
                 value.is_string() && value.dump() == text && grammar_allows(value.get<std::string>());
             CAPTURE(grammar, text);
@@ -164,7 +164,7 @@ TEST_CASE("of all texts only strings in their one spelling are allowed") {
     }
 }
 
-TEST_CASE("characters are spelled as in patterns") {
+TEST_CASE("characters are escaped as in patterns") {
     Allowed allowed = Allowed::by_schema(schema_of("start: /[\\s\\S]/"));
     Allowed pattern = Allowed::by_schema(R"({"type": "string", "pattern": "^[\\s\\S]$"})");
     for (const char* const text : {R"("a")", R"("\u0061")", R"("/")", R"("\/")", R"("\n")", R"("\u000a")",
@@ -177,7 +177,7 @@ TEST_CASE("characters are spelled as in patterns") {
     CHECK(allowed(R"("\u000b")"));
 }
 
-TEST_CASE("random grammars whose letters are escaped") {
+TEST_CASE("random grammars of escaped letters agree with the recogniser") {
     const auto quoted = [](char letter) { return std::string(letter == 'a' ? R"("\"")" : R"("\\\n")"); };
     std::mt19937 random(11);
     const Texts texts = test::all_texts(6);
@@ -194,7 +194,7 @@ TEST_CASE("random grammars whose letters are escaped") {
                 raw += letter == 'a' ? "\"" : "\\\n";
             const bool fits = test::fits(rules, text);
             fitting += fits ? 1 : 0;
-            if ((root && language.is_nullable(language.next(*root, Json(raw).dump()))) != fits)
+            if ((root && language.is_nullable(language.next(*root, OrderedJson(raw).dump()))) != fits)
                 FAIL_CHECK(text);
         }
         CHECK((root || root.error().message.find("no text fits") != std::string::npos));
@@ -202,11 +202,11 @@ TEST_CASE("random grammars whose letters are escaped") {
     CHECK(fitting > 1000);
 }
 
-TEST_CASE("a grammar stands in an object, beside others and beside other kinds of values") {
-    const Json brackets = {{"type", Json::array({"string", "null"})},
-                           {"x-etna-lark", "start: \"(\" start? \")\" start?"}};
-    const Json word = {{"x-etna-lark", "start: /[a-c]+/"}, {"type", "string"}};
-    Json schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
+TEST_CASE("a grammar works in an object, next to other grammars and other types") {
+    const OrderedJson brackets = {{"type", OrderedJson::array({"string", "null"})},
+                                  {"x-etna-lark", "start: \"(\" start? \")\" start?"}};
+    const OrderedJson word = {{"x-etna-lark", "start: /[a-c]+/"}, {"type", "string"}};
+    OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
     schema["properties"] = {{"input", brackets}, {"more", {{"anyOf", {brackets, word}}}}};
     Allowed allowed = Allowed::by_schema(schema.dump());
     CHECK(allowed(R"x({"input": "(()())"})x"));
@@ -217,44 +217,44 @@ TEST_CASE("a grammar stands in an object, beside others and beside other kinds o
     CHECK_FALSE(allowed(R"x({"input": "()", "more": "a()"})x"));
 }
 
-TEST_CASE("errors of grammars in schemas name the keyword and the place in the grammar") {
-    const auto with = [](std::string_view name, const Json& value) {
-        Json schema = {{"type", "string"}, {"x-etna-lark", "start: \"a\"*"}};
+TEST_CASE("errors of grammars in schemas name the keyword and the position in the grammar") {
+    const auto with = [](std::string_view name, const OrderedJson& value) {
+        OrderedJson schema = {{"type", "string"}, {"x-etna-lark", "start: \"a\"*"}};
         schema[name] = value;
-        return Json{{"items", schema}};
+        return OrderedJson{{"items", schema}};
     };
-    const std::vector<std::pair<std::string, Json>> unsupported = {
+    const std::vector<std::pair<std::string, OrderedJson>> unsupported = {
         {"minLength", 200},
         {"maxLength", 200},
         {"pattern", "a{200}"},
         {"enum", {std::string(200, 'a')}},
         {"not", {{"pattern", "a{200}"}}},
-        {"allOf", Json::array({Json{{"x-etna-lark", "start: \"a\" | \"b\""}}})}};
+        {"allOf", OrderedJson::array({OrderedJson{{"x-etna-lark", "start: \"a\" | \"b\""}}})}};
     for (const auto& [name, value] : unsupported) {
-        const Error error = error_of(with(name, value));
+        const Error error = schema_error(with(name, value));
         INFO(error.message);
         CHECK(error.kind == ErrorKind::unsupported);
         CHECK(error.message.starts_with("#/items/x-etna-lark: "));
         CHECK(error.message.find(name == "allOf" ? "`x-etna-lark`" : "`" + name + "`") != std::string::npos);
         Allowed::by_schema(with(name, value).dump(), {.is_lenient = true});
     }
-    const Json grammar = {{"x-etna-lark", "start: \"a\""}};
-    CHECK(error_of({{"not", grammar}, {"type", "string"}}).message.starts_with("#/not/x-etna-lark: "));
-    CHECK(error_of({{"propertyNames", grammar}}).message.starts_with("#/propertyNames/x-etna-lark: "));
+    const OrderedJson grammar = {{"x-etna-lark", "start: \"a\""}};
+    CHECK(schema_error({{"not", grammar}, {"type", "string"}}).message.starts_with("#/not/x-etna-lark: "));
+    CHECK(schema_error({{"propertyNames", grammar}}).message.starts_with("#/propertyNames/x-etna-lark: "));
 
-    const Error wrong = error_of({{"x-etna-lark", "start: \"a\"\n  | item"}});
+    const Error wrong = schema_error({{"x-etna-lark", "start: \"a\"\n  | item"}});
     CHECK(wrong.kind == ErrorKind::invalid_argument);
-    CHECK(wrong.message == "#/x-etna-lark: the grammar, line 2, column 5: there is no rule `item`");
-    CHECK(error_of({{"x-etna-lark", "start: start \"a\" | \"b\""}}).message ==
-          "#/x-etna-lark: `start` begins with itself");
-    CHECK(error_of({{"x-etna-lark", "start: \"a\" start"}}).message ==
+    CHECK(wrong.message == "#/x-etna-lark: the grammar, line 2, column 5: the rule `item` is undefined");
+    CHECK(schema_error({{"x-etna-lark", "start: start \"a\" | \"b\""}}).message ==
+          "#/x-etna-lark: `start` is left-recursive");
+    CHECK(schema_error({{"x-etna-lark", "start: \"a\" start"}}).message ==
           "#/x-etna-lark: no text fits the grammar");
-    CHECK(error_of({{"x-etna-lark", 5}}).kind == ErrorKind::invalid_argument);
+    CHECK(schema_error({{"x-etna-lark", 5}}).kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("short bounds hold beside a grammar") {
+TEST_CASE("short bounds are enforced together with a grammar") {
     const Texts raw = all_of({"a", "\"", "\\", "\n", "(", ")", "\xC3\xA9"}, 5);
-    const std::vector<std::pair<Json, std::function<bool(const std::string&)>>> bounds = {
+    const std::vector<std::pair<OrderedJson, std::function<bool(const std::string&)>>> bounds = {
         {{{"minLength", 3}}, [](const std::string& text) { return characters_of(text) >= 3; }},
         {{{"maxLength", 3}}, [](const std::string& text) { return characters_of(text) <= 3; }},
         {{{"pattern", "a[^a]*\"$"}},
@@ -268,7 +268,7 @@ TEST_CASE("short bounds hold beside a grammar") {
     for (const std::string& grammar : grammars) {
         Allowed grammar_allows = Allowed::by_grammar(grammar);
         for (const auto& [bound, holds] : bounds) {
-            Json schema = bound;
+            OrderedJson schema = bound;
             schema["type"] = "string";
             schema["x-etna-lark"] = grammar;
             Language language;
@@ -277,14 +277,14 @@ TEST_CASE("short bounds hold beside a grammar") {
             CHECK((root || root.error().message.find("no text fits") != std::string::npos));
             for (const std::string& text : raw) {
                 const bool fits = grammar_allows(text) && holds(text);
-                if ((root && language.is_nullable(language.next(*root, Json(text).dump()))) != fits)
+                if ((root && language.is_nullable(language.next(*root, OrderedJson(text).dump()))) != fits)
                     FAIL_CHECK(text);
             }
         }
     }
 }
 
-TEST_CASE("between marks a text stands as it is, without the marks") {
+TEST_CASE("between marks a text is unescaped and contains no mark") {
     const Writing writing = {.form = Form::tagged,
                              .not_in_strings = {"</p>", "<|"},
                              .member = {{"<p=", TaggedSlot::name}, {">", TaggedSlot::value}, {"</p>"}},
@@ -293,8 +293,8 @@ TEST_CASE("between marks a text stands as it is, without the marks") {
          {std::string("start: /[<\\/p>|\"]*/"),
           std::string("start: \"<\" start? \"/p>\" | \"<\"+ \"|\"? | \"</\""),
           std::string("start: item+ \"/\"\nitem: \"<\" [item] \">\" | \"p\"+\n%ignore \"/\"")}) {
-        Json schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
-        schema["properties"]["input"] = Json::parse(schema_of(grammar));
+        OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
+        schema["properties"]["input"] = OrderedJson::parse(schema_of(grammar));
         Allowed grammar_allows = Allowed::by_grammar(grammar);
         Allowed written_allows = Allowed::by_schema(schema.dump(), {.writing = writing});
         int fitting = 0;
@@ -311,7 +311,7 @@ TEST_CASE("between marks a text stands as it is, without the marks") {
     }
 }
 
-TEST_CASE("a patch is kept to its grammar in either writing, whatever it says") {
+TEST_CASE("a patch is constrained by its grammar in either notation") {
     const std::string grammar = R"lark(start: "*** Begin Patch" LF hunk+ "*** End Patch" LF?
 hunk: add | update
 add: "*** Add File: " filename LF ("+" /(.*)/ LF -> line)+
@@ -322,11 +322,11 @@ filename: /(.+)/
     const std::string patch =
         "*** Begin Patch\n*** Update File: a \"b\".html\n@@ <body>\n-<p>\\d</q>\n+\xC3\xA9 </\n"
         "*** Add File: c\n+\n*** End Patch\n";
-    Json schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
-    schema["properties"]["input"] = Json::parse(schema_of(grammar));
+    OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
+    schema["properties"]["input"] = OrderedJson::parse(schema_of(grammar));
     Allowed in_json = Allowed::by_schema(schema.dump(), {.spacing = JsonSpacing::none});
-    CHECK(in_json(Json{{"input", patch}}.dump()));
-    CHECK_FALSE(in_json(Json{{"input", patch + "more"}}.dump()));
+    CHECK(in_json(OrderedJson{{"input", patch}}.dump()));
+    CHECK_FALSE(in_json(OrderedJson{{"input", patch + "more"}}.dump()));
     const Writing writing = {.form = Form::tagged,
                              .not_in_strings = {"</p>"},
                              .member = {{"<p=", TaggedSlot::name}, {">\n", TaggedSlot::value}, {"\n</p>"}},
@@ -337,7 +337,7 @@ filename: /(.+)/
     CHECK_FALSE(between_marks("<p=input>\n*** Begin Patch\n*** Add File: c\n+</p>\n*** End Patch\n\n</p>"));
 }
 
-TEST_CASE("between marks a text that is read as another value does not count as one of the grammar") {
+TEST_CASE("between marks a text that a parser reads as another value is not a text of the grammar") {
     const Writing writing = {.form = Form::tagged,
                              .not_in_strings = {"</p>"},
                              .member = {{"<p=", TaggedSlot::name}, {">", TaggedSlot::value}, {"</p>"}}};
@@ -352,20 +352,22 @@ TEST_CASE("between marks a text that is read as another value does not count as 
     CHECK_FALSE(allowed("<p=x>-</p>"));
 }
 
-TEST_CASE("what cannot be enforced of a grammar is left out where that is allowed") {
+TEST_CASE("a lenient schema drops a grammar that cannot be enforced") {
     Allowed allowed = Allowed::by_schema(schema_of("start: /(?=a)b/"), {.is_lenient = true});
     CHECK(allowed(R"("anything")"));
-    CHECK(error_of({{"x-etna-lark", "start: ("}}, {.is_lenient = true}).kind == ErrorKind::invalid_argument);
+    CHECK(schema_error({{"x-etna-lark", "start: ("}}, {.is_lenient = true}).kind ==
+          ErrorKind::invalid_argument);
 }
 
-TEST_CASE("to see whether a grammar is right takes of the same steps") {
+TEST_CASE("the check of a grammar is charged to the same step budget") {
     std::string nested(20'000, 'a');
     for (int i = 0; i < 100; ++i)
         nested = "(" + nested + "a)";
     Language language;
-    language.allow_steps(1'000'000, true);
+    language.set_step_budget(1'000'000, true);
     const auto made = json_schema(language, schema_of("start: /" + nested + "/ ("), {});
     REQUIRE_FALSE(made.has_value());
-    CHECK(made.error().kind == ErrorKind::unsupported); // before the end is read, where a bracket is missing
-    CHECK(language.is_tired());
+    CHECK(made.error().kind ==
+          ErrorKind::unsupported); // before the end, at which a bracket is missing, is read
+    CHECK(language.is_out_of_steps());
 }

@@ -1,4 +1,4 @@
-// Grammars in Lark's notation: every piece of it, and what is said of wrong ones.
+// Grammars in Lark's notation: every construct, and the errors of invalid ones.
 
 #include "core/grammar/lark.hpp"
 #include "tests/support/catch.hpp"
@@ -14,7 +14,7 @@ using namespace etna::grammar;
 
 namespace {
 
-/// Which of the texts fit.
+/// Returns the texts that fit.
 std::vector<std::string> fitting(std::string_view grammar, const std::vector<std::string>& texts) {
     Language language;
     const auto start = lark(language, grammar);
@@ -30,7 +30,7 @@ std::vector<std::string> fitting(std::string_view grammar, const std::vector<std
 
 using Texts = std::vector<std::string>;
 
-Error error_of(std::string_view grammar) {
+Error lark_error(std::string_view grammar) {
     Language language;
     const auto start = lark(language, grammar);
     REQUIRE_FALSE(start.has_value());
@@ -62,7 +62,7 @@ TEST_CASE("a query language of rules, terminals, imports and ignored blanks") {
               .empty());
 }
 
-TEST_CASE("rules may hold themselves") {
+TEST_CASE("rules can be recursive") {
     constexpr std::string_view grammar = R"lark(
 start: sum
 sum: product (("+" | "-") product)*
@@ -82,21 +82,21 @@ TEST_CASE("counts, ranges, options and priorities") {
     CHECK(fitting("!start: X\nX.2: \"\\u00e4\" \"\\n\"", {"\xC3\xA4\n", "a\n"}) == Texts{"\xC3\xA4\n"});
 }
 
-TEST_CASE("terminals are spelled without what is ignored") {
+TEST_CASE("ignored text does not occur within terminals") {
     constexpr std::string_view grammar = "start: WORD WORD\nWORD: \"a\" \"b\"\n%ignore /[ ]/";
     CHECK(fitting(grammar, {"abab", "ab ab", " ab  ab ", "a bab"}) == Texts{"abab", "ab ab", " ab  ab "});
 }
 
-TEST_CASE("regular expressions keep slashes, sets and the flag i") {
+TEST_CASE("regular expressions support slashes, sets and the flag i") {
     CHECK(fitting(R"(start: /a\/[/]b+/i)", {"a//b", "A//BB", "a/b"}) == Texts{"a//b", "A//BB"});
     CHECK(fitting("start: \"x\"i /[0-9]{2}/", {"x12", "X12", "x1"}) == Texts{"x12", "X12"});
 }
 
-TEST_CASE("errors name their place and what is wrong") {
+TEST_CASE("errors name the position and the problem") {
     const std::vector<std::pair<std::string_view, std::string_view>> wrong = {
-        {"start: item", "line 1, column 8: there is no rule `item`"},
-        {"begin: \"a\"", "there is no rule `start`"},
-        {"start: \"a\"\nstart: \"b\"", "line 2, column 1: the rule `start` is there twice"},
+        {"start: item", "line 1, column 8: the rule `item` is undefined"},
+        {"begin: \"a\"", "the rule `start` is undefined"},
+        {"start: \"a\"\nstart: \"b\"", "line 2, column 1: the rule `start` is defined twice"},
         {"start: (\"a\"", "`)` is missing"},
         {"start: \"a", "the closing quote is missing"},
         {"start: /a", "the closing `/` is missing"},
@@ -105,12 +105,12 @@ TEST_CASE("errors name their place and what is wrong") {
         {"start: \"a\" ~", "a count is missing"},
         {"start: \"a\" ~ 3..2", "out of order"},
         {"start: \"b\"..\"a\"", "a range goes"},
-        {"start: A\nA: b\nb: \"c\"", "a terminal cannot hold a rule"},
+        {"start: A\nA: b\nb: \"c\"", "a terminal cannot contain a rule"},
         {"start: A\n%import common.NOTHING", "`common` has no `NOTHING`"},
-        {"start: \"a\" )", "this belongs to no rule"},
+        {"start: \"a\" )", "this text is not part of a rule"},
     };
     for (const auto& [grammar, part] : wrong) {
-        const Error error = error_of(grammar);
+        const Error error = lark_error(grammar);
         INFO(grammar << " -> " << error.message);
         CHECK(error.kind == ErrorKind::invalid_argument);
         CHECK(error.message.find(part) != std::string::npos);
@@ -119,11 +119,11 @@ TEST_CASE("errors name their place and what is wrong") {
          {"start: list{\"a\"}", "%declare A\nstart: A", "%import python.NAME\nstart: NAME", "start: /a/s",
           "start: /[^a]/i", "start: start \"a\" | \"b\"", "start: /(?=a)b/"}) {
         INFO(grammar);
-        CHECK(error_of(grammar).kind == ErrorKind::unsupported);
+        CHECK(lark_error(grammar).kind == ErrorKind::unsupported);
     }
 }
 
-TEST_CASE("grammars with random mistakes are read, or refused with a reason") {
+TEST_CASE("grammars with random mistakes are accepted, or refused with a message") {
     constexpr std::string_view right =
         "start: a? \"x\"i~1..3 | /[^a]b+/ (B a)* -> c\na: [B] \"a\"..\"f\"\n"
         "B.2: \"\\u00e4\" | _C\n_C: \"c\"\n%import common (WS -> D, INT)\n%ignore D";
@@ -151,7 +151,7 @@ TEST_CASE("grammars with random mistakes are read, or refused with a reason") {
     CHECK(refused < 2000);
 }
 
-TEST_CASE("a grammar is told by its rules' sign") {
+TEST_CASE("Lark is recognised by the colon of its rules") {
     CHECK(looks_like_lark("start: \"a\""));
     CHECK_FALSE(looks_like_lark("root ::= \"a\""));
 }

@@ -6,7 +6,7 @@
 
 namespace etna::test {
 
-/// Requires of a state's mask what asking for each token by itself says, and gives those that fit.
+/// Requires that a state's mask agrees with each token alone. Returns the tokens that fit.
 std::vector<TokenId> check_mask(grammar::Language& language, grammar::Masks& masks,
                                 const grammar::Vocabulary& vocabulary, grammar::Expression state);
 

@@ -1,11 +1,11 @@
-// Masks against asking for each token by itself, over random languages and vocabularies.
+// Masks against a check of each token alone, over random languages and vocabularies.
 
 #include "core/grammar/automaton.hpp"
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/masks.hpp"
 #include "core/grammar/schema/json_schema.hpp"
-#include "tests/grammar/description.hpp"
+#include "core/grammar/schema/json_text.hpp"
 #include "tests/grammar/mask_check.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::vector<std::string> random_vocabulary(std::mt19937& random, std::size_t lon
     return tokens;
 }
 
-/// The sealed language of the rules, and where a text leads in it.
+/// The state after a text, in the sealed language of the rules.
 Expression state_after(Language& language, const test::Descriptions& rules, const std::string& text) {
     const auto root = language.seal(test::built(language, rules));
     return root ? language.next(*root, text) : nothing;
@@ -40,25 +40,25 @@ Expression state_after(Language& language, const test::Descriptions& rules, cons
 
 } // namespace
 
-TEST_CASE("a token tree keeps every token, and shares beginnings") {
+TEST_CASE("a token tree contains every token, and shares prefixes") {
     std::mt19937 random(2);
     const auto bytes = random_vocabulary(random, 50);
     std::vector<std::pair<std::string_view, TokenId>> tokens;
     for (TokenId token = 0; token < bytes.size(); ++token)
         tokens.emplace_back(bytes[token], token);
     const TokenTree tree(tokens);
-    std::set<std::string> beginnings;
+    std::set<std::string> first_parts;
     for (const std::string& one : bytes) {
         for (std::size_t i = 1; i <= one.size(); ++i)
-            beginnings.insert(one.substr(0, i));
+            first_parts.insert(one.substr(0, i));
     }
-    CHECK(tree.size() == beginnings.size());
+    CHECK(tree.size() == first_parts.size());
     std::vector<TokenId> seen;
     std::string path;
     for (uint32_t node = 0; node < tree.size(); ++node) {
         path.resize(tree.depth(node) - 1);
         path += static_cast<char>(tree.byte(node));
-        CHECK(beginnings.contains(path));
+        CHECK(first_parts.contains(path));
         CHECK((tree.end(node) > node && tree.end(node) <= tree.size()));
         for (const TokenId token : tree.tokens(node)) {
             CHECK(bytes[token] == path);
@@ -71,7 +71,7 @@ TEST_CASE("a token tree keeps every token, and shares beginnings") {
     CHECK(TokenTree(std::vector<std::pair<std::string_view, TokenId>>()).size() == 0);
 }
 
-TEST_CASE("masks allow what fits token by token") {
+TEST_CASE("masks agree with each token alone") {
     std::mt19937 random(17);
     int states = 0;
     for (int round = 0; round < 150; ++round) {
@@ -89,7 +89,7 @@ TEST_CASE("masks allow what fits token by token") {
     CHECK(states > 300);
 }
 
-TEST_CASE("masks of what an automaton accepts allow what fits token by token") {
+TEST_CASE("masks of within() agree with each token alone") {
     std::mt19937 random(19);
     int states = 0;
     for (int round = 0; round < 60; ++round) {
@@ -110,7 +110,7 @@ TEST_CASE("masks of what an automaton accepts allow what fits token by token") {
     CHECK(states > 100);
 }
 
-TEST_CASE("masks of many ways at a time allow what fits token by token") {
+TEST_CASE("masks of many simultaneous alternatives agree with each token alone") {
     std::mt19937 random(31);
     const auto ends = test::all_texts(3);
     int states = 0;
@@ -118,21 +118,23 @@ TEST_CASE("masks of many ways at a time allow what fits token by token") {
         const Vocabulary vocabulary(random_vocabulary(random, 40));
         Language language;
         Masks masks(language, vocabulary);
-        std::vector<Expression> ways;
-        for (int way = 0; way < 40; ++way) { // a loop with an end of its own, or any rules, a unit or not
+        std::vector<Expression> alternatives;
+        for (int alternative = 0; alternative < 40;
+             ++alternative) { // a loop with its own end, or any rules, as a unit or not
             const Expression loop = language.rule("loop");
             const std::string& end = ends[random() % ends.size()];
             language.define(loop, language.either(language.sequence(language.literal("a"), loop),
                                                   language.literal("b" + end)));
             const Expression more = test::built(language, test::random_regular(random, 2));
-            ways.push_back(language.sequence(way % 5 == 0 ? language.unit(more) : more, loop));
+            alternatives.push_back(
+                language.sequence(alternative % 5 == 0 ? language.unit(more) : more, loop));
         }
-        const auto root = language.seal(language.either(ways));
+        const auto root = language.seal(language.either(alternatives));
         REQUIRE(root);
         for (const std::string& text : test::all_texts(3)) {
             const Expression state = language.next(*root, text);
             CAPTURE(round, text);
-            for (int again = 0; again < 2; ++again) // found, and kept
+            for (int again = 0; again < 2; ++again) // computed, then cached
                 test::check_mask(language, masks, vocabulary, state);
             states += state == nothing ? 0 : 1;
         }
@@ -140,7 +142,7 @@ TEST_CASE("masks of many ways at a time allow what fits token by token") {
     CHECK(states > 100);
 }
 
-TEST_CASE("masks that were cut short are not kept") {
+TEST_CASE("incomplete masks are not cached") {
     std::mt19937 random(37);
     const Vocabulary vocabulary(random_vocabulary(random, 40));
     for (const char* const schema :
@@ -152,9 +154,9 @@ TEST_CASE("masks that were cut short are not kept") {
             const Expression root = json_schema(language, schema, {}).value();
             const Expression state = language.next(root, "{\"");
             for (const Expression at : {root, state == nothing ? language.next(root, "\"") : state}) {
-                language.allow_steps(steps);
+                language.set_step_budget(steps);
                 static_cast<void>(masks.mask(at));
-                language.allow_steps(UINT64_MAX);
+                language.set_step_budget(UINT64_MAX);
                 CAPTURE(schema, steps);
                 test::check_mask(language, masks, vocabulary, at);
             }
@@ -162,7 +164,7 @@ TEST_CASE("masks that were cut short are not kept") {
     }
 }
 
-TEST_CASE("masks of bounded strings agree at each length, and share their heads") {
+TEST_CASE("masks of bounded strings are right at each length, and share their heads") {
     std::mt19937 random(23);
     auto tokens = random_vocabulary(random, 50);
     for (const char* more :
@@ -173,15 +175,15 @@ TEST_CASE("masks of bounded strings agree at each length, and share their heads"
     Masks masks(language, vocabulary);
     const Expression any = json_character(language, CodePoints::all());
     const Expression quote = language.literal("\"");
-    for (const uint32_t most : {0U, 1U, 5U, 31U, 32U, 33U, 34U, 70U, unbounded}) {
-        const Expression text = language.sequence(language.repeat(any, std::min(most, 2U), most), quote);
+    for (const uint32_t max : {0U, 1U, 5U, 31U, 32U, 33U, 34U, 70U, unbounded}) {
+        const Expression text = language.sequence(language.repeat(any, std::min(max, 2U), max), quote);
         const Expression string = language.sequence(quote, language.unit(text));
         const Expression list = language.sequence(std::array{
             language.literal("["), string,
             language.repeat(language.sequence(language.literal(","), string), 0, 2), language.literal("]")});
         Expression state = language.seal(list).value();
-        for (const char byte : std::string("[\"" + std::string(std::min(most, 75U), 'a') + "\"]")) {
-            CAPTURE(most);
+        for (const char byte : std::string("[\"" + std::string(std::min(max, 75U), 'a') + "\"]")) {
+            CAPTURE(max);
             test::check_mask(language, masks, vocabulary, state);
             state = language.next(state, static_cast<uint8_t>(byte));
         }
@@ -189,7 +191,7 @@ TEST_CASE("masks of bounded strings agree at each length, and share their heads"
     CHECK(!language.is_full());
 }
 
-TEST_CASE("masks of plain text agree with each token, whatever stands beside it") {
+TEST_CASE("masks of plain text agree with each token alone, next to any alternative") {
     std::mt19937 random(29);
     const std::vector<std::string> pieces = {"a",  "b", "na",   "me", "\xC3\xA9", "\xC3", "\xE2\x82", "\xAC",
                                              "\"", ":", " ",    "\\", "n",        "\n",   "{",        "}",

@@ -1,9 +1,9 @@
-// Regular expressions against std::regex, over random patterns and all short texts, and what is said of wrong
+// Regular expressions against std::regex, over random patterns and all short texts, and the errors of invalid
 // ones.
 
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/regex.hpp"
-#include "tests/grammar/description.hpp"
+#include "core/grammar/schema/json_text.hpp"
+#include "tests/grammar/random_grammar.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -45,11 +45,7 @@ std::string random_pattern(std::mt19937& random, int depth) {
     }
 }
 
-bool matches(Language& language, Expression texts, std::string_view text) {
-    return language.is_nullable(language.next(texts, text));
-}
-
-Expression parsed(Language& language, std::string_view pattern, Place place) {
+Expression parsed(Language& language, std::string_view pattern, MatchMode place) {
     const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
     const auto result = regex(language, pattern, alphabet, place);
     CAPTURE(pattern);
@@ -57,10 +53,10 @@ Expression parsed(Language& language, std::string_view pattern, Place place) {
     return *result;
 }
 
-Error refused(std::string_view pattern) {
+Error regex_error(std::string_view pattern) {
     Language language;
     const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-    const auto result = regex(language, pattern, alphabet, Place::anywhere);
+    const auto result = regex(language, pattern, alphabet, MatchMode::search);
     CAPTURE(pattern);
     REQUIRE(!result.has_value());
     return result.error();
@@ -68,7 +64,7 @@ Error refused(std::string_view pattern) {
 
 } // namespace
 
-TEST_CASE("regular expressions match what the standard library's do") {
+TEST_CASE("regular expressions match the same texts as std::regex") {
     std::mt19937 random(13);
     const auto texts = test::all_texts(5);
     for (int round = 0; round < 300; ++round) {
@@ -77,19 +73,19 @@ TEST_CASE("regular expressions match what the standard library's do") {
         const std::string full = bound + "|" + (random() % 2 == 0 ? "^" : "") + random_pattern(random, 1);
         for (const std::string& one : {pattern, bound, full}) {
             Language language;
-            const Expression whole = parsed(language, one, Place::whole);
-            const Expression anywhere = parsed(language, one, Place::anywhere);
+            const Expression whole = parsed(language, one, MatchMode::full);
+            const Expression anywhere = parsed(language, one, MatchMode::search);
             const std::regex reference(one);
             for (const std::string& text : texts) {
                 CAPTURE(one, text);
-                REQUIRE(matches(language, whole, text) == std::regex_match(text, reference));
-                REQUIRE(matches(language, anywhere, text) == std::regex_search(text, reference));
+                REQUIRE(test::fits(language, whole, text) == std::regex_match(text, reference));
+                REQUIRE(test::fits(language, anywhere, text) == std::regex_search(text, reference));
             }
         }
     }
 }
 
-TEST_CASE("escapes and classes mean what ECMAScript says") {
+TEST_CASE("escapes and classes have ECMAScript's meaning") {
     struct Case {
         std::string_view pattern;
         std::string_view text;
@@ -126,67 +122,68 @@ TEST_CASE("escapes and classes mean what ECMAScript says") {
                             {R"(a{2,})", "a", false}}) {
         Language language;
         CAPTURE(one.pattern, one.text);
-        CHECK(matches(language, parsed(language, one.pattern, Place::whole), one.text) == one.matches);
+        CHECK(test::fits(language, parsed(language, one.pattern, MatchMode::full), one.text) == one.matches);
     }
 }
 
-TEST_CASE("Python's anchors bind a text like ECMAScript's") {
+TEST_CASE("Python's anchors work like ECMAScript's") {
     Language language;
     for (const char* pattern : {R"(\Aab\Z)", R"(\Aab\z)", "^ab$"}) {
-        const Expression texts = parsed(language, pattern, Place::anywhere);
+        const Expression texts = parsed(language, pattern, MatchMode::search);
         CAPTURE(pattern);
-        CHECK(matches(language, texts, "ab"));
+        CHECK(test::fits(language, texts, "ab"));
         for (const char* text : {"AabZ", "Aabz", "xab", "abx", ""})
-            CHECK(!matches(language, texts, text));
+            CHECK(!test::fits(language, texts, text));
     }
-    CHECK(refused(R"(a\Ab)").message ==
+    CHECK(regex_error(R"(a\Ab)").message ==
           R"(the regular expression `a\Ab` has \A in the middle at character 2)");
-    CHECK(refused(R"(a\zb)").kind == ErrorKind::unsupported);
-    CHECK(refused(R"([\A])").kind == ErrorKind::invalid_argument);
-    CHECK(refused(R"((\Z)*)").message == "the regular expression `(\\Z)*` has a repeated bound to the text's "
-                                         "start or end at character 6");
+    CHECK(regex_error(R"(a\zb)").kind == ErrorKind::unsupported);
+    CHECK(regex_error(R"([\A])").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error(R"((\Z)*)").message ==
+          "the regular expression `(\\Z)*` has a repeated anchor to the text's "
+          "start or end at character 6");
 }
 
-TEST_CASE("letters that ECMAScript knows no escape of are refused by their name") {
-    const Error error = refused(R"(x\h+)");
+TEST_CASE("escapes that ECMAScript does not define are refused by name") {
+    const Error error = regex_error(R"(x\h+)");
     CHECK(error.message == R"(the regular expression `x\h+` has the unknown escape \h at character 3)");
-    CHECK(error.hint == "write h for the letter, or what it stands for as ECMAScript does");
+    CHECK(error.hint == "write h for the letter, or use an escape of ECMAScript");
     for (const char* pattern : {R"(\a)", R"(\e)", R"(\Q.\E)", R"(\G)", R"(\R)", R"(\K)", R"([\h])", R"(\c_)",
                                 R"(\012)", R"([\00])"}) {
         CAPTURE(pattern);
-        CHECK(refused(pattern).kind == ErrorKind::invalid_argument);
+        CHECK(regex_error(pattern).kind == ErrorKind::invalid_argument);
     }
 }
 
-TEST_CASE("in a JSON string a pattern speaks of characters, not of their escapes") {
+TEST_CASE("in a JSON string a pattern matches characters, not their escapes") {
     Language language;
     const Alphabet alphabet = [&](const CodePoints& set) { return json_character(language, set); };
-    const Expression three = regex(language, "^.\\n[\"\\\\]$", alphabet, Place::anywhere).value();
-    CHECK(matches(language, three, R"(x\n\")"));
-    CHECK(matches(language, three, R"(\\\n\\)"));
-    CHECK(!matches(language, three, "x\n\""));
-    CHECK(!matches(language, three, R"(\n\n\")"));
+    const Expression three = regex(language, "^.\\n[\"\\\\]$", alphabet, MatchMode::search).value();
+    CHECK(test::fits(language, three, R"(x\n\")"));
+    CHECK(test::fits(language, three, R"(\\\n\\)"));
+    CHECK(!test::fits(language, three, "x\n\""));
+    CHECK(!test::fits(language, three, R"(\n\n\")"));
 }
 
-TEST_CASE("what is no regular expression, or none that can be had, is named with its place") {
-    CHECK(refused("a(b").message == "the regular expression `a(b` has a ( without its ) at character 4");
-    CHECK(refused("a)").kind == ErrorKind::invalid_argument);
-    CHECK(refused("[a").kind == ErrorKind::invalid_argument);
-    CHECK(refused("*a").message == "the regular expression `*a` has nothing to repeat at character 1");
-    CHECK(refused("a{3,2}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("a{x}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("[b-a]").kind == ErrorKind::invalid_argument);
-    CHECK(refused("\\").kind == ErrorKind::invalid_argument);
-    CHECK(refused("\\u{110000}").kind == ErrorKind::invalid_argument);
-    CHECK(refused("\xFF").kind == ErrorKind::invalid_argument);
-    CHECK(refused("(?=a)b").message == "the regular expression `(?=a)b` has a lookahead at character 3");
-    CHECK(refused("(?<!a)b").kind == ErrorKind::unsupported);
-    CHECK(refused("(a)\\1").kind == ErrorKind::unsupported);
-    CHECK(refused("\\bword").kind == ErrorKind::unsupported);
-    CHECK(refused("\\p{L}").kind == ErrorKind::unsupported);
-    CHECK(refused("a^b").kind == ErrorKind::unsupported);
-    CHECK(refused("a$b").kind == ErrorKind::unsupported);
-    CHECK(refused("(^a)+").kind == ErrorKind::unsupported);
-    CHECK(refused(std::string(1000, '(')).kind == ErrorKind::unsupported);
-    CHECK(refused("a{1000000001}").kind == ErrorKind::unsupported);
+TEST_CASE("invalid and unsupported regular expressions are refused with their position") {
+    CHECK(regex_error("a(b").message == "the regular expression `a(b` has a ( without its ) at character 4");
+    CHECK(regex_error("a)").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("[a").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("*a").message == "the regular expression `*a` has nothing to repeat at character 1");
+    CHECK(regex_error("a{3,2}").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("a{x}").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("[b-a]").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("\\").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("\\u{110000}").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("\xFF").kind == ErrorKind::invalid_argument);
+    CHECK(regex_error("(?=a)b").message == "the regular expression `(?=a)b` has a lookahead at character 3");
+    CHECK(regex_error("(?<!a)b").kind == ErrorKind::unsupported);
+    CHECK(regex_error("(a)\\1").kind == ErrorKind::unsupported);
+    CHECK(regex_error("\\bword").kind == ErrorKind::unsupported);
+    CHECK(regex_error("\\p{L}").kind == ErrorKind::unsupported);
+    CHECK(regex_error("a^b").kind == ErrorKind::unsupported);
+    CHECK(regex_error("a$b").kind == ErrorKind::unsupported);
+    CHECK(regex_error("(^a)+").kind == ErrorKind::unsupported);
+    CHECK(regex_error(std::string(1000, '(')).kind == ErrorKind::unsupported);
+    CHECK(regex_error("a{1000000001}").kind == ErrorKind::unsupported);
 }

@@ -1,6 +1,6 @@
-// The tools of BFCL (ETNA_REFERENCE_DATA): the schema of every one can be enforced, but for two that no value
-// fits, with an `enum` of strings for an integer and for an array. Types are written in the words of Python,
-// Java and JavaScript there, and are JSON Schema's here.
+// The tools of BFCL (ETNA_REFERENCE_DATA): every schema can be enforced, except two that no value fits, with
+// an `enum` of strings for an integer and for an array. The type names of Python, Java and JavaScript are
+// replaced by JSON Schema's.
 
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/support/catch.hpp"
@@ -17,11 +17,11 @@
 
 using namespace etna;
 using namespace etna::grammar;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 namespace {
 
-/// JSON Schema's words for types; empty for any.
+/// JSON Schema's names of types; empty for any type.
 const std::map<std::string, std::string> types = {
     {"dict", "object"},
     {"HashMap", "object"},
@@ -38,9 +38,9 @@ const std::map<std::string, std::string> types = {
     {"", ""},
 };
 
-void name_types(Json& schema) {
+void name_types(OrderedJson& schema) {
     if (schema.is_array()) {
-        for (Json& item : schema)
+        for (OrderedJson& item : schema)
             name_types(item);
     }
     if (!schema.is_object())
@@ -61,7 +61,7 @@ void name_types(Json& schema) {
 
 } // namespace
 
-TEST_CASE("the schemas of all tools can be enforced") {
+TEST_CASE("the schemas of all BFCL tools can be enforced") {
     const char* const data = std::getenv("ETNA_REFERENCE_DATA");
     if (data == nullptr) {
         std::cout << "not run: the tools of BFCL (ETNA_REFERENCE_DATA is not set)\n";
@@ -76,7 +76,7 @@ TEST_CASE("the schemas of all tools can be enforced") {
             continue;
         std::ifstream file(entry.path());
         for (std::string line; std::getline(file, line);) {
-            for (Json& tool : Json::parse(line).value("function", Json::array())) {
+            for (OrderedJson& tool : OrderedJson::parse(line).value("function", OrderedJson::array())) {
                 name_types(tool["parameters"]);
                 Language language;
                 const auto schema = json_schema(language, tool["parameters"].dump(), {});

@@ -171,14 +171,15 @@ TEST_CASE("what is wrong with a custom tool is told with its place") {
     const std::string definition = "tools[1].custom.format.grammar.definition";
     const Json unknown = wrong(custom("c", kept_to("lark", "start: \"a\"\n  | item")));
     CHECK(unknown["param"] == definition);
-    CHECK(unknown["message"] == definition + ": the grammar, line 2, column 5: there is no rule `item`; a "
-                                             "rule looks like this: start: \"yes\" | \"no\" /[0-9]+/");
+    CHECK(unknown["message"] == definition +
+                                    ": the grammar, line 2, column 5: the rule `item` is undefined; a "
+                                    "rule looks like this: start: \"yes\" | \"no\" /[0-9]+/");
     CHECK(wrong(custom("c", kept_to("regex", "(")))["param"] == definition);
     const Json brackets = wrong(custom("c", kept_to("regex", "a)|(?:b")));
     CHECK(brackets.value("param", "") == definition);
     CHECK(brackets.value("message", "") == definition +
                                                ": the regular expression `a)|(?:b` has a ) without its ( at "
-                                               "character 2; write it as ECMAScript does");
+                                               "character 2; use the syntax of ECMAScript");
     CHECK(wrong(custom("c", kept_to("regex", "a)(?:b")))["param"] == definition);
     CHECK(wrong(custom("c", kept_to("regex", "(?=a)a")))["param"] == definition);
     CHECK(wrong(custom("c", kept_to("peg", "x")))["param"] == "tools[1].custom.format.grammar.syntax");

@@ -225,11 +225,11 @@ TEST_CASE("what is wrong with a schema, a grammar or an expression is told with 
 TEST_CASE("what can be done about a form that cannot be kept to is told") {
     FakeService service({.chat_template = plain_template});
     const std::pair<std::string, std::string> mistakes[] = {
-        {R"x("guided_regex": "(?=a)")x", "; say it without"},
+        {R"x("guided_regex": "(?=a)")x", "; rewrite it without"},
         {R"("grammar": "root ::= root \"a\" | \"b\"")",
-         "; let it begin with something else: `list ::= item list` instead of `list ::= list item`"},
+         "; use right recursion: `list ::= item list` instead of `list ::= list item`"},
         {R"("json_schema": {"multipleOf": 0.12345678912345})",
-         "; choose a smaller one, or one with fewer digits before its last zeros"},
+         "; choose a smaller divisor, or one with fewer digits before its trailing zeros"},
         {R"("json_schema": {"uniqueItems": true})",
          "; let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
          "(`etna.schema`: \"lenient\")"},

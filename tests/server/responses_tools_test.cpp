@@ -102,8 +102,9 @@ TEST_CASE("the text of a custom tool is kept to its grammar") {
 
     const Json wrong = refused(service.post(responses, asked_with("lark", "start: \"a\"\n  | item")));
     CHECK(wrong["param"] == "tools[0].format.definition");
-    CHECK(wrong["message"] == "tools[0].format.definition: the grammar, line 2, column 5: there is no rule "
-                              "`item`; a rule looks like this: start: \"yes\" | \"no\" /[0-9]+/");
+    CHECK(wrong["message"] ==
+          "tools[0].format.definition: the grammar, line 2, column 5: the rule "
+          "`item` is undefined; a rule looks like this: start: \"yes\" | \"no\" /[0-9]+/");
     const Json unsupported =
         refused(service.post(responses, asked_with("lark", "start: start \"a\" | \"b\"")));
     CHECK(unsupported["param"] == "tools[0].format.definition");

@@ -1,4 +1,4 @@
-#include "core/grammar/schema/keywords_private.hpp"
+#include "core/grammar/schema/keyword.hpp"
 
 #include <array>
 
@@ -19,7 +19,7 @@ struct Positions {
 Positions positions_of(const JsonValue& schema) {
     const JsonValue* const items = schema.find("items");
     const JsonValue* const unevaluated =
-        evaluates_elsewhere(schema, "contains") ? nullptr : schema.find("unevaluatedItems");
+        evaluates_in_place(schema, "contains") ? nullptr : schema.find("unevaluatedItems");
     if (is_list(items)) { // as before 2020-12
         const JsonValue* const additional = schema.find("additionalItems");
         return {.first = items, .rest = additional != nullptr ? additional : unevaluated};
@@ -40,7 +40,7 @@ Result<Choices> items(const Keyword& keyword) {
     if (!keyword.is_first_of(group))
         return keyword.no_claim();
     if (has_two_lists(keyword))
-        return keyword.not_enforced("stands beside a list of `items`, which is its name of before 2020-12");
+        return keyword.not_enforced("is used with a list of `items`, its name before 2020-12");
     const Positions positions = positions_of(keyword.schema);
     if (positions.first != nullptr && !is_list(positions.first))
         return keyword.wrong("has to be a list of schemas");
@@ -52,20 +52,20 @@ Result<Choices> items(const Keyword& keyword) {
         return Keyword::one({.constraints = {.array = {.items = {std::move(all)}}}});
     }
     if (first_count > negated_items_max)
-        return keyword.unsupported("has too many items to be turned round");
+        return keyword.unsupported("has too many items to be negated");
     Alternatives any; // one item that does not match is enough
     for (std::size_t i = 0; i < first_count; ++i) {
         ArrayConstraints::Items other;
         other.first.resize(i);
         other.first.push_back(keyword.claim(positions.first->items[i]));
-        any.push_back(Keyword::of(json_array, {.array = {.count = {.least = static_cast<uint32_t>(i + 1)},
+        any.push_back(Keyword::of(json_array, {.array = {.count = {.min = static_cast<uint32_t>(i + 1)},
                                                          .items = {std::move(other)}}}));
     }
     if (positions.rest != nullptr) {
         any.push_back(
             Keyword::of(json_array, {.array = {.contained = {{.claim = keyword.claim(*positions.rest),
                                                               .from = static_cast<uint32_t>(first_count),
-                                                              .count = {.least = 1}}}}}));
+                                                              .count = {.min = 1}}}}}));
     }
     return Choices{std::move(any)};
 }
@@ -78,21 +78,21 @@ Result<uint32_t> count_of(const Keyword& keyword, std::string_view name, uint32_
 }
 
 Result<Choices> contains(const Keyword& keyword) {
-    ETNA_TRY(const uint32_t least, count_of(keyword, "minContains", 1));
-    ETNA_TRY(const uint32_t most, count_of(keyword, "maxContains", unbounded));
-    const auto so_many = [&](CountRange range) {
+    ETNA_TRY(const uint32_t min, count_of(keyword, "minContains", 1));
+    ETNA_TRY(const uint32_t max, count_of(keyword, "maxContains", unbounded));
+    const auto of_count = [&](CountRange range) {
         return Constraints{.array = {.contained = {{.claim = {.value = &keyword.value}, .count = range}}}};
     };
     if (!keyword.is_negated) {
-        if (least > most)
+        if (min > max)
             return Keyword::one({.constraints = {.kinds = json_any & ~json_array}});
-        return Keyword::one({.constraints = so_many({.least = least, .most = most})});
+        return Keyword::one({.constraints = of_count({.min = min, .max = max})});
     }
     Alternatives any;
-    if (least > 0)
-        any.push_back(Keyword::of(json_array, so_many({.most = least - 1})));
-    if (most != unbounded)
-        any.push_back(Keyword::of(json_array, so_many({.least = most + 1})));
+    if (min > 0)
+        any.push_back(Keyword::of(json_array, of_count({.max = min - 1})));
+    if (max != unbounded)
+        any.push_back(Keyword::of(json_array, of_count({.min = max + 1})));
     return Choices{std::move(any)};
 }
 
@@ -100,17 +100,17 @@ Result<Choices> unique_items(const Keyword& keyword) {
     if (!keyword.value.truth)
         return keyword.no_claim();
     if (keyword.is_negated)
-        return keyword.not_enforced("equal items cannot be asked for");
+        return keyword.not_enforced("equal items cannot be required");
     return Keyword::one({.constraints = {.array = {.unique = &keyword.schema}}});
 }
 
 /// The items that no adjacent keyword evaluates: those after the positional ones, as for `items`.
 Result<Choices> unevaluated_items(const Keyword& keyword) {
-    const JsonValue* const items_beside = keyword.schema.find("items");
-    if (items_beside != nullptr && !is_list(items_beside)) // evaluates all items
+    const JsonValue* const items_next_to = keyword.schema.find("items");
+    if (items_next_to != nullptr && !is_list(items_next_to)) // evaluates all items
         return keyword.no_claim();
-    if (evaluates_elsewhere(keyword.schema, "contains"))
-        return keyword.not_enforced("cannot be enforced beside schemas that look at items too");
+    if (evaluates_in_place(keyword.schema, "contains"))
+        return keyword.not_enforced("cannot be enforced next to keywords that evaluate items too");
     return items(keyword);
 }
 

@@ -1,4 +1,4 @@
-#include "core/grammar/schema/containers_private.hpp"
+#include "core/grammar/schema/containers.hpp"
 #include "core/grammar/schema/expansion.hpp"
 
 #include <algorithm>
@@ -37,20 +37,20 @@ Expression plain_items(const ContainerContext& context, const ArrayConstraints& 
         return all == unbounded ? unbounded : all - std::min(all, some);
     };
     const uint32_t before = std::max<uint32_t>(first, 1); // items outside the repeat
-    Expression behind = language.repeat(language.sequence(comma(context), rest), less(count.least, before),
-                                        less(count.most, before));
+    Expression list = language.repeat(language.sequence(comma(context), rest), less(count.min, before),
+                                      less(count.max, before));
     for (uint32_t position = before; position-- > 0;) {
         const Expression item = position < first ? context.value_of(claims_on_item(array, position)) : rest;
         const Expression here =
-            language.sequence(std::array{position == 0 ? empty : comma(context), item, behind});
-        behind = language.either(position < count.most ? here : nothing,
-                                 position >= count.least ? empty : nothing);
+            language.sequence(std::array{position == 0 ? empty : comma(context), item, list});
+        list =
+            language.either(position < count.max ? here : nothing, position >= count.min ? empty : nothing);
     }
-    return behind;
+    return list;
 }
 
-/// Lists with counted items: a rule for each position and each number of items so far that match a
-/// `contains`, both up to where they make no more difference.
+/// Lists with counted items: a rule for each position and each number of previous items that match a
+/// `contains`, both limited to the values that differ.
 class CountedItems {
 public:
     CountedItems(const ContainerContext& context, const ArrayConstraints& array)
@@ -58,10 +58,10 @@ public:
         const auto reach = [this](uint32_t bound) {
             last_position_ = std::max<std::size_t>(last_position_, bound);
         };
-        reach(array.count.least);
+        reach(array.count.min);
         reach(1);
-        if (array.count.most != unbounded)
-            reach(array.count.most);
+        if (array.count.max != unbounded)
+            reach(array.count.max);
         for (const ArrayConstraints::Contained& contained : array.contained)
             reach(contained.from);
     }
@@ -69,20 +69,20 @@ public:
     Result<Expression> all() {
         if (array_->contained.size() > contained_max) {
             return Error{ErrorKind::unsupported,
-                         fmt::format("more than {} `contains` are about the same list", contained_max),
+                         fmt::format("more than {} `contains` apply to the same list", contained_max),
                          "use fewer of them"};
         }
         const Expression start =
             state_of({.position = 0, .counts = std::vector<uint32_t>(array_->contained.size())});
         while (!open_.empty()) {
             if (rules_.size() > counting_states_max) {
-                return Error{ErrorKind::unsupported, "`contains` has bounds that are too large to be counted",
+                return Error{ErrorKind::unsupported, "`contains` has bounds that are too large",
                              "make `minItems`, `maxItems`, `minContains` and `maxContains` smaller"};
             }
             ETNA_CHECK(context_->language.check());
             const auto next = open_.back();
             open_.pop_back();
-            context_->language.define(next->second, behind(next->first));
+            context_->language.define(next->second, rest(next->first));
         }
         return start;
     }
@@ -96,56 +96,57 @@ private:
     using Rules = std::map<State, Expression>;
 
     Expression state_of(const State& state) {
-        const auto [place, is_new] = rules_.try_emplace(state, nothing);
+        const auto [entry, is_new] = rules_.try_emplace(state, nothing);
         if (is_new) {
-            place->second = context_->language.rule("items");
-            open_.push_back(place);
+            entry->second = context_->language.rule("items");
+            open_.push_back(entry);
         }
-        return place->second;
+        return entry->second;
     }
 
     /// The rest of the list in this state.
-    Expression behind(const State& state) {
+    Expression rest(const State& state) {
         Language& language = context_->language;
-        std::vector<Expression> ways;
+        std::vector<Expression> alternatives;
         const bool has_all =
             std::equal(state.counts.begin(), state.counts.end(), array_->contained.begin(),
-                       [](uint32_t count, const auto& contained) { return count >= contained.count.least; });
-        if (state.position >= array_->count.least && has_all)
-            ways.push_back(empty);
-        if (state.position < array_->count.most) {
+                       [](uint32_t count, const auto& contained) { return count >= contained.count.min; });
+        if (state.position >= array_->count.min && has_all)
+            alternatives.push_back(empty);
+        if (state.position < array_->count.max) {
             const Expression before = state.position == 0 ? empty : comma(*context_);
-            add_items(state, 0, claims_on_item(*array_, state.position), state.counts, before, ways);
+            add_items(state, 0, claims_on_item(*array_, state.position), state.counts, before, alternatives);
         }
-        return language.either(ways);
+        return language.either(alternatives);
     }
 
     /// Adds an alternative for each subset of the counted schemas that the next item matches.
     void add_items(const State& state, std::size_t which, const Claims& claims,
-                   const std::vector<uint32_t>& counts, Expression before, std::vector<Expression>& ways) {
+                   const std::vector<uint32_t>& counts, Expression before,
+                   std::vector<Expression>& alternatives) {
         if (which == counts.size()) {
             const State next = {.position = std::min(state.position + 1, last_position_), .counts = counts};
-            ways.push_back(context_->language.sequence(
+            alternatives.push_back(context_->language.sequence(
                 std::array{before, context_->value_of(sorted(claims)), state_of(next)}));
             return;
         }
         const ArrayConstraints::Contained& contained = array_->contained[which];
-        const bool has_upper_bound = contained.count.most != unbounded;
+        const bool has_upper_bound = contained.count.max != unbounded;
         const bool is_counted =
-            state.position >= contained.from && (has_upper_bound || counts[which] < contained.count.least);
+            state.position >= contained.from && (has_upper_bound || counts[which] < contained.count.min);
         if (!is_counted)
-            return add_items(state, which + 1, claims, counts, before, ways);
-        if (counts[which] < contained.count.most) {
+            return add_items(state, which + 1, claims, counts, before, alternatives);
+        if (counts[which] < contained.count.max) {
             Claims fitting = claims;
             fitting.push_back(contained.claim);
             std::vector<uint32_t> more = counts;
             ++more[which];
-            add_items(state, which + 1, fitting, more, before, ways);
+            add_items(state, which + 1, fitting, more, before, alternatives);
         }
         Claims other = claims;
         if (has_upper_bound)
             other.push_back(contained.claim.negated());
-        add_items(state, which + 1, other, counts, before, ways);
+        add_items(state, which + 1, other, counts, before, alternatives);
     }
 
     const ContainerContext* context_;
@@ -172,12 +173,11 @@ Result<Expression> distinct_items(const ContainerContext& context, const ArrayCo
     }
     if (!item) {
         return refused(
-            "items that differ from each other cannot be enforced where they may be lists or objects, "
-            "or have schemas by position",
+            "distinct items cannot be enforced if they may be lists or objects, or have schemas by position",
             "let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
             "(--lenient-schema)");
     }
-    auto made = context.language.distinct(*item, comma(context), array.count.least, array.count.most);
+    auto made = context.language.distinct(*item, comma(context), array.count.min, array.count.max);
     if (!made)
         return refused(made.error().message, made.error().hint);
     return bracketed(context, *made);
@@ -186,7 +186,7 @@ Result<Expression> distinct_items(const ContainerContext& context, const ArrayCo
 } // namespace
 
 Result<Expression> array_expression(const ContainerContext& context, const ArrayConstraints& constraints) {
-    if (constraints.unique != nullptr && constraints.count.most > 1) {
+    if (constraints.unique != nullptr && constraints.count.max > 1) {
         auto different = distinct_items(context, constraints);
         if (different || context.dropped == nullptr || different.error().kind != ErrorKind::unsupported)
             return different;

@@ -1,7 +1,5 @@
 #include "core/grammar/schema/constraints.hpp"
 
-#include "core/grammar/multiples.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -64,21 +62,21 @@ std::optional<Bound> tighter(const std::optional<Bound>& a, const std::optional<
 }
 
 void join(NumberConstraints& all, const NumberConstraints& more) {
-    all.least = tighter(all.least, more.least, 1);
-    all.most = tighter(all.most, more.most, -1);
+    all.lower = tighter(all.lower, more.lower, 1);
+    all.upper = tighter(all.upper, more.upper, -1);
     add_new(all.divisors, more.divisors);
 }
 
 /// Whether no number is between the bounds.
-bool are_crossed(const std::optional<Bound>& least, const std::optional<Bound>& most) {
-    if (!least || !most)
+bool are_crossed(const std::optional<Bound>& lower, const std::optional<Bound>& upper) {
+    if (!lower || !upper)
         return false;
-    const int order = compare(least->value, most->value);
-    return order > 0 || (order == 0 && (least->is_excluded || most->is_excluded));
+    const int order = compare(lower->value, upper->value);
+    return order > 0 || (order == 0 && (lower->is_excluded || upper->is_excluded));
 }
 
 bool is_empty(const NumberConstraints& number) {
-    return are_crossed(number.least, number.most);
+    return are_crossed(number.lower, number.upper);
 }
 
 void join(StringConstraints& all, const StringConstraints& more) {
@@ -124,16 +122,16 @@ bool have_common(const std::vector<std::string>& some, const std::vector<std::st
 }
 
 bool is_empty(const ObjectConstraints& object) {
-    return object.count.is_empty() || object.required.size() > object.count.most ||
+    return object.count.is_empty() || object.required.size() > object.count.max ||
            have_common(object.required, object.absent);
 }
 
 bool are_crossed(const CountRange& one, const CountRange& other) {
-    return std::max(one.least, other.least) > std::min(one.most, other.most);
+    return std::max(one.min, other.min) > std::min(one.max, other.max);
 }
 
 /// Whether two short lists of values are disjoint.
-bool are_apart(const StringConstraints& one, const StringConstraints& other) {
+bool are_disjoint(const StringConstraints& one, const StringConstraints& other) {
     return one.values && other.values && one.values->size() <= short_list &&
            other.values->size() <= short_list && !have_common(*one.values, *other.values);
 }
@@ -173,25 +171,11 @@ std::size_t cost_of_new(const std::vector<std::string>& all, const std::vector<s
     return more.empty() ? 0 : all.size() * std::min(more.size(), short_list) + more.size();
 }
 
-/// Whether the two leave out only one number between them, which the divisors of both exclude.
-bool are_around_no_multiple(const Constraints& below, const Constraints& above) {
-    const auto& most = below.number.most;
-    const auto& least = above.number.least;
-    if (!most || !least || *most != *least || !most->is_excluded ||
-        below.number.divisors != above.number.divisors ||
-        (below.kinds & json_number_kinds) != (above.kinds & json_number_kinds))
-        return false;
-    return std::any_of(below.number.divisors.begin(), below.number.divisors.end(), [&](const auto& divisor) {
-        const auto is_one = is_multiple(most->value, divisor.value);
-        return is_one && *is_one == divisor.is_negated;
-    });
-}
-
 } // namespace
 
 uint64_t Claim::key() const {
-    const uint64_t place = value == nullptr ? UINT32_MAX : value->place;
-    return place * 4 + (kind == Kind::constant ? 2 : 0) + (is_negated ? 1 : 0);
+    const uint64_t id = value == nullptr ? UINT32_MAX : value->id;
+    return id * 4 + (kind == Kind::constant ? 2 : 0) + (is_negated ? 1 : 0);
 }
 
 std::strong_ordering Claim::operator<=>(const Claim& other) const {
@@ -199,8 +183,8 @@ std::strong_ordering Claim::operator<=>(const Claim& other) const {
 }
 
 void CountRange::join(const CountRange& other) {
-    least = std::max(least, other.least);
-    most = std::min(most, other.most);
+    min = std::max(min, other.min);
+    max = std::min(max, other.max);
 }
 
 void Constraints::join(const Constraints& other) {
@@ -221,26 +205,15 @@ void Constraints::join(const Constraints& other) {
     take_away(may_be_empty_now && is_empty(object), json_object);
 }
 
-void join_around_no_multiples(std::vector<Constraints>& ways) {
-    for (std::size_t i = 1; i < ways.size(); ++i) {
-        Constraints& below = ways[i - 1];
-        Constraints& above = ways[i];
-        if (!are_around_no_multiple(below, above))
-            continue;
-        above.number.least = below.number.least;
-        below.kinds &= static_cast<JsonKinds>(~json_number_kinds);
-    }
-}
-
 JsonKinds Constraints::kinds_with(const Constraints& other) const {
     JsonKinds left = kinds & other.kinds;
     const auto take_away = [&left](bool is_impossible, JsonKinds which) {
         if (is_impossible)
             left &= static_cast<JsonKinds>(~which);
     };
-    take_away(are_crossed(number.least, other.number.most) || are_crossed(other.number.least, number.most),
+    take_away(are_crossed(number.lower, other.number.upper) || are_crossed(other.number.lower, number.upper),
               json_number_kinds);
-    take_away(are_crossed(string.length, other.string.length) || are_apart(string, other.string),
+    take_away(are_crossed(string.length, other.string.length) || are_disjoint(string, other.string),
               json_string);
     take_away(are_crossed(array.count, other.array.count), json_array);
     take_away(are_crossed(object.count, other.object.count) ||

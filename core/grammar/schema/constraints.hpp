@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/grammar/json_numbers.hpp"
+#include "core/grammar/schema/json_numbers.hpp"
 #include "core/grammar/schema/json_value.hpp"
 
 #include <compare>
@@ -48,27 +48,24 @@ constexpr JsonKinds json_any = 255;
 
 /// A range of counts of characters, items or members.
 struct CountRange {
-    uint32_t least = 0;
-    uint32_t most = unbounded;
+    uint32_t min = 0;
+    uint32_t max = unbounded;
 
     void join(const CountRange& other);
-    [[nodiscard]] bool is_empty() const { return least > most; }
+    [[nodiscard]] bool is_empty() const { return min > max; }
     bool operator==(const CountRange&) const = default;
 };
 
 struct NumberConstraints {
-    /// A condition on a number, possibly negated: it is a multiple of `value`.
+    /// A condition on a number: it is a multiple of `value`.
     struct Divisor {
         Decimal value = {};
-        bool is_negated = false;
         const JsonValue* schema = nullptr; ///< for errors
-        bool operator==(const Divisor& other) const {
-            return value == other.value && is_negated == other.is_negated;
-        }
+        bool operator==(const Divisor& other) const { return value == other.value; }
     };
 
-    std::optional<Bound> least = {};
-    std::optional<Bound> most = {};
+    std::optional<Bound> lower = {};
+    std::optional<Bound> upper = {};
     std::vector<Divisor> divisors = {};
 };
 
@@ -147,9 +144,5 @@ struct Constraints {
     /// Approximate memory use in bytes.
     [[nodiscard]] std::size_t bytes() const;
 };
-
-/// Merges the numbers below and above an excluded constant into one alternative if the divisors exclude the
-/// constant anyway.
-void join_around_no_multiples(std::vector<Constraints>& ways);
 
 } // namespace etna::grammar

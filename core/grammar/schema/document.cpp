@@ -59,34 +59,34 @@ SchemaDocument::SchemaDocument(JsonValue root) : root_(std::move(root)) {
 }
 
 /// Nesting is bounded by json_nesting_max.
-void SchemaDocument::index(const JsonValue& value, const Place& place, bool is_schema) {
-    places_.push_back(place);
+void SchemaDocument::index(const JsonValue& value, const Location& location, bool is_schema) {
+    locations_.push_back(location);
     if (value.is_object()) {
         if (is_schema)
-            places_[value.place].resource = resource_of(value, place.resource);
-        index_members(value, places_[value.place].resource, is_schema);
+            locations_[value.id].resource = resource_of(value, location.resource);
+        index_members(value, locations_[value.id].resource, is_schema);
     }
-    const std::size_t resource = places_[value.place].resource;
+    const std::size_t resource = locations_[value.id].resource;
     for (std::size_t i = 0; i < value.items.size(); ++i) {
         index(value.items[i],
-              {.value = &value.items[i], .parent = value.place, .name = {}, .index = i, .resource = resource},
+              {.value = &value.items[i], .parent = value.id, .name = {}, .index = i, .resource = resource},
               is_schema);
     }
 }
 
 void SchemaDocument::index_members(const JsonValue& value, std::size_t resource, bool is_schema) {
     for (const JsonMember& member : value.members) {
-        const Place below = {.value = &member.value,
-                             .parent = value.place,
-                             .name = member.name,
-                             .index = 0,
-                             .resource = resource};
+        const Location below = {.value = &member.value,
+                                .parent = value.id,
+                                .name = member.name,
+                                .index = 0,
+                                .resource = resource};
         if (is_schema && contains(map_keywords, member.name) && member.value.is_object()) {
-            places_.push_back(below);
+            locations_.push_back(below);
             for (const JsonMember& named : member.value.members) {
                 index(named.value,
                       {.value = &named.value,
-                       .parent = member.value.place,
+                       .parent = member.value.id,
                        .name = named.name,
                        .index = 0,
                        .resource = resource},
@@ -105,7 +105,7 @@ std::size_t SchemaDocument::resource_of(const JsonValue& schema, std::size_t out
     Dialect dialect = resources_[outer].dialect;
     if (const JsonValue* named = schema.find("$schema"); named != nullptr && named->is_string())
         dialect = dialect_named(named->text);
-    if (schema.place == root_.place)
+    if (schema.id == root_.id)
         resources_[0].dialect = dialect;
     const bool is_replaced = dialect == Dialect::draft_07 && schema.find("$ref") != nullptr;
     const JsonValue* const id = is_replaced ? nullptr : schema.find("$id");
@@ -129,7 +129,7 @@ std::size_t SchemaDocument::resource_of(const JsonValue& schema, std::size_t out
 }
 
 Dialect SchemaDocument::dialect(const JsonValue& schema) const {
-    return resources_[places_[schema.place].resource].dialect;
+    return resources_[locations_[schema.id].resource].dialect;
 }
 
 const JsonValue* SchemaDocument::at_pointer(const JsonValue& from, std::string_view pointer) const {
@@ -152,7 +152,7 @@ const JsonValue* SchemaDocument::at_pointer(const JsonValue& from, std::string_v
 }
 
 Result<const JsonValue*> SchemaDocument::resolve(const JsonValue& schema, std::string_view reference) const {
-    const Resource& resource = resources_[places_[schema.place].resource];
+    const Resource& resource = resources_[locations_[schema.id].resource];
     const std::string uri = resolved_uri(resource.uri, reference);
     const SplitUri parts = split_fragment(uri);
     const std::string fragment = percent_decoded(parts.fragment);
@@ -173,7 +173,7 @@ Result<const JsonValue*> SchemaDocument::resolve(const JsonValue& schema, std::s
     }
     if (target == nullptr) {
         return error(ErrorKind::invalid_argument, schema, "$ref",
-                     fmt::format("`{}` refers to a place that is not in the schema", reference),
+                     fmt::format("`{}` refers to a target that is not in the schema", reference),
                      "look for a mistake in the name");
     }
     return target;
@@ -181,11 +181,12 @@ Result<const JsonValue*> SchemaDocument::resolve(const JsonValue& schema, std::s
 
 std::string SchemaDocument::pointer(const JsonValue& value) const {
     std::string result;
-    for (const Place* place = &places_[value.place]; place->value != &root_;
-         place = &places_[place->parent]) {
-        const bool is_item = places_[place->parent].value->kind == JsonValue::Kind::array;
-        result = fmt::format(
-            "/{}{}", is_item ? std::to_string(place->index) : escaped_pointer_part(place->name), result);
+    for (const Location* location = &locations_[value.id]; location->value != &root_;
+         location = &locations_[location->parent]) {
+        const bool is_item = locations_[location->parent].value->kind == JsonValue::Kind::array;
+        result = fmt::format("/{}{}",
+                             is_item ? std::to_string(location->index) : escaped_pointer_part(location->name),
+                             result);
     }
     return fmt::format("#{}", result);
 }
@@ -209,7 +210,7 @@ void DroppedKeywords::add(const JsonValue& schema, std::string_view keyword) {
 std::vector<std::string> DroppedKeywords::pointers() const {
     auto in_order = keywords_;
     std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.first->place, a.second) < std::pair(b.first->place, b.second);
+        return std::pair(a.first->id, a.second) < std::pair(b.first->id, b.second);
     });
     std::vector<std::string> all;
     for (const auto& [schema, keyword] : in_order)

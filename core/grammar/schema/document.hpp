@@ -17,7 +17,7 @@ enum class Dialect : uint8_t {
 };
 
 /// A JSON Schema document whose values can be referenced: by pointer, by `$id` and by `$anchor`. Nothing is
-/// fetched. Immutable; not copyable or movable, because values keep their addresses.
+/// fetched. Immutable; not copyable or movable, because the addresses of values are used.
 class SchemaDocument {
 public:
     /// Sources: JSON Schema draft 2020-12 core, sections 8 and 9; draft-07 core, section 8.
@@ -49,21 +49,21 @@ private:
         std::string uri;
         Dialect dialect;
     };
-    struct Place {
+    struct Location {
         const JsonValue* value;
-        uint32_t parent; ///< its index in places_
+        uint32_t parent; ///< its index in locations_
         std::string_view name;
         std::size_t index;    ///< index in an array
         std::size_t resource; ///< into resources_
     };
 
-    void index(const JsonValue& value, const Place& place, bool is_schema);
+    void index(const JsonValue& value, const Location& location, bool is_schema);
     void index_members(const JsonValue& value, std::size_t resource, bool is_schema);
     std::size_t resource_of(const JsonValue& schema, std::size_t outer);
     [[nodiscard]] const JsonValue* at_pointer(const JsonValue& from, std::string_view pointer) const;
 
     JsonValue root_;
-    std::vector<Place> places_; ///< by JsonValue::place
+    std::vector<Location> locations_; ///< by JsonValue::location
     std::vector<Resource> resources_;
     std::map<std::string, const JsonValue*, std::less<>> by_uri_; ///< without fragments, and with anchors
 };

@@ -60,17 +60,17 @@ Claims Expansion::followers(const Claim& claim) {
     return all;
 }
 
-Status Expansion::check_circles(const Claims& claims) {
-    const auto circle = circles_.negated(claims, [this](const Claim& claim) { return followers(claim); });
-    if (!circle)
+Status Expansion::check_cycles(const Claims& claims) {
+    const auto cycle = cycles_.negated(claims, [this](const Claim& claim) { return followers(claim); });
+    if (!cycle)
         return {};
     return Error{ErrorKind::unsupported,
                  fmt::format("{}: the schema is defined by its own opposite, through `not`, `oneOf` or `if`",
-                             context_.document.pointer(*circle->value)),
-                 "take the reference that leads back out of them"};
+                             context_.document.pointer(*cycle->value)),
+                 "move the reference that leads back out of them"};
 }
 
-Status Expansion::take_steps(std::size_t count) {
+Status Expansion::charge_steps(std::size_t count) {
     steps_ += count;
     if (steps_ <= steps_max)
         return {};
@@ -87,7 +87,7 @@ public:
     Search& operator=(const Search&) = delete;
     ~Search() { expansion_->bytes_ -= bytes_; }
 
-    Result<std::vector<Constraints>> ways(const Claims& claims) {
+    Result<std::vector<Constraints>> alternatives(const Claims& claims) {
         for (const Claim& claim : claims)
             about_ = about_ == nullptr ? claim.value : about_;
         ETNA_CHECK(follow({}, {.claims = claims}));
@@ -124,7 +124,7 @@ private:
                 about_ == nullptr ? fmt::format("the schema's alternatives make {}", what)
                                   : fmt::format("{}: the schema's alternatives make {}",
                                                 expansion_->context_.document.pointer(*about_), what),
-                "use fewer `anyOf`, `oneOf` and `not` beside each other"};
+                "use fewer `anyOf`, `oneOf` and `not` next to each other"};
     }
 
     Status hold(std::size_t bytes) {
@@ -151,7 +151,7 @@ private:
         levels_.pop_back();
     }
 
-    /// The next alternative of the last choice that may hold; null if there is none.
+    /// The next alternative of the last choice that may hold; or null.
     const Alternative* next_alternative() {
         Level& level = levels_.back();
         while (level.at < level.choice->size()) {
@@ -166,7 +166,7 @@ private:
     Result<Branch> branch_for_next() {
         Level& level = levels_.back();
         if (level.at < level.choice->size()) {
-            ETNA_CHECK(expansion_->take_steps(level.bytes / bytes_in_step));
+            ETNA_CHECK(expansion_->charge_steps(level.bytes / bytes_in_step));
             return level.branch;
         }
         Branch branch = std::move(level.branch);
@@ -182,7 +182,7 @@ private:
         const std::size_t bytes =
             branch.constraints.bytes() + branch.choices.size() * sizeof(const Alternatives*);
         ETNA_CHECK(hold(bytes));
-        ETNA_CHECK(expansion_->take_steps(bytes / bytes_in_step));
+        ETNA_CHECK(expansion_->charge_steps(bytes / bytes_in_step));
         if (!branch.choices.empty()) {
             const Alternatives* const choice = branch.choices.back();
             branch.choices.pop_back();
@@ -193,19 +193,19 @@ private:
             return {};
         }
         for (const Claim& claim : branch.denied) {
-            ETNA_CHECK(expansion_->take_steps(steps_of_claim + bytes / bytes_in_step));
+            ETNA_CHECK(expansion_->charge_steps(steps_of_claim + bytes / bytes_in_step));
             if (!expansion_->is_impossible(branch.constraints, claim))
                 return expansion_->choices(claim.negated()).error();
         }
-        if (found_.size() == ways_max)
-            return too_large(fmt::format("more than {} combinations", ways_max));
+        if (found_.size() == alternatives_max)
+            return too_large(fmt::format("more than {} combinations", alternatives_max));
         found_.push_back(std::move(branch.constraints));
         return {};
     }
 
     Status join(Branch& branch, const Alternative& alternative) {
         const std::size_t cost = branch.constraints.cost_of_join(alternative.constraints);
-        ETNA_CHECK(expansion_->take_steps(1 + cost / values_in_step));
+        ETNA_CHECK(expansion_->charge_steps(1 + cost / values_in_step));
         branch.constraints.join(alternative.constraints);
         branch.open.insert(branch.open.end(), alternative.claims.begin(), alternative.claims.end());
         return {};
@@ -228,7 +228,7 @@ private:
             if (!seen_.insert(claim.key()).second)
                 continue;
             seen_in_order_.push_back(claim.key());
-            ETNA_CHECK(expansion_->take_steps(steps_of_claim));
+            ETNA_CHECK(expansion_->charge_steps(steps_of_claim));
             const auto found = expansion_->choices(claim);
             if (!found && claim.is_negated && found.error().kind == ErrorKind::unsupported) {
                 branch.denied.push_back(claim.negated()); // other constraints may exclude it
@@ -243,7 +243,7 @@ private:
                 }
             }
             if (branch.choices.size() > choices_max)
-                return too_large(fmt::format("more than {} choices beside each other", choices_max));
+                return too_large(fmt::format("more than {} simultaneous choices", choices_max));
         }
         return {};
     }
@@ -252,7 +252,7 @@ private:
     /// any.
     Result<bool> settle_choices(Branch& branch) {
         std::vector<const Alternatives*> open;
-        ETNA_CHECK(expansion_->take_steps(branch.choices.size()));
+        ETNA_CHECK(expansion_->charge_steps(branch.choices.size()));
         for (const Alternatives* const choice : branch.choices) {
             const Alternative* only = nullptr;
             std::size_t count = 0;
@@ -272,9 +272,9 @@ private:
                 open.push_back(choice);
             }
         }
-        const bool has_made_any = open.size() < branch.choices.size();
+        const bool has_resolved_any = open.size() < branch.choices.size();
         branch.choices = std::move(open);
-        return has_made_any;
+        return has_resolved_any;
     }
 
     Expansion* expansion_;
@@ -286,23 +286,24 @@ private:
     std::size_t bytes_ = 0; ///< held by this search
 };
 
-Result<std::vector<Constraints>> Expansion::ways(const Claims& claims) {
-    ETNA_CHECK(check_circles(claims));
-    return Search(*this).ways(claims);
+Result<std::vector<Constraints>> Expansion::alternatives(const Claims& claims) {
+    ETNA_CHECK(check_cycles(claims));
+    return Search(*this).alternatives(claims);
 }
 
 bool Expansion::is_impossible(const Claims& claims) {
     if (depth_ == impossible_depth_max || steps_ > steps_max)
         return false;
-    const auto [place, is_new] = impossible_.emplace(sorted(claims), false);
+    const auto [entry, is_new] = impossible_.emplace(sorted(claims), false);
     if (!is_new)
-        return place->second;
+        return entry->second;
     ++depth_;
-    const auto all = ways(place->first);
-    const bool result = all && std::all_of(all->begin(), all->end(),
-                                           [this](const Constraints& way) { return is_impossible(way); });
+    const auto all = alternatives(entry->first);
+    const bool result = all && std::all_of(all->begin(), all->end(), [this](const Constraints& alternative) {
+                            return is_impossible(alternative);
+                        });
     --depth_;
-    return place->second = result;
+    return entry->second = result;
 }
 
 /// The same for a claim in addition to `settled`.
@@ -310,26 +311,26 @@ bool Expansion::is_impossible(const Constraints& settled, const Claim& claim) {
     if (depth_ == impossible_depth_max)
         return false;
     ++depth_;
-    auto all = ways({claim});
-    const bool result = all && std::all_of(all->begin(), all->end(), [&](Constraints& way) {
-                            way.join(settled);
-                            return is_impossible(way);
+    auto all = alternatives({claim});
+    const bool result = all && std::all_of(all->begin(), all->end(), [&](Constraints& alternative) {
+                            alternative.join(settled);
+                            return is_impossible(alternative);
                         });
     --depth_;
     return result;
 }
 
-bool Expansion::is_impossible(const Constraints& way) {
+bool Expansion::is_impossible(const Constraints& alternative) {
     constexpr JsonKinds simple = json_any & ~(json_array | json_object);
-    if ((way.kinds & simple) != 0)
+    if ((alternative.kinds & simple) != 0)
         return false;
-    return ((way.kinds & json_array) == 0 || has_impossible_item(way.array)) &&
-           ((way.kinds & json_object) == 0 || has_impossible_member(way.object));
+    return ((alternative.kinds & json_array) == 0 || has_impossible_item(alternative.array)) &&
+           ((alternative.kinds & json_object) == 0 || has_impossible_member(alternative.object));
 }
 
 bool Expansion::has_impossible_item(const ArrayConstraints& array) {
     constexpr uint32_t looked_at_max = 16;
-    for (uint32_t i = 0; i < std::min(array.count.least, looked_at_max); ++i) {
+    for (uint32_t i = 0; i < std::min(array.count.min, looked_at_max); ++i) {
         if (is_impossible(claims_on_item(array, i)))
             return true;
     }

@@ -1,10 +1,9 @@
 #pragma once
 
-#include "core/grammar/schema/circles.hpp"
+#include "core/grammar/schema/cycles.hpp"
 #include "core/grammar/schema/keywords.hpp"
 
 #include <map>
-#include <optional>
 #include <vector>
 
 namespace etna::grammar {
@@ -23,9 +22,9 @@ public:
     /// Empty if no value can satisfy the claims. Errors: as choices_of(), and unsupported (a negated claim
     /// that leads to itself; more than ways_max alternatives, choices_max simultaneous choices, bytes_max
     /// bytes at a time, or steps_max steps in all).
-    Result<std::vector<Constraints>> ways(const Claims& claims);
+    Result<std::vector<Constraints>> alternatives(const Claims& claims);
 
-    static constexpr std::size_t ways_max = 2000;
+    static constexpr std::size_t alternatives_max = 2000;
     static constexpr std::size_t choices_max = 1000;
     static constexpr std::size_t bytes_max = std::size_t{48} << 20;
     static constexpr std::size_t steps_max = 8'000'000; ///< of about 50 ns
@@ -35,10 +34,10 @@ private:
 
     Result<const Choices*> choices(const Claim& claim);
     Claims followers(const Claim& claim);
-    Status check_circles(const Claims& claims);
-    Status take_steps(std::size_t count);
+    Status check_cycles(const Claims& claims);
+    Status charge_steps(std::size_t count);
     bool is_impossible(const Claims& claims);
-    bool is_impossible(const Constraints& way);
+    bool is_impossible(const Constraints& alternative);
     bool is_impossible(const Constraints& settled, const Claim& claim);
     bool has_impossible_member(const ObjectConstraints& object);
     bool has_impossible_item(const ArrayConstraints& array);
@@ -46,7 +45,7 @@ private:
     KeywordContext context_;
     std::map<Claim, Choices> choices_;
     std::map<Claims, bool> impossible_; ///< known results; false while being computed
-    Circles circles_;
+    Cycles cycles_;
     std::size_t steps_ = 0;
     std::size_t bytes_ = 0; ///< of constraints that searches hold
     int depth_ = 0;         ///< recursion depth of is_impossible()

@@ -12,8 +12,8 @@
 namespace etna::grammar {
 namespace {
 
-std::string any_of(std::initializer_list<std::string_view> ways) {
-    return fmt::format("(?:{})", fmt::join(ways, "|"));
+std::string any_of(std::initializer_list<std::string_view> alternatives) {
+    return fmt::format("(?:{})", fmt::join(alternatives, "|"));
 }
 
 std::string optional(std::string_view item) {
@@ -42,13 +42,13 @@ std::string leap_second_at(int local_minutes) {
 }
 
 /// Digit by digit, so that few alternatives are open at once.
-template <class Behind>
-std::string each_number(int count, const Behind& behind) {
+template <class Suffix>
+std::string each_number(int count, const Suffix& suffix) {
     std::vector<std::string> tens;
     for (int first = 0; first < count; first += 10) {
         std::vector<std::string> ones;
         for (int number = first; number < std::min(first + 10, count); ++number)
-            ones.push_back(fmt::format("{}{}", number % 10, behind(number)));
+            ones.push_back(fmt::format("{}{}", number % 10, suffix(number)));
         tens.push_back(fmt::format("{}(?:{})", first / 10, fmt::join(ones, "|")));
     }
     return fmt::format("(?:{})", fmt::join(tens, "|"));
@@ -101,17 +101,17 @@ std::string ipv4() {
 std::string ipv6() {
     constexpr std::string_view group = "[0-9A-Fa-f]{1,4}";
     const std::string last_two = fmt::format("(?:{0}:{0}|{1})", group, ipv4());
-    std::string ways = fmt::format("(?:{}:){{6}}{}", group, last_two);
-    const auto add = [&](int before_max, std::string_view behind) { // maximum groups before `::`
+    std::string alternatives = fmt::format("(?:{}:){{6}}{}", group, last_two);
+    const auto add = [&](int before_max, std::string_view suffix) { // maximum groups before `::`
         const std::string before =
             before_max == 0 ? "" : fmt::format("(?:{0}(?::{0}){{0,{1}}})?", group, before_max - 1);
-        ways += fmt::format("|{}::{}", before, behind);
+        alternatives += fmt::format("|{}::{}", before, suffix);
     };
     for (int before_max = 0; before_max <= 5; ++before_max)
         add(before_max, fmt::format("(?:{}:){{{}}}{}", group, 5 - before_max, last_two));
     add(6, group);
     add(7, "");
-    return fmt::format("(?:{})", ways);
+    return fmt::format("(?:{})", alternatives);
 }
 
 std::string email(std::string_view more_letters) {
@@ -156,10 +156,10 @@ std::string after_scheme(const UriCharacters& characters, bool has_scheme) {
     const std::string first = uri_character(characters, has_scheme ? ":@" : "@");
     const std::string hierarchy = fmt::format("(?://{1}(?:/{0}*)*|/(?:{0}+(?:/{0}*)*)?|{2}+(?:/{0}*)*)?",
                                               letter, authority(characters), first);
-    const std::string behind = uri_character(characters, ":@/?");
+    const std::string suffix = uri_character(characters, ":@/?");
     const UriCharacters in_query = {characters.more_in_query, ""};
-    return fmt::format("{0}(?:\\?(?:{1}|{2})*)?(?:#{1}*)?", hierarchy, behind,
-                       characters.more_in_query.empty() ? behind : uri_character(in_query, ""));
+    return fmt::format("{0}(?:\\?(?:{1}|{2})*)?(?:#{1}*)?", hierarchy, suffix,
+                       characters.more_in_query.empty() ? suffix : uri_character(in_query, ""));
 }
 
 std::string uri(const UriCharacters& characters = {}) {
@@ -182,7 +182,7 @@ std::string uri_template() {
 std::optional<Automaton> automaton_of(const std::string& pattern) {
     Language language;
     const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-    const auto texts = regex(language, pattern, alphabet, Place::whole);
+    const auto texts = regex(language, pattern, alphabet, MatchMode::full);
     if (!texts)
         return std::nullopt;
     auto made = language.automaton(*texts);
@@ -257,8 +257,9 @@ std::optional<std::pair<std::string_view, std::string_view>> integers_of_format(
 }
 
 bool is_annotation(std::string_view format) {
-    constexpr std::array<std::string_view, 2> not_made = {"idn-hostname", "regex"};
-    return std::find(not_made.begin(), not_made.end(), format) == not_made.end() &&
+    constexpr std::array<std::string_view, 2> unsupported_formats = {"idn-hostname", "regex"};
+    return std::find(unsupported_formats.begin(), unsupported_formats.end(), format) ==
+               unsupported_formats.end() &&
            !integers_of_format(format) && pattern_named(format) == nullptr;
 }
 

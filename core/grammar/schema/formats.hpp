@@ -9,7 +9,7 @@
 
 namespace etna::grammar {
 
-/// A regular expression (of the whole string) for a `format` of JSON Schema; empty for an unknown one.
+/// A regular expression (of the complete string) for a `format` of JSON Schema; empty for an unknown one.
 ///
 /// Host names never contain labels with `--` in their third and fourth position: those are encoded names in
 /// other scripts, and not every such label decodes. Long host names stay within 253 characters by having few

@@ -1,18 +1,15 @@
 #include "core/grammar/schema/json_schema.hpp"
 
 #include "core/grammar/regex.hpp"
-#include "core/grammar/schema/containers_private.hpp"
+#include "core/grammar/schema/containers.hpp"
 #include "core/grammar/schema/expansion.hpp"
-#include "core/grammar/schema/tagged_private.hpp"
+#include "core/grammar/schema/tagged.hpp"
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace etna::grammar {
 namespace {
@@ -125,12 +122,12 @@ private:
     }
 
     Result<Expression> root_objects(const Claims& claims) {
-        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(sorted(claims)));
+        ETNA_TRY(const std::vector<Constraints> alternatives, expansion_.alternatives(sorted(claims)));
         std::vector<Expression> all;
-        for (const Constraints& way : ways) {
-            if ((way.kinds & json_object) == 0)
+        for (const Constraints& alternative : alternatives) {
+            if ((alternative.kinds & json_object) == 0)
                 continue;
-            ETNA_TRY(const Expression one, object_expression(containers_, root_, way.object));
+            ETNA_TRY(const Expression one, object_expression(containers_, root_, alternative.object));
             all.push_back(one);
         }
         return language_->either(all);
@@ -152,33 +149,32 @@ private:
     using Rules = std::map<Claims, Expression>;
 
     Expression value_of(const Claims& claims) {
-        const auto [place, is_new] = rules_.try_emplace(sorted(claims), nothing);
+        const auto [entry, is_new] = rules_.try_emplace(sorted(claims), nothing);
         if (is_new) {
-            place->second = language_->rule("value");
-            open_.push_back(place);
+            entry->second = language_->rule("value");
+            open_.push_back(entry);
         }
-        return place->second;
+        return entry->second;
     }
 
     Result<Expression> values(const Claims& claims, JsonKinds kinds) {
-        ETNA_TRY(std::vector<Constraints> ways, expansion_.ways(claims));
-        join_around_no_multiples(ways);
+        ETNA_TRY(std::vector<Constraints> alternatives, expansion_.alternatives(claims));
         std::vector<Expression> all;
-        for (Constraints& way : ways) {
-            way.kinds &= kinds;
-            ETNA_TRY(const Expression one, values(way));
+        for (Constraints& alternative : alternatives) {
+            alternative.kinds &= kinds;
+            ETNA_TRY(const Expression one, values(alternative));
             all.push_back(one);
         }
         return language_->either(all);
     }
 
     Result<Expression> strings_of(const Claims& claims, SchemaStrings& strings) {
-        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+        ETNA_TRY(const std::vector<Constraints> alternatives, expansion_.alternatives(claims));
         std::vector<Expression> all;
-        for (const Constraints& way : ways) {
-            if ((way.kinds & json_string) == 0)
+        for (const Constraints& alternative : alternatives) {
+            if ((alternative.kinds & json_string) == 0)
                 continue;
-            ETNA_TRY(const Expression one, strings.quoted(way.string));
+            ETNA_TRY(const Expression one, strings.quoted(alternative.string));
             all.push_back(one);
         }
         return language_->either(all);
@@ -193,65 +189,73 @@ private:
         return language_->either(language_->literal(json), language_->literal(python));
     }
 
-    Result<Expression> values(const Constraints& way) {
+    Result<Expression> values(const Constraints& alternative) {
         std::vector<Expression> all;
         for (const JsonKinds kind : {json_null, json_false, json_true}) {
-            if ((way.kinds & kind) != 0)
+            if ((alternative.kinds & kind) != 0)
                 all.push_back(word(kind));
         }
-        if ((way.kinds & json_number_kinds) != 0) {
-            ETNA_TRY(const Expression numbers, numbers(way));
+        if ((alternative.kinds & json_number_kinds) != 0) {
+            ETNA_TRY(const Expression numbers, numbers(alternative));
             all.push_back(numbers);
         }
-        if ((way.kinds & json_string) != 0) {
-            ETNA_TRY(const Expression strings, strings_.quoted(way.string));
+        if ((alternative.kinds & json_string) != 0) {
+            ETNA_TRY(const Expression strings, strings_.quoted(alternative.string));
             all.push_back(strings);
         }
-        if ((way.kinds & json_array) != 0) {
-            ETNA_TRY(const Expression arrays, array_expression(containers_, way.array));
+        if ((alternative.kinds & json_array) != 0) {
+            ETNA_TRY(const Expression arrays, array_expression(containers_, alternative.array));
             all.push_back(arrays);
         }
-        if ((way.kinds & json_object) != 0) {
-            ETNA_TRY(const Expression objects, object_expression(containers_, objects_, way.object));
+        if ((alternative.kinds & json_object) != 0) {
+            ETNA_TRY(const Expression objects, object_expression(containers_, objects_, alternative.object));
             all.push_back(objects);
         }
         return language_->either(all);
     }
 
-    Result<Expression> numbers(const Constraints& way) {
-        auto made = json_number(*language_, number_set(way));
-        if (made || way.number.divisors.empty())
+    Result<Expression> numbers(const Constraints& alternative) {
+        auto made = json_number(*language_, number_set(alternative));
+        if (made || alternative.number.divisors.empty())
             return made;
         const Error& error = made.error();
-        return containers_.document.error(error.kind, *way.number.divisors[0].schema, "multipleOf",
-                                          error.message, error.hint);
+        if (containers_.dropped == nullptr || error.kind != ErrorKind::unsupported) {
+            return containers_.document.error(error.kind, *alternative.number.divisors[0].schema,
+                                              "multipleOf", error.message, error.hint);
+        }
+        NumberSet others = number_set(alternative);
+        others.multiples_of.clear();
+        for (const NumberConstraints::Divisor& divisor : alternative.number.divisors)
+            containers_.dropped->add(*divisor.schema, "multipleOf");
+        return json_number(*language_, others);
     }
 
-    static NumberSet number_set(const Constraints& way) {
-        NumberSet set = {.least = way.number.least, .most = way.number.most};
-        if ((way.kinds & json_number_kinds) != json_number_kinds)
-            set.kind = (way.kinds & json_integer) != 0 ? NumberKind::integer : NumberKind::fraction;
-        for (const NumberConstraints::Divisor& divisor : way.number.divisors)
-            (divisor.is_negated ? set.no_multiples_of : set.multiples_of).push_back(divisor.value);
+    static NumberSet number_set(const Constraints& alternative) {
+        NumberSet set = {.lower = alternative.number.lower, .upper = alternative.number.upper};
+        if ((alternative.kinds & json_number_kinds) != json_number_kinds)
+            set.kind = (alternative.kinds & json_integer) != 0 ? NumberKind::integer : NumberKind::fraction;
+        for (const NumberConstraints::Divisor& divisor : alternative.number.divisors)
+            set.multiples_of.push_back(divisor.value);
         return set;
     }
 
     Result<std::optional<Expression>> scalars_of(const Claims& claims) {
-        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+        ETNA_TRY(const std::vector<Constraints> alternatives, expansion_.alternatives(claims));
         constexpr JsonKinds words = json_null | json_false | json_true;
         std::vector<Expression> all;
-        for (const Constraints& way : ways) {
-            const bool has_others = (way.kinds & (json_array | json_object)) != 0 ||
-                                    (form() != Form::json && (way.kinds & words) != 0) ||
-                                    ((way.kinds & json_string) != 0 && grammar_of(way.string) != nullptr);
+        for (const Constraints& alternative : alternatives) {
+            const bool has_others =
+                (alternative.kinds & (json_array | json_object)) != 0 ||
+                (form() != Form::json && (alternative.kinds & words) != 0) ||
+                ((alternative.kinds & json_string) != 0 && grammar_of(alternative.string) != nullptr);
             if (has_others)
                 return std::optional<Expression>();
-            Constraints others = way;
+            Constraints others = alternative;
             others.kinds &= static_cast<JsonKinds>(~json_number_kinds);
             ETNA_TRY(const Expression one, values(others));
             all.push_back(one);
-            if ((way.kinds & json_number_kinds) != 0) {
-                ETNA_TRY(const Expression numbers, numbers_in_one_way(way));
+            if ((alternative.kinds & json_number_kinds) != 0) {
+                ETNA_TRY(const Expression numbers, canonical_numbers(alternative));
                 all.push_back(numbers);
             }
         }
@@ -259,25 +263,25 @@ private:
     }
 
     /// Numbers without exponent and trailing zeros.
-    Result<Expression> numbers_in_one_way(const Constraints& way) {
-        ETNA_TRY(const Expression numbers, numbers(way));
+    Result<Expression> canonical_numbers(const Constraints& alternative) {
+        ETNA_TRY(const Expression numbers, numbers(alternative));
         const Alphabet alphabet = [this](const CodePoints& set) { return utf8(*language_, set); };
         ETNA_TRY(const Expression plain,
-                 regex(*language_, R"(-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?)", alphabet, Place::whole));
+                 regex(*language_, R"(-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?)", alphabet, MatchMode::full));
         ETNA_TRY(const Automaton all, language_->automaton(numbers));
-        ETNA_TRY(const Automaton in_one_way, language_->automaton(plain));
-        ETNA_TRY(const Automaton both, language_->both(all, in_one_way));
+        ETNA_TRY(const Automaton canonical, language_->automaton(plain));
+        ETNA_TRY(const Automaton both, language_->both(all, canonical));
         return language_->accepted(both);
     }
 
     /// Only the strings, because names are strings.
     Result<Automaton> names_of(const Claims& claims) {
-        ETNA_TRY(const std::vector<Constraints> ways, expansion_.ways(claims));
+        ETNA_TRY(const std::vector<Constraints> alternatives, expansion_.alternatives(claims));
         std::vector<Expression> all;
-        for (const Constraints& way : ways) {
-            if ((way.kinds & json_string) == 0)
+        for (const Constraints& alternative : alternatives) {
+            if ((alternative.kinds & json_string) == 0)
                 continue;
-            ETNA_TRY(const Automaton names, strings_.automaton(way.string));
+            ETNA_TRY(const Automaton names, strings_.automaton(alternative.string));
             all.push_back(language_->accepted(names));
         }
         return language_->automaton(language_->either(all));

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/language.hpp"
+#include "core/grammar/schema/json_text.hpp"
 #include "core/grammar/schema/writing.hpp"
 
 #include <cstdint>

@@ -62,7 +62,7 @@ private:
             return fail(ErrorKind::unsupported,
                         fmt::format("more than {} levels of nesting", json_nesting_max));
         }
-        levels_.push_back({.value = {.kind = kind, .place = places_}});
+        levels_.push_back({.value = {.kind = kind, .id = next_id_}});
         return count();
     }
     bool close() {
@@ -82,12 +82,12 @@ private:
                   [&](uint32_t a, uint32_t b) { return value.members[a].name < value.members[b].name; });
     }
     bool add(JsonValue value) {
-        value.place = places_;
+        value.id = next_id_;
         put(std::move(value));
         return count();
     }
     bool count() {
-        return ++places_ < json_values_max ||
+        return ++next_id_ < json_values_max ||
                fail(ErrorKind::unsupported, fmt::format("more than {} values", json_values_max));
     }
     void put(JsonValue value) {
@@ -101,7 +101,7 @@ private:
     }
 
     std::vector<Level> levels_;
-    uint32_t places_ = 0;
+    uint32_t next_id_ = 0;
 };
 
 } // namespace

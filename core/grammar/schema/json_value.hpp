@@ -20,13 +20,13 @@ struct NamedValue {
 };
 using JsonMember = NamedValue<JsonValue>;
 
-/// A parsed JSON value: members keep their order, numbers all their digits.
+/// A parsed JSON value, with the order of members and all digits of numbers.
 struct JsonValue {
     enum class Kind : uint8_t { null, boolean, number, string, array, object };
 
     Kind kind = Kind::null;
     bool truth = false;    ///< of a boolean
-    uint32_t place = 0;    ///< its number in the text, in preorder
+    uint32_t id = 0;       ///< number in the text, in preorder
     std::string text = {}; ///< a string's value, or a number's digits
     std::vector<JsonValue> items = {};
     std::vector<JsonMember> members = {};
@@ -42,7 +42,7 @@ inline const JsonValue* JsonValue::find(std::string_view name) const {
     if (!by_name.empty()) {
         const auto found = std::lower_bound(
             by_name.begin(), by_name.end(), name,
-            [this](uint32_t one, std::string_view wanted) { return members[one].name < wanted; });
+            [this](uint32_t one, std::string_view expected) { return members[one].name < expected; });
         return found == by_name.end() || members[*found].name != name ? nullptr : &members[*found].value;
     }
     for (const JsonMember& member : members) {

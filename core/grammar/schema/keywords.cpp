@@ -1,4 +1,4 @@
-#include "core/grammar/schema/keywords_private.hpp"
+#include "core/grammar/schema/keyword.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,10 +65,10 @@ Result<Choices> of_number(const Decimal& value, bool is_negated) {
     const Bound bound = {.value = value, .is_excluded = is_negated};
     if (!is_negated) {
         const JsonKinds kind = value.is_integer() ? json_integer : json_fraction;
-        return Choices{{Keyword::of(kind, {.number = {.least = bound, .most = bound}})}};
+        return Choices{{Keyword::of(kind, {.number = {.lower = bound, .upper = bound}})}};
     }
-    return Choices{{all_but(json_number_kinds), Keyword::of(json_number_kinds, {.number = {.most = bound}}),
-                    Keyword::of(json_number_kinds, {.number = {.least = bound}})}};
+    return Choices{{all_but(json_number_kinds), Keyword::of(json_number_kinds, {.number = {.upper = bound}}),
+                    Keyword::of(json_number_kinds, {.number = {.lower = bound}})}};
 }
 
 Choices of_string(const std::string& text, bool is_negated) {
@@ -80,16 +80,16 @@ Choices of_string(const std::string& text, bool is_negated) {
 /// Alternatives for all counts except `count`.
 template <class OfCount>
 Alternatives of_other_count(uint32_t count, const OfCount& of_count) {
-    Alternatives all = {of_count({.least = count + 1})};
+    Alternatives all = {of_count({.min = count + 1})};
     if (count > 0)
-        all.push_back(of_count({.most = count - 1}));
+        all.push_back(of_count({.max = count - 1}));
     return all;
 }
 
 Result<Choices> of_array(const KeywordContext& context, const JsonValue& array, bool is_negated) {
     const auto count = static_cast<uint32_t>(array.items.size());
     if (!is_negated) {
-        ArrayConstraints all = {.count = {.least = count, .most = count}, .items = {{}}};
+        ArrayConstraints all = {.count = {.min = count, .max = count}, .items = {{}}};
         for (const JsonValue& item : array.items)
             all.items[0].first.push_back(constant(item, false));
         return Choices{{Keyword::of(json_array, {.array = std::move(all)})}};
@@ -104,7 +104,7 @@ Result<Choices> of_array(const KeywordContext& context, const JsonValue& array, 
         count, [](CountRange range) { return Keyword::of(json_array, {.array = {.count = range}}); });
     any.push_back(all_but(json_array));
     for (uint32_t i = 0; i < count; ++i) {
-        ArrayConstraints other = {.count = {.least = i + 1}, .items = {{}}};
+        ArrayConstraints other = {.count = {.min = i + 1}, .items = {{}}};
         other.items[0].first.resize(i);
         other.items[0].first.push_back(constant(array.items[i], true));
         any.push_back(Keyword::of(json_array, {.array = std::move(other)}));
@@ -115,7 +115,7 @@ Result<Choices> of_array(const KeywordContext& context, const JsonValue& array, 
 Choices of_object(const JsonValue& object, bool is_negated) {
     const auto count = static_cast<uint32_t>(object.members.size());
     if (!is_negated) {
-        ObjectConstraints all = {.count = {.least = count, .most = count}};
+        ObjectConstraints all = {.count = {.min = count, .max = count}};
         all.members.push_back({.others = Claim::nothing()});
         for (const JsonMember& member : object.members) {
             all.required.push_back(member.name);
@@ -184,7 +184,7 @@ bool Keyword::is_first_of(std::span<const std::string_view> group) const {
     return first != group.end() && *first == name;
 }
 
-bool evaluates_elsewhere(const JsonValue& schema, std::string_view also) {
+bool evaluates_in_place(const JsonValue& schema, std::string_view also) {
     constexpr std::array<std::string_view, 10> in_place = {
         "$ref", "$dynamicRef", "$recursiveRef", "allOf",           "anyOf", "oneOf",
         "not",  "if",          "dependencies",  "dependentSchemas"};

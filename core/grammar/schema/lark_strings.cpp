@@ -14,7 +14,7 @@ namespace {
 
 using Text = StringConstraints::Text;
 
-/// Memory limit for checking a grammar on its own: one letter stands for all characters, so that it is
+/// Memory limit for checking a grammar on its own: one letter represents all characters, so that it is
 /// smaller than the compiled grammar.
 constexpr std::size_t bytes_of_check = std::size_t{32} << 20;
 
@@ -22,15 +22,15 @@ bool is_grammar(const Text& text) {
     return text.kind == Text::Kind::lark;
 }
 
-/// A keyword that constrains the strings; empty if there is none.
+/// A keyword that constrains the strings, or empty.
 std::string_view keyword_of(const StringConstraints& constraints) {
     if (constraints.values)
         return "enum";
     if (!constraints.excluded.empty())
         return "not";
-    if (constraints.length.least > 0)
+    if (constraints.length.min > 0)
         return "minLength";
-    if (constraints.length.most != unbounded)
+    if (constraints.length.max != unbounded)
         return "maxLength";
     if (constraints.texts.empty())
         return {};
@@ -56,7 +56,7 @@ StringConstraints without_grammars(const StringConstraints& constraints) {
 Error SchemaStrings::not_joined(const Text& grammar, std::string_view other) const {
     return document_->error(ErrorKind::unsupported, *grammar.schema, lark_keyword,
                             fmt::format("a grammar cannot be enforced together with `{}`", other),
-                            "say all of it in the grammar");
+                            "express all of it in the grammar");
 }
 
 Result<Expression> SchemaStrings::of_grammar(const StringConstraints& constraints, const Text& grammar) {
@@ -107,13 +107,13 @@ Result<Expression> SchemaStrings::grammar_texts(const Text& grammar) {
 Status SchemaStrings::check_alone(const std::string& grammar) {
     Language alone(bytes_of_check);
     const uint64_t steps_before = language_->steps_left();
-    alone.allow_steps(steps_before, true);
+    alone.set_step_budget(steps_before, true);
     const Expression letter = alone.literal("a");
     const Alphabet one_letter = [letter](const CodePoints& set) { return set.is_empty() ? nothing : letter; };
     auto made = lark_rules(alone, grammar, one_letter);
     if (made)
         made = alone.seal(*made);
-    language_->take_steps(steps_before - alone.steps_left());
+    language_->charge_steps(steps_before - alone.steps_left());
     return made ? Status() : Status(made.error());
 }
 

@@ -1,4 +1,4 @@
-#include "core/grammar/schema/keywords_private.hpp"
+#include "core/grammar/schema/keyword.hpp"
 
 #include <array>
 
@@ -50,7 +50,7 @@ Alternatives exactly_one(const Keyword& keyword, const Claims& claims) {
 Result<Choices> one_of(const Keyword& keyword) {
     ETNA_TRY(const Claims claims, keyword.claims());
     if (claims.size() > (keyword.is_negated ? negated_one_of_max : one_of_max))
-        return keyword.unsupported("has too many schemas to be told from each other");
+        return keyword.unsupported("has too many schemas to exclude from each other");
     if (!keyword.is_negated)
         return Choices{exactly_one(keyword, claims)};
     Alternatives any = {Keyword::all(claims)}; // none of them, or two
@@ -85,23 +85,23 @@ Result<Choices> reference(const Keyword& keyword) {
 }
 
 Result<Choices> dynamic_reference(const Keyword& keyword) {
-    return keyword.not_enforced("references that depend on the way to them cannot be enforced");
+    return keyword.not_enforced("references that depend on the path to them cannot be enforced");
 }
 
 /// Keywords of draft-03.
 Result<Choices> outdated(const Keyword& keyword) {
-    return keyword.not_enforced("was a keyword long ago and is not known here");
+    return keyword.not_enforced("is a keyword of an old draft and not supported");
 }
 
 Result<Choices> dialect(const Keyword& keyword) {
     ETNA_TRY(const std::string uri, keyword.string());
-    constexpr std::array<std::string_view, 2> beginnings = {"http://json-schema.org/",
-                                                            "https://json-schema.org/"};
-    for (const std::string_view beginning : beginnings) {
-        if (uri.compare(0, beginning.size(), beginning) == 0)
+    constexpr std::array<std::string_view, 2> prefixes = {"http://json-schema.org/",
+                                                          "https://json-schema.org/"};
+    for (const std::string_view prefix : prefixes) {
+        if (uri.compare(0, prefix.size(), prefix) == 0)
             return keyword.no_claim();
     }
-    return keyword.not_enforced(uri + " is not known here");
+    return keyword.not_enforced(uri + " is not supported");
 }
 
 } // namespace

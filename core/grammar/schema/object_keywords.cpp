@@ -1,4 +1,4 @@
-#include "core/grammar/schema/keywords_private.hpp"
+#include "core/grammar/schema/keyword.hpp"
 
 #include <array>
 
@@ -45,7 +45,7 @@ Result<std::vector<Named>> named_claims(const Keyword& keyword, std::string_view
 
 const JsonValue* schema_of_others(const JsonValue& schema) {
     const JsonValue* const additional = schema.find("additionalProperties");
-    if (additional != nullptr || evaluates_elsewhere(schema, "additionalProperties"))
+    if (additional != nullptr || evaluates_in_place(schema, "additionalProperties"))
         return additional;
     return schema.find("unevaluatedProperties");
 }
@@ -72,7 +72,7 @@ Result<Choices> members(const Keyword& keyword) {
         return of_objects(std::move(all));
     }
     if (!patterns.empty() || !is_always_true(others))
-        return keyword.not_enforced("cannot be turned round, as `not`, `oneOf` or `if` need it here");
+        return keyword.not_enforced("cannot be negated, which `not`, `oneOf` or `if` requires here");
     Alternatives any; // one member that does not match is enough
     for (Named& one : named) {
         ObjectConstraints other = {.required = {one.first}};
@@ -85,14 +85,14 @@ Result<Choices> members(const Keyword& keyword) {
 Result<Choices> unevaluated_properties(const Keyword& keyword) {
     if (keyword.schema.find("additionalProperties") != nullptr) // evaluates all members
         return keyword.no_claim();
-    if (evaluates_elsewhere(keyword.schema, "additionalProperties"))
-        return keyword.not_enforced("cannot be enforced beside schemas that look at members too");
+    if (evaluates_in_place(keyword.schema, "additionalProperties"))
+        return keyword.not_enforced("cannot be enforced next to keywords that evaluate members too");
     return members(keyword);
 }
 
 Result<Choices> names(const Keyword& keyword) {
     if (keyword.is_negated)
-        return keyword.not_enforced("cannot be turned round, as `not`, `oneOf` or `if` need it here");
+        return keyword.not_enforced("cannot be negated, which `not`, `oneOf` or `if` requires here");
     return of_objects({.names = {keyword.claim(keyword.value)}});
 }
 
@@ -139,7 +139,7 @@ Result<Choices> dependent_schemas(const Keyword& keyword) {
 Result<Choices> dependencies(const Keyword& keyword) {
     if (!keyword.value.is_object())
         return keyword.wrong("has to be an object of schemas or lists of names");
-    JsonValue lists = {.kind = JsonValue::Kind::object, .place = keyword.value.place};
+    JsonValue lists = {.kind = JsonValue::Kind::object, .id = keyword.value.id};
     Choices all = keyword.no_claim();
     for (const JsonMember& member : keyword.value.members) {
         if (member.value.kind == JsonValue::Kind::array) {

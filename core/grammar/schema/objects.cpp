@@ -1,4 +1,4 @@
-#include "core/grammar/schema/containers_private.hpp"
+#include "core/grammar/schema/containers.hpp"
 #include "core/grammar/schema/expansion.hpp"
 
 #include <algorithm>
@@ -9,8 +9,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 namespace etna::grammar {
 namespace {
@@ -222,14 +220,14 @@ private:
     /// Two unlisted members could have the same name, and count as one.
     Status check_counts() const {
         const CountRange& count = object_->count;
-        const std::size_t counted = std::max(count.least, count.most == unbounded ? 0 : count.most);
+        const std::size_t counted = std::max(count.min, count.max == unbounded ? 0 : count.max);
         if (named_.size() * std::min(named_.size(), counted) > member_states_max) {
-            return Error{ErrorKind::unsupported, "an object has too many named members to be counted",
+            return Error{ErrorKind::unsupported, "an object has too many named members for counts",
                          "leave out `minProperties` and `maxProperties`"};
         }
         const auto required = static_cast<uint32_t>(object_->required.size());
-        const uint32_t most_others = 1;
-        if (other_ == nothing || count.least <= required + most_others)
+        const uint32_t max_others = 1;
+        if (other_ == nothing || count.min <= required + max_others)
             return {};
         const auto with_schema =
             std::find_if(object_->members.begin(), object_->members.end(),
@@ -242,32 +240,31 @@ private:
         }
         return context_->document.error(
             ErrorKind::unsupported, schema, "minProperties",
-            "several members without a name in the schema cannot be told apart",
+            "several members that the schema does not name cannot be distinguished",
             "name them in `properties`, forbid others (`\"additionalProperties\": false`), or leave it out");
     }
 
-    /// Built from the last member to the first, for each number of members before it up to where it makes no
-    /// more difference.
+    /// Built from the last member to the first, for each number of members before it that makes a difference.
     Result<Expression> members() {
         const CountRange& count = object_->count;
         const std::size_t last = std::min<std::size_t>(
-            named_.size(), std::max<std::size_t>({1, count.least, count.most == unbounded ? 0 : count.most}));
-        std::vector<Expression> behind;
+            named_.size(), std::max<std::size_t>({1, count.min, count.max == unbounded ? 0 : count.max}));
+        std::vector<Expression> rest;
         for (std::size_t before = 0; before <= last; ++before)
-            behind.push_back(others_after(static_cast<uint32_t>(before)));
+            rest.push_back(others_after(static_cast<uint32_t>(before)));
         for (auto member = named_.rbegin(); member != named_.rend(); ++member) {
             std::vector<Expression> with_it;
             for (std::size_t before = 0; before <= last; ++before) {
                 const Expression here = language_->sequence(
-                    std::array{comma_after(before), member->written, behind[std::min(before + 1, last)]});
-                const bool is_allowed = before < count.most;
+                    std::array{comma_after(before), member->written, rest[std::min(before + 1, last)]});
+                const bool is_allowed = before < count.max;
                 with_it.push_back(language_->either(is_allowed ? here : nothing,
-                                                    member->is_required ? nothing : behind[before]));
+                                                    member->is_required ? nothing : rest[before]));
             }
-            behind = std::move(with_it);
+            rest = std::move(with_it);
             ETNA_CHECK(language_->check());
         }
-        return behind[0];
+        return rest[0];
     }
 
     [[nodiscard]] Expression comma_after(std::size_t members) const {
@@ -276,20 +273,20 @@ private:
 
     /// The unlisted members, after `before` listed ones.
     [[nodiscard]] Expression others_after(uint32_t before) const {
-        const uint32_t least = object_->count.least - std::min(object_->count.least, before);
-        const uint32_t most = object_->count.most == unbounded
-                                  ? unbounded
-                                  : object_->count.most - std::min(object_->count.most, before);
+        const uint32_t min = object_->count.min - std::min(object_->count.min, before);
+        const uint32_t max = object_->count.max == unbounded
+                                 ? unbounded
+                                 : object_->count.max - std::min(object_->count.max, before);
         const Expression more = language_->sequence(comma_after(1), other_);
         if (before > 0)
-            return language_->repeat(more, least, most);
+            return language_->repeat(more, min, max);
         const auto less_one = [](uint32_t count) {
             return count == unbounded || count == 0 ? count : count - 1;
         };
         const Expression some =
-            most == 0 ? nothing
-                      : language_->sequence(other_, language_->repeat(more, less_one(least), less_one(most)));
-        return language_->either(some, least == 0 ? empty : nothing);
+            max == 0 ? nothing
+                     : language_->sequence(other_, language_->repeat(more, less_one(min), less_one(max)));
+        return language_->either(some, min == 0 ? empty : nothing);
     }
 
     const ContainerContext* context_;

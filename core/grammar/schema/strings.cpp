@@ -1,11 +1,11 @@
 #include "core/grammar/schema/strings.hpp"
 
 #include "core/base/utf8.hpp"
-#include "core/grammar/json_text.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/formats.hpp"
 #include "core/grammar/schema/json_schema.hpp"
-#include "core/grammar/until.hpp"
+#include "core/grammar/schema/json_text.hpp"
+#include "core/grammar/vocabulary.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -68,19 +68,19 @@ Expression SchemaStrings::character(const CodePoints& set) {
 }
 
 Expression SchemaStrings::any_character(const CodePoints& set) {
-    const auto [place, is_new] = characters_.try_emplace(set, nothing);
+    const auto [entry, is_new] = characters_.try_emplace(set, nothing);
     if (is_new) {
-        place->second = form_.escapes == StringForm::Escapes::json ? json_character(*language_, set)
+        entry->second = form_.escapes == StringForm::Escapes::json ? json_character(*language_, set)
                                                                    : utf8(*language_, set);
     }
-    return place->second;
+    return entry->second;
 }
 
 Expression SchemaStrings::any_character_but(const CodePoints& letters) {
-    const auto [place, is_new] = characters_but_.try_emplace(letters, nothing);
+    const auto [entry, is_new] = characters_but_.try_emplace(letters, nothing);
     if (is_new)
-        place->second = character(letters.complement());
-    return place->second;
+        entry->second = character(letters.complement());
+    return entry->second;
 }
 
 std::optional<std::string> SchemaStrings::written(const std::string& text) const {
@@ -139,7 +139,7 @@ Result<Expression> SchemaStrings::counted(const StringConstraints& constraints) 
         const Expression any = any_character(CodePoints::all());
         ETNA_TRY(characters_of_all_, language_->automaton(language_->repeat(any, 0)));
     }
-    return language_->counted(all, *characters_of_all_, constraints.length.least, constraints.length.most);
+    return language_->counted(all, *characters_of_all_, constraints.length.min, constraints.length.max);
 }
 
 /// The constraints that are enforced.
@@ -180,7 +180,7 @@ Result<Automaton> SchemaStrings::any_automaton() {
 }
 
 Expression SchemaStrings::of_length(const CountRange& length) {
-    return length.is_empty() ? nothing : language_->repeat(character_, length.least, length.most);
+    return length.is_empty() ? nothing : language_->repeat(character_, length.min, length.max);
 }
 
 Result<Automaton> SchemaStrings::automaton(const StringConstraints& constraints) {
@@ -237,12 +237,12 @@ Result<Automaton> SchemaStrings::matching_all(const std::vector<Text>& texts) {
 /// Follows the prefixes of the excluded strings: after a character that continues none of them, any text may
 /// follow. `words` are sorted and have their first `at` characters in common.
 Expression SchemaStrings::all_but_words(std::span<const std::u32string> words, std::size_t at) {
-    std::vector<Expression> ways;
+    std::vector<Expression> alternatives;
     std::vector<CodePoints::Range> letters;
     if (!words.empty() && words.front().size() == at) {
         words = words.subspan(1); // the text may not end here
     } else {
-        ways.push_back(empty);
+        alternatives.push_back(empty);
     }
     while (!words.empty() && language_->check().has_value()) {
         const char32_t letter = words.front()[at];
@@ -251,11 +251,13 @@ Expression SchemaStrings::all_but_words(std::span<const std::u32string> words, s
         const auto count = static_cast<std::size_t>(end - words.begin());
         const CodePoints one = {{letter, letter}};
         letters.push_back({letter, letter});
-        ways.push_back(language_->sequence(character(one), all_but_words(words.subspan(0, count), at + 1)));
+        alternatives.push_back(
+            language_->sequence(character(one), all_but_words(words.subspan(0, count), at + 1)));
         words = words.subspan(count);
     }
-    ways.push_back(language_->sequence(any_character_but(CodePoints(std::move(letters))), of_length({})));
-    return language_->either(ways);
+    alternatives.push_back(
+        language_->sequence(any_character_but(CodePoints(std::move(letters))), of_length({})));
+    return language_->either(alternatives);
 }
 
 Result<Expression> SchemaStrings::all_but(const std::vector<std::string>& excluded) {
@@ -266,7 +268,7 @@ Result<Expression> SchemaStrings::all_but(const std::vector<std::string>& exclud
         characters += words.back().size();
         if (characters > excluded_lengths_max) {
             return Error{ErrorKind::unsupported,
-                         fmt::format("the names or values that are left out have more than {} characters",
+                         fmt::format("the excluded names or values have more than {} characters",
                                      excluded_lengths_max),
                          "use fewer or shorter ones"};
         }
@@ -301,7 +303,7 @@ bool SchemaStrings::has_excluded(const std::string& text) const {
 
 Result<bool> SchemaStrings::fits(const std::string& value, const StringConstraints& constraints) {
     const std::size_t length = code_points_of(value).size();
-    if (length < constraints.length.least || length > constraints.length.most)
+    if (length < constraints.length.min || length > constraints.length.max)
         return false;
     const auto as_written = written(value);
     if (!as_written || (!constraints.texts.empty() && has_excluded(value))) // patterns never match these
@@ -315,7 +317,7 @@ Result<bool> SchemaStrings::fits(const std::string& value, const StringConstrain
 }
 
 /// Null if the format has none, or if its characters may not occur in strings.
-const Automaton* SchemaStrings::kept_automaton(const Text& text) const {
+const Automaton* SchemaStrings::cached_automaton(const Text& text) const {
     if (text.kind != Text::Kind::format)
         return nullptr;
     const bool is_excluded =
@@ -338,8 +340,8 @@ Result<std::optional<Expression>> SchemaStrings::expression_of(const Text& text)
 }
 
 Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& text) {
-    if (const Automaton* const kept = kept_automaton(text))
-        return std::optional(language_->accepted(*kept));
+    if (const Automaton* const cached = cached_automaton(text))
+        return std::optional(language_->accepted(*cached));
     const bool is_format = text.kind == Text::Kind::format;
     std::string regular = text.text;
     if (is_format) {
@@ -350,12 +352,12 @@ Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& t
             return document_->error(
                 ErrorKind::unsupported, *text.schema, "format",
                 fmt::format("the format \"{}\" cannot be enforced", text.text),
-                "leave it out, say it as a `pattern`, or have it left out (--lenient-schema)");
+                "leave it out, express it as a `pattern`, or have it left out (--lenient-schema)");
         }
         regular = *known;
     }
     const Alphabet alphabet = [this](const CodePoints& set) { return character(set); };
-    auto found = regex(*language_, regular, alphabet, is_format ? Place::whole : Place::anywhere);
+    auto found = regex(*language_, regular, alphabet, is_format ? MatchMode::full : MatchMode::search);
     if (found)
         return std::optional(*found);
     const Error& error = found.error();
@@ -365,8 +367,8 @@ Result<std::optional<Expression>> SchemaStrings::new_expression_of(const Text& t
 }
 
 Result<const Automaton*> SchemaStrings::matching(const Text& text) {
-    if (const Automaton* const kept = kept_automaton(text))
-        return kept;
+    if (const Automaton* const cached = cached_automaton(text))
+        return cached;
     const Key key{text.kind, text.text};
     auto known = automata_.find(key);
     if (known == automata_.end()) {

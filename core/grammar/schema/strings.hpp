@@ -68,7 +68,7 @@ private:
     Expression all_but_words(std::span<const std::u32string> words, std::size_t at);
     Result<std::optional<Expression>> expression_of(const Text& text);
     Result<std::optional<Expression>> new_expression_of(const Text& text);
-    [[nodiscard]] const Automaton* kept_automaton(const Text& text) const;
+    [[nodiscard]] const Automaton* cached_automaton(const Text& text) const;
     [[nodiscard]] bool has_excluded(const std::string& text) const;
     Result<bool> fits(const std::string& value, const StringConstraints& constraints);
 
@@ -100,7 +100,7 @@ private:
     std::map<std::string, Expression> grammars_;
 };
 
-/// The grammar that strings must match; null if there is none.
+/// The grammar that strings must match; or null.
 const StringConstraints::Text* grammar_of(const StringConstraints& constraints);
 /// Returns the keyword for such a constraint.
 std::string_view keyword_of(StringConstraints::Text::Kind kind);

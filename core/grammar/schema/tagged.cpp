@@ -1,5 +1,6 @@
+#include "core/grammar/schema/tagged.hpp"
+
 #include "core/grammar/regex.hpp"
-#include "core/grammar/schema/tagged_private.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,7 @@ namespace {
 
 Result<Automaton> matching(Language& language, std::string_view pattern) {
     const Alphabet alphabet = [&](const CodePoints& set) { return utf8(language, set); };
-    ETNA_TRY(const Expression texts, regex(language, pattern, alphabet, Place::whole));
+    ETNA_TRY(const Expression texts, regex(language, pattern, alphabet, MatchMode::full));
     return language.automaton(texts);
 }
 
@@ -80,11 +81,11 @@ Result<Expression> TaggedMembers::member(const MemberName& name, const Claims& c
 Expression TaggedMembers::written(const MemberName& name, const std::vector<std::string>& kinds,
                                   Expression value) {
     std::vector<Expression> all;
-    bool is_behind_value = false;
+    bool is_after_value = false;
     for (const TaggedPart& part : writing_->member) {
         const bool is_before_value = part.slot == TaggedSlot::value;
-        all.push_back(mark(part.text, is_behind_value, is_before_value));
-        is_behind_value = is_before_value;
+        all.push_back(mark(part.text, is_after_value, is_before_value));
+        is_after_value = is_before_value;
         if (part.slot == TaggedSlot::name)
             all.push_back(name.text);
         if (part.slot == TaggedSlot::kind)

@@ -16,19 +16,19 @@ struct Parts {
 };
 
 /// Splits `text` at the first `mark` and returns the part after it.
-std::optional<std::string_view> cut_behind(std::string_view& text, char mark) {
+std::optional<std::string_view> cut_after(std::string_view& text, char mark) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos)
         return std::nullopt;
-    const std::string_view behind = text.substr(at + 1);
+    const std::string_view rest = text.substr(at + 1);
     text = text.substr(0, at);
-    return behind;
+    return rest;
 }
 
 Parts parts_of(std::string_view uri) {
     Parts parts;
-    parts.fragment = cut_behind(uri, '#');
-    parts.query = cut_behind(uri, '?');
+    parts.fragment = cut_after(uri, '#');
+    parts.query = cut_after(uri, '?');
     const std::size_t colon = uri.find(':');
     if (colon != std::string_view::npos && colon > 0 && uri.find('/') > colon) {
         parts.scheme = uri.substr(0, colon);
@@ -45,7 +45,7 @@ Parts parts_of(std::string_view uri) {
 }
 
 std::string without_dots(std::string_view path) {
-    std::vector<std::string_view> kept;
+    std::vector<std::string_view> segments;
     const bool is_absolute = path.substr(0, 1) == "/";
     bool ends_in_folder = false;
     for (std::size_t at = is_absolute ? 1 : 0; at <= path.size();) {
@@ -53,18 +53,18 @@ std::string without_dots(std::string_view path) {
         const std::string_view segment = path.substr(at, end - at);
         ends_in_folder = segment == "." || segment == "..";
         if (segment == "..") {
-            if (!kept.empty())
-                kept.pop_back();
+            if (!segments.empty())
+                segments.pop_back();
         } else if (segment != ".") {
-            kept.push_back(segment);
+            segments.push_back(segment);
         }
         at = end + 1;
     }
     std::string result;
-    for (std::size_t i = 0; i < kept.size(); ++i) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
         if (i > 0 || is_absolute)
             result += '/';
-        result += kept[i];
+        result += segments[i];
     }
     if (ends_in_folder)
         result += '/';

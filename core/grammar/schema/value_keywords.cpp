@@ -1,6 +1,6 @@
 #include "core/grammar/schema/formats.hpp"
 #include "core/grammar/schema/json_schema.hpp"
-#include "core/grammar/schema/keywords_private.hpp"
+#include "core/grammar/schema/keyword.hpp"
 
 #include <algorithm>
 #include <array>
@@ -109,11 +109,13 @@ bool is_true(const JsonValue* value) {
     return value != nullptr && value->kind == JsonValue::Kind::boolean && value->truth;
 }
 
-Result<Choices> bound(const Keyword& keyword, bool is_least, bool is_excluded) {
+Result<Choices> bound(const Keyword& keyword, bool is_lower, bool is_excluded) {
     ETNA_TRY(const Decimal value, keyword.number());
-    const auto from = [&](bool excluded) { return Constraints{.number = {.least = Bound{value, excluded}}}; };
-    const auto up_to = [&](bool excluded) { return Constraints{.number = {.most = Bound{value, excluded}}}; };
-    if (is_least)
+    const auto from = [&](bool excluded) { return Constraints{.number = {.lower = Bound{value, excluded}}}; };
+    const auto up_to = [&](bool excluded) {
+        return Constraints{.number = {.upper = Bound{value, excluded}}};
+    };
+    if (is_lower)
         return constrained(keyword, json_number_kinds, from(is_excluded), up_to(!is_excluded));
     return constrained(keyword, json_number_kinds, up_to(is_excluded), from(!is_excluded));
 }
@@ -139,23 +141,22 @@ Result<Choices> multiple_of(const Keyword& keyword) {
     ETNA_TRY(const Decimal value, keyword.number());
     if (value.is_negative || value.is_zero())
         return keyword.wrong("has to be more than zero");
-    const auto divisor = [&](bool is_negated) {
-        return Constraints{
-            .number = {.divisors = {{.value = value, .is_negated = is_negated, .schema = &keyword.schema}}}};
-    };
-    return constrained(keyword, json_number_kinds, divisor(false), divisor(true));
+    if (keyword.is_negated)
+        return keyword.not_enforced("numbers that are not a multiple cannot be enforced");
+    return Keyword::one(
+        {.constraints = {.number = {.divisors = {{.value = value, .schema = &keyword.schema}}}}});
 }
 
 /// Constrains a count from below or above; `of_range` makes the constraints.
 template <class OfRange>
-Result<Choices> counted(const Keyword& keyword, JsonKinds kinds, bool is_least, const OfRange& of_range) {
+Result<Choices> counted(const Keyword& keyword, JsonKinds kinds, bool is_lower, const OfRange& of_range) {
     ETNA_TRY(const uint32_t count, keyword.count());
-    if (is_least) {
+    if (is_lower) {
         if (keyword.is_negated && count == 0)
             return Keyword::never();
-        return constrained(keyword, kinds, of_range({.least = count}), of_range({.most = count - 1}));
+        return constrained(keyword, kinds, of_range({.min = count}), of_range({.max = count - 1}));
     }
-    return constrained(keyword, kinds, of_range({.most = count}), of_range({.least = count + 1}));
+    return constrained(keyword, kinds, of_range({.max = count}), of_range({.min = count + 1}));
 }
 
 Constraints of_length(CountRange range) {
@@ -180,17 +181,17 @@ Result<Choices> text(const Keyword& keyword, StringConstraints::Text::Kind kind)
 }
 
 /// Numbers that are integers within a range; other values are unconstrained.
-Result<Choices> integers(const Keyword& keyword, std::string_view least, std::string_view most) {
-    ETNA_TRY(const Decimal first, decimal(least));
-    ETNA_TRY(const Decimal last, decimal(most));
+Result<Choices> integers(const Keyword& keyword, std::string_view min, std::string_view max) {
+    ETNA_TRY(const Decimal first, decimal(min));
+    ETNA_TRY(const Decimal last, decimal(max));
     if (!keyword.is_negated) {
         return Keyword::one(
             {.constraints = {.kinds = json_any & ~json_fraction,
-                             .number = {.least = Bound{first, false}, .most = Bound{last, false}}}});
+                             .number = {.lower = Bound{first, false}, .upper = Bound{last, false}}}});
     }
     return Choices{{Keyword::of(json_fraction, {}),
-                    Keyword::of(json_integer, {.number = {.most = Bound{first, true}}}),
-                    Keyword::of(json_integer, {.number = {.least = Bound{last, true}}})}};
+                    Keyword::of(json_integer, {.number = {.upper = Bound{first, true}}}),
+                    Keyword::of(json_integer, {.number = {.lower = Bound{last, true}}})}};
 }
 
 Result<Choices> format(const Keyword& keyword) {

@@ -1,0 +1,363 @@
+#include "core/grammar/language.hpp"
+
+#include <cassert>
+#include <unordered_set>
+#include <utility>
+
+#include <fmt/format.h>
+
+/// Derivatives of expressions by a byte, and the automata whose states are derivatives.
+namespace etna::grammar {
+namespace {
+
+/// Maximum recursion depth of derive(), through nested rules and optional parts at the start of an
+/// expression. Anything deeper is derived first, separately.
+constexpr uint32_t derivation_depth_max = 500;
+
+/// Alternatives with a cached next() that one step covers; uncached ones are charged separately.
+constexpr std::size_t cached_alternatives_of_step = 4;
+
+/// Costs of an uncached next(), without the expressions that it builds, and of the first table of all bytes:
+/// measured with tens of thousands of parallel alternatives.
+constexpr uint64_t steps_of_derivation = 10;
+constexpr uint64_t steps_of_table = 50;
+
+/// From this many alternatives on, only those that may begin with the byte are derived.
+constexpr std::size_t many_alternatives = 32;
+/// Maximum expressions visited to find the first bytes of an alternative, a step each.
+constexpr int visits_of_alternative = 32;
+/// Memory use of the cached first bytes of many alternatives.
+constexpr std::size_t bytes_of_first_set = sizeof(std::pair<Expression, ByteSet>) + 32;
+
+constexpr ByteSet any_byte = ByteSet{}.complement();
+
+/// Maximum number of alternatives over all states and byte classes: nested counts have many.
+constexpr std::size_t alternatives_max = 4'000'000;
+
+/// Cost of computing and storing one target.
+constexpr uint64_t steps_of_target = 10;
+/// Cost of one target in minimised().
+constexpr uint64_t steps_of_minimised_target = 3;
+
+/// A partition of the bytes into classes that no given set splits.
+class ByteClasses {
+public:
+    void cut(const ByteSet& set) {
+        std::array<int, 256> inside = {}; // new class of the bytes in the set, by old class; 0: none
+        for (int byte = 0; byte < 256; ++byte) {
+            if (!set.contains(static_cast<uint8_t>(byte)))
+                continue;
+            int& moved = inside[class_of_[byte]];
+            if (moved == 0)
+                moved = count_++;
+            class_of_[byte] = moved;
+        }
+        renumber();
+    }
+
+    [[nodiscard]] int count() const { return count_; }
+    [[nodiscard]] int of(int byte) const { return class_of_[byte]; }
+
+private:
+    /// Renumbers from 0, without empty classes.
+    void renumber() {
+        std::array<int, 512> number_of;
+        number_of.fill(-1);
+        count_ = 0;
+        for (int& one : class_of_) {
+            if (number_of[one] < 0)
+                number_of[one] = count_++;
+            one = number_of[one];
+        }
+    }
+
+    std::array<int, 256> class_of_ = {};
+    int count_ = 1;
+};
+
+} // namespace
+
+Expression Language::next(Expression from, std::string_view text) {
+    for (const char byte : text) {
+        if (from == nothing)
+            break;
+        from = next(from, static_cast<uint8_t>(byte));
+    }
+    return from;
+}
+
+Expression Language::Transitions::find(uint8_t byte) const {
+    if (all != nullptr)
+        return (*all)[byte];
+    for (const auto& [known, target] : few) {
+        if (known == byte)
+            return target;
+    }
+    return unknown;
+}
+
+std::size_t Language::Transitions::add(uint8_t byte, Expression target) {
+    if (all != nullptr) {
+        (*all)[byte] = target;
+        return 0;
+    }
+    if (few.size() < few_max) {
+        few.emplace_back(byte, target);
+        return sizeof(few[0]);
+    }
+    all = std::make_unique<Table>();
+    all->fill(unknown);
+    for (const auto& [known, known_target] : few)
+        (*all)[known] = known_target;
+    few = {};
+    return add(byte, target) + sizeof(*all);
+}
+
+/// Uses little stack at any depth: if derive() would recurse too deeply it returns without a result, and is
+/// called again once the skipped result is known. This terminates because left recursion is refused.
+Expression Language::next(Expression from, uint8_t byte) {
+    Expression result = find_next(from, byte);
+    if (too_deep_ == nothing || depth_ > 0)
+        return result;
+    std::vector<Expression> open = {from};
+    while (!open.empty() && !is_spent()) {
+        if (too_deep_ != nothing)
+            open.push_back(std::exchange(too_deep_, nothing));
+        result = find_next(open.back(), byte);
+        if (too_deep_ == nothing)
+            open.pop_back();
+    }
+    too_deep_ = nothing;
+    return open.empty() ? result : nothing;
+}
+
+Expression Language::find_next(Expression from, uint8_t byte) {
+    if (const Expression known = transitions_[from].find(byte); known != Transitions::unknown)
+        return known;
+    if (is_spent() || too_deep_ != nothing) // results are incomplete and cannot be cached
+        return nothing;
+    if (depth_ == derivation_depth_max) {
+        too_deep_ = from;
+        return nothing;
+    }
+    ++depth_;
+    charge_steps(steps_of_derivation);
+    const Expression result = derive(from, byte);
+    --depth_;
+    if (!is_spent() && too_deep_ == nothing) { // otherwise it may only lack memory, steps or depth
+        const std::size_t bytes = transitions_[from].add(byte, result);
+        charge_steps(bytes >= Transitions::table_bytes ? steps_of_table : 0);
+        bytes_ += bytes;
+    }
+    return result;
+}
+
+/// No reference into a node is held while others are made, because nodes_ grows.
+Expression Language::derive(Expression from, uint8_t byte) {
+    switch (nodes_[from].kind) {
+    case Kind::no_string:
+    case Kind::empty_string:
+        return nothing;
+    case Kind::bytes:
+        return nodes_[from].set.contains(byte) ? empty : nothing;
+    case Kind::sequence:
+        return derive_sequence(from, byte);
+    case Kind::either:
+        return derive_either(from, byte);
+    case Kind::repeat: {
+        const Expression item = nodes_[from].children[0];
+        const uint32_t min = nodes_[from].min;
+        const uint32_t max = nodes_[from].max;
+        const Expression after = next(item, byte);
+        if (after == nothing)
+            return nothing;
+        return sequence(after, repeat(item, min == 0 ? 0 : min - 1, max == unbounded ? unbounded : max - 1));
+    }
+    case Kind::unit:
+        return unit(next(nodes_[from].children[0], byte));
+    case Kind::automaton: {
+        const uint32_t index = nodes_[from].index;
+        const uint32_t target = automata_[index].next(nodes_[from].state, byte);
+        if (target == Automaton::dead)
+            return nothing;
+        return add({.kind = Kind::automaton, .index = index, .state = target});
+    }
+    case Kind::counted: {
+        const Node node = nodes_[from];
+        return derive_counted(node, byte);
+    }
+    case Kind::distinct: {
+        const Node node = nodes_[from];
+        return derive_distinct(node, byte);
+    }
+    case Kind::within: {
+        const Node node = nodes_[from];
+        return derive_within(node, byte);
+    }
+    case Kind::rule:
+        return next(*rules_[nodes_[from].index].definition, byte);
+    }
+    return nothing;
+}
+
+Expression Language::derive_sequence(Expression from, uint8_t byte) {
+    const Expression head = nodes_[from].children[0];
+    const Expression tail = nodes_[from].children[1];
+    const Expression through = sequence(next(head, byte), tail);
+    return is_nullable(head) ? either(through, next(tail, byte)) : through;
+}
+
+Expression Language::derive_either(Expression from, uint8_t byte) {
+    const std::size_t count = nodes_[from].children.size();
+    const ByteSet first = count < many_alternatives ? any_byte : first_of_alternatives(from);
+    if (!first.contains(byte))
+        return nothing;
+    const bool is_sifted = first != any_byte; // otherwise an alternative's first bytes are unknown
+    charge_steps(count / cached_alternatives_of_step);
+    std::vector<Expression> all;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Expression one = nodes_[from].children[i];
+        const bool is_known = transitions_[one].find(byte) != Transitions::unknown;
+        if (is_sifted && !is_known && !first_of(one).contains(byte))
+            continue;
+        if (const Expression after = next(one, byte); after != nothing)
+            all.push_back(after);
+    }
+    return either(all);
+}
+
+const ByteSet& Language::first_of_alternatives(Expression many) {
+    const auto [entry, is_new] = first_of_alternatives_.try_emplace(many);
+    if (is_new) {
+        for (const Expression one : nodes_[many].children)
+            entry->second |= first_of(one);
+        bytes_ += bytes_of_first_set;
+    }
+    return entry->second;
+}
+
+ByteSet Language::first_of(Expression expression) {
+    int visits = visits_of_alternative;
+    const ByteSet first = first_of(expression, visits);
+    charge_steps(static_cast<std::size_t>(visits_of_alternative - visits));
+    return first;
+}
+
+ByteSet Language::first_of(Expression expression, int& visits) const {
+    if (visits-- == 0)
+        return any_byte;
+    const Node& node = nodes_[expression];
+    switch (node.kind) {
+    case Kind::no_string:
+    case Kind::empty_string:
+        return {};
+    case Kind::bytes:
+        return node.set;
+    case Kind::sequence:
+    case Kind::either: {
+        ByteSet all;
+        for (const Expression part : node.children) {
+            all |= first_of(part, visits);
+            if (visits < 0 || (node.kind == Kind::sequence && nullable_[part] == Nullable::no))
+                break;
+        }
+        return all;
+    }
+    case Kind::repeat:
+    case Kind::unit:
+    case Kind::within:
+        return first_of(node.children[0], visits);
+    case Kind::rule:
+        return first_of(*rules_[node.index].definition, visits);
+    case Kind::automaton:
+    case Kind::counted:
+    case Kind::distinct:
+        break;
+    }
+    return any_byte;
+}
+
+/// Every set of bytes in the expression; its derivatives contain no others.
+std::vector<ByteSet> Language::byte_sets(Expression regular) const {
+    std::vector<ByteSet> sets;
+    std::unordered_set<Expression> seen = {regular};
+    std::vector<Expression> open = {regular};
+    while (!open.empty()) {
+        const Node& node = nodes_[open.back()];
+        open.pop_back();
+        if (node.kind == Kind::bytes)
+            sets.push_back(node.set);
+        const bool is_counted = node.kind == Kind::counted;
+        if (is_counted || node.kind == Kind::automaton || node.kind == Kind::within) {
+            const Automaton& automaton = automata_[is_counted ? counts_[node.index].automaton : node.index];
+            sets.resize(sets.size() + automaton.class_count);
+            ByteSet* const of_class = &sets[sets.size() - automaton.class_count];
+            for (int byte = 0; byte < 256; ++byte)
+                of_class[automaton.class_of[byte]] |= ByteSet::one(static_cast<uint8_t>(byte));
+        }
+        for (const Expression child : node.children) {
+            if (seen.insert(child).second)
+                open.push_back(child);
+        }
+    }
+    return sets;
+}
+
+Result<Automaton> Language::automaton(Expression regular) {
+    ByteClasses classes;
+    for (const ByteSet& set : byte_sets(regular))
+        classes.cut(set);
+    Automaton raw;
+    raw.class_count = static_cast<uint32_t>(classes.count());
+    std::vector<uint8_t> byte_of(raw.class_count); // a byte of each class
+    for (int byte = 0; byte < 256; ++byte) {
+        raw.class_of[byte] = static_cast<uint8_t>(classes.of(byte));
+        byte_of[classes.of(byte)] = static_cast<uint8_t>(byte);
+    }
+    std::unordered_map<Expression, uint32_t> number_of = {{regular, 0}};
+    std::vector<Expression> states = {regular};
+    std::size_t alternatives = 0;
+    for (std::size_t at = 0; at < states.size(); ++at) {
+        raw.accepts.push_back(is_nullable(states[at]));
+        for (const uint8_t byte : byte_of) {
+            const Expression target = next(states[at], byte);
+            if (target == nothing) {
+                raw.targets.push_back(Automaton::dead);
+                continue;
+            }
+            const auto [entry, is_new] = number_of.try_emplace(target, static_cast<uint32_t>(states.size()));
+            if (is_new) {
+                states.push_back(target);
+                alternatives += nodes_[target].children.size() * raw.class_count;
+            }
+            raw.targets.push_back(entry->second);
+        }
+        charge_steps(steps_of_target * raw.class_count);
+        if (is_building_ && is_out_of_steps())
+            return check().error();
+        if (states.size() > automaton_states_max || alternatives > alternatives_max || is_full_) {
+            return Error{
+                ErrorKind::unsupported,
+                fmt::format("a pattern needs more than {} states, or is too ambiguous", automaton_states_max),
+                "shorten its bounds"};
+        }
+    }
+    charge_steps(steps_of_minimised_target * raw.targets.size());
+    return minimised(raw);
+}
+
+Result<Automaton> Language::both(const Automaton& a, const Automaton& b) {
+    ETNA_CHECK(check());
+    std::size_t targets = 0;
+    auto made = intersection(a, b, &targets);
+    charge_steps((steps_of_target / 2 + steps_of_minimised_target) * targets);
+    return made;
+}
+
+Result<Automaton> Language::all_but(const Automaton& excluded) {
+    ETNA_CHECK(check());
+    charge_steps(steps_of_minimised_target * excluded.targets.size());
+    return complement(excluded);
+}
+
+} // namespace etna::grammar
