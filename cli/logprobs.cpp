@@ -1,17 +1,16 @@
 #include "cli/logprobs.hpp"
 
+#include "core/base/json.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json entry(const generate::TokenLogprob& one) {
     Json bytes = Json::array();
@@ -30,7 +29,7 @@ void add_ranked(Json& place, const generate::TokenLogprob& one, std::size_t rank
 
 /// Quotes text with JSON escapes.
 std::string quoted(const std::string& bytes) {
-    return Json(bytes).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(bytes);
 }
 
 /// Formats a token as `-0.0123 " there"`.

@@ -87,7 +87,7 @@ std::string error_json(const ApiError& error) {
     Json content = {{"message", error.message}, {"type", error.type}};
     content["param"] = text_or_null(error.param);
     content["code"] = text_or_null(error.code);
-    return Json({{"error", std::move(content)}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json({{"error", std::move(content)}});
 }
 
 ApiError no_memory() {

@@ -3,6 +3,7 @@
 #include "server/exact_numbers.hpp"
 
 #include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,9 @@ public:
         return refusal_.empty() ? numbers_.refusal() : refusal_;
     }
     [[nodiscard]] bool has_too_many() const { return values_ > json_values_max; }
+
+    /// Where the text stops being JSON, counted from 1; empty if it does not, or was refused before.
+    [[nodiscard]] std::optional<std::size_t> error_byte() const { return error_byte_; }
 
     /// The approximate memory of the parsed text.
     [[nodiscard]] std::size_t bytes_parsed(std::size_t text_bytes) const {
@@ -57,8 +61,13 @@ public:
         return true;
     }
     bool end_array() override { return close(); }
-    bool parse_error(std::size_t /*place*/, const std::string& /*token*/,
-                     const Json::exception& /*error*/) override {
+    bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& error) override {
+        constexpr int number_out_of_range = 406; // error id in the library's documentation
+        if (error.id == number_out_of_range) {
+            refusal_ = "the body's JSON has a number that is too large";
+        } else {
+            error_byte_ = byte;
+        }
         return false;
     }
     bool key(string_t& name) override {
@@ -98,6 +107,7 @@ private:
     std::size_t values_ = 0;
     std::size_t names_ = 0; ///< number of member names
     std::string refusal_;
+    std::optional<std::size_t> error_byte_;
 };
 
 ApiError refused(std::string message) {
@@ -118,27 +128,23 @@ std::variant<Json, ApiError> parse(std::string_view body, MemoryShare* share) {
     if (!claim(string_copies * body.size()))
         return no_memory();
     const std::size_t for_copies = (share == nullptr ? 0 : share->bytes()) - held;
-    try {
-        Guard guard;
-        Json::sax_parse(body.begin(), body.end(), &guard);
-        if (!guard.refusal().empty()) {
-            ApiError error = refused(guard.refusal());
-            error.status = guard.has_too_many() ? 413 : 400;
-            return error;
-        }
-        if (!claim(guard.bytes_parsed(body.size())))
-            return no_memory();
-        Json json = Json::parse(body.begin(), body.end());
-        if (share != nullptr)
-            share->shrink_to(share->bytes() - for_copies);
-        if (!json.is_object())
-            return refused("request body must be a JSON object");
-        return json;
-    } catch (const Json::parse_error& error) {
-        return mistake_at(error.byte);
-    } catch (const Json::exception&) { // a number beyond the range of double
-        return refused("the body's JSON has a number that is too large");
+    Guard guard;
+    scan_json(body, guard);
+    if (!guard.refusal().empty()) {
+        ApiError error = refused(guard.refusal());
+        error.status = guard.has_too_many() ? 413 : 400;
+        return error;
     }
+    if (guard.error_byte())
+        return mistake_at(*guard.error_byte());
+    if (!claim(guard.bytes_parsed(body.size())))
+        return no_memory();
+    Json json = parse_json(body);
+    if (share != nullptr)
+        share->shrink_to(share->bytes() - for_copies);
+    if (!json.is_object())
+        return refused("request body must be a JSON object");
+    return json;
 }
 
 } // namespace
@@ -152,7 +158,7 @@ std::variant<Json, ApiError> parse_body(std::string_view body) {
 }
 
 std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(json);
 }
 
 } // namespace etna::server

@@ -17,8 +17,7 @@ using Tell = std::function<void(std::string_view)>;
 
 /// Settles a response whose process has ended.
 Status settle(storage::Store& store, storage::Response response) {
-    response.object =
-        text_of(responses::interrupted(Json::parse(response.object, nullptr, /*allow_exceptions=*/false)));
+    response.object = text_of(responses::interrupted(parse_json(response.object)));
     response.is_pending = false;
     return store.put(response);
 }

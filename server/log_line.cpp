@@ -59,9 +59,9 @@ Json members_of(const AnswerLog& answer) {
 std::string text_of_members(const Json& members) {
     std::string text;
     for (const auto& [name, value] : members.items()) {
-        text +=
-            fmt::format(" {}={}", name,
-                        value.is_string() ? value_text(value.get_ref<const std::string&>()) : value.dump());
+        text += fmt::format(" {}={}", name,
+                            value.is_string() ? value_text(value.get_ref<const std::string&>())
+                                              : dump_json(value));
     }
     return text;
 }

@@ -79,7 +79,7 @@ std::string openapi_document(const std::vector<Route>& routes) {
         {"security", std::move(keys)},
         {"paths", std::move(paths)},
         {"components", {{"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
-    return document.dump(2) + "\n";
+    return dump_json_indented(document) + "\n";
 }
 
 } // namespace etna::server

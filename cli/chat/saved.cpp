@@ -1,14 +1,13 @@
 #include "cli/chat/saved.hpp"
 
+#include "core/base/json.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* own_member = "etna";
 
@@ -18,13 +17,13 @@ Error wrong(std::string_view what) {
 }
 
 std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(json);
 }
 
 /// Returns the template arguments without those for one particular answer, and without the thinking switches
 /// if the settings contain them.
 std::string lasting(const std::string& arguments, bool has_settings) {
-    Json json = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    Json json = parse_json(arguments);
     if (!json.is_object())
         return {};
     for (const char* name : {"add_generation_prompt", "continue_final_message"})
@@ -55,7 +54,7 @@ Status read_settings(const Json& settings, std::vector<Setting>& read) {
 } // namespace
 
 std::string saved_json(const ChatSession& session, const ChatSettings& settings) {
-    Json json = Json::parse(chat::request_json(session.conversation()));
+    Json json = parse_json(chat::request_json(session.conversation()));
     Json own = Json::object();
     for (const Setting& setting : settings.entries())
         own["settings"][setting.name].push_back(setting.value);
@@ -69,7 +68,7 @@ std::string saved_json(const ChatSession& session, const ChatSettings& settings)
 Result<Saved> parse_saved(std::string_view text) {
     Saved saved;
     ETNA_TRY(saved.conversation, chat::parse_conversation(text));
-    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(text);
     const auto own = json.find(own_member);
     saved.conversation.template_arguments = lasting(saved.conversation.template_arguments, own != json.end());
     if (own == json.end())

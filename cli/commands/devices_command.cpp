@@ -6,12 +6,14 @@
 #include "cli/terminal/log_to_diagnostics.hpp"
 #include "cli/terminal/output.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
 
+#include <map>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
@@ -47,8 +49,8 @@ std::string_view state_name(runtime::SelfCheckReport::State state) {
     return "not_run";
 }
 
-nlohmann::json as_json(const runtime::SelfCheckReport& report) {
-    return {{"state", state_name(report.state)}, {"checked", report.checked}, {"wrong", report.wrong}};
+Json as_json(const runtime::SelfCheckReport& report) {
+    return {{"checked", report.checked}, {"state", state_name(report.state)}, {"wrong", report.wrong}};
 }
 
 std::string as_text(const runtime::SelfCheckReport& report) {
@@ -63,29 +65,29 @@ std::string as_text(const runtime::SelfCheckReport& report) {
     return "not yet run; the first model to be loaded does it";
 }
 
-nlohmann::json as_json(const DeviceReport& report) {
-    nlohmann::json shortfalls = nlohmann::json::array();
+Json as_json(const DeviceReport& report) {
+    Json shortfalls = Json::array();
     for (const runtime::Shortfall& one : report.shortfalls)
-        shortfalls.push_back({{"what", one.what}, {"effect", one.effect}, {"remedy", one.remedy}});
-    nlohmann::json kernels = nlohmann::json::object();
+        shortfalls.push_back({{"effect", one.effect}, {"remedy", one.remedy}, {"what", one.what}});
+    std::map<std::string, std::string> kernels; // a JSON object's members are sorted by name
     for (const kernels::ChosenKernel& one : report.kernels)
         kernels[one.operation] = one.variant;
-    return {{"index", report.index},
-            {"name", report.profile.name},
-            {"uuid", vk::uuid_text(report.profile)},
-            {"type", type_name(report.profile.type)},
+    return {{"chosen", report.is_chosen},
             {"driver", report.profile.driver},
-            {"usable", report.missing.empty()},
+            {"features", report.features},
+            {"index", report.index},
+            {"kernels", kernels},
+            {"kernels_for", report.family},
             {"lacks", report.missing},
             {"memory_free_bytes", report.free_bytes},
             {"memory_total_bytes", report.total_bytes},
-            {"features", report.features},
-            {"shortfalls", shortfalls},
-            {"kernels_for", report.family},
-            {"kernels", kernels},
+            {"name", report.profile.name},
+            {"reason", report.reason},
             {"self_check", as_json(report.self_check)},
-            {"chosen", report.is_chosen},
-            {"reason", report.reason}};
+            {"shortfalls", shortfalls},
+            {"type", type_name(report.profile.type)},
+            {"usable", report.missing.empty()},
+            {"uuid", vk::uuid_text(report.profile)}};
 }
 
 std::string as_text(const DeviceReport& report, bool with_kernels) {
@@ -131,19 +133,16 @@ std::string whole_text(const DeviceReports& reports, bool with_kernels) {
 }
 
 std::string whole_json(const DeviceReports& reports) {
-    nlohmann::json devices = nlohmann::json::array();
+    Json devices = Json::array();
     for (const DeviceReport& report : reports)
         devices.push_back(as_json(report));
     // A driver's text need not be UTF-8.
-    return nlohmann::json{{"devices", devices}}.dump(2, ' ', false,
-                                                     nlohmann::json::error_handler_t::replace) +
-           "\n";
+    return dump_json_indented({{"devices", devices}}) + "\n";
 }
 
 std::string whole_json(const Error& error) {
-    return nlohmann::json{{"devices", nlohmann::json::array()},
-                          {"error", {{"message", error.message}, {"hint", error.hint}}}}
-               .dump(2) +
+    return dump_json_indented(
+               {{"devices", Json::array()}, {"error", {{"hint", error.hint}, {"message", error.message}}}}) +
            "\n";
 }
 

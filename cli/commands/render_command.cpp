@@ -6,6 +6,7 @@
 #include "cli/prompt.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
+#include "core/base/json.hpp"
 #include "core/chat/adapt.hpp"
 #include "core/chat/builtin_templates.hpp"
 #include "core/generate/chat_format.hpp"
@@ -16,12 +17,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// A template, and the tokenizer of the given model.
 struct Renderer {
@@ -66,7 +64,7 @@ Result<Renderer> open(const RenderOptions& options, const std::string& request,
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
-    const Json parsed = Json::parse(request, nullptr, /*allow_exceptions=*/false);
+    const Json parsed = parse_json(request);
     ETNA_TRY(const auto* format, formats.find(purpose_of(parsed)));
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(format->chat_template.text(),
@@ -98,7 +96,7 @@ Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& 
     }
     if (!prompt.notes.empty())
         report["notes"] = prompt.notes;
-    return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(report) + "\n";
 }
 
 Result<std::string> made(const RenderOptions& options, const std::string& request,

@@ -2,9 +2,9 @@
 
 #include "cli/logprobs.hpp"
 #include "cli/tools/tools.hpp"
+#include "core/base/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
@@ -63,7 +63,7 @@ std::string call_lines(const std::vector<output::Call>& calls) {
 
 std::string json_report(const generate::Model& model, const Reported& answer) {
     const generate::Finished& finished = answer.finished;
-    nlohmann::ordered_json report;
+    Json report;
     report["model"] = model.name();
     if (answer.index)
         report["index"] = *answer.index;
@@ -98,7 +98,7 @@ std::string json_report(const generate::Model& model, const Reported& answer) {
         {"generation_ms", finished.timings.generation_ms},
         {"prompt_tokens_per_second", per_second(finished.prompt_tokens, finished.timings.prompt_ms)},
         {"generation_tokens_per_second", tokens_per_second(finished)}};
-    return report.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return dump_json(report) + "\n";
 }
 
 void verbose_report(Diagnostics& diagnostics, const generate::Model& model,

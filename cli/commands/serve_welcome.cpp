@@ -73,7 +73,7 @@ std::string curl_line(const ServeOptions& options, int port, const std::string& 
     body["messages"] = Json::array({Json({{"role", "user"}, {"content", "Hello!"}})});
     return fmt::format("try: curl{} {}{}{} -d {}", connection.tls_certificate.empty() ? "" : " -k",
                        address_at(options, host, port), options.server.service.chat_path,
-                       asks_for_key ? " -H 'Authorization: Bearer KEY'" : "", quoted(body.dump()));
+                       asks_for_key ? " -H 'Authorization: Bearer KEY'" : "", quoted(dump_json(body)));
 }
 
 } // namespace

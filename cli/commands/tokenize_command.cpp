@@ -6,6 +6,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/log_to_diagnostics.hpp"
 #include "cli/terminal/output.hpp"
+#include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 #include "core/gguf/file.hpp"
 #include "core/store/resolve.hpp"
@@ -20,7 +21,6 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
@@ -88,21 +88,21 @@ Result<std::string> text_of(const text::Tokenizer& tokenizer, std::span<const To
 /// Formats one JSON list on one line. A piece that is not whole UTF-8 gets `bytes` too, because JSON cannot
 /// represent it.
 std::string pieces_json(const text::Tokenizer& tokenizer, std::span<const TokenId> ids) {
-    auto list = nlohmann::ordered_json::array();
+    auto list = Json::array();
     for (const TokenId id : ids) {
         const std::string_view bytes = tokenizer.bytes(id);
-        nlohmann::ordered_json entry = {{"id", id}, {"piece", bytes}};
+        Json entry = {{"id", id}, {"piece", bytes}};
         if (valid_utf8_prefix(bytes) != bytes.size()) {
             for (const char byte : bytes)
                 entry["bytes"].push_back(static_cast<uint8_t>(byte));
         }
         list.push_back(std::move(entry));
     }
-    return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return dump_json(list) + "\n";
 }
 
 std::string ids_json(const Ids& ids) {
-    return nlohmann::json(ids).dump() + "\n";
+    return dump_json(ids) + "\n";
 }
 
 /// Adds a final newline on a terminal; a pipe or a file gets the exact text.

@@ -1,5 +1,7 @@
 #include "cli/tools/shell.hpp"
 
+#include "core/base/json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,7 +14,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -79,11 +80,11 @@ std::vector<std::string> variables_of(const std::string& arguments) {
     std::vector<std::string> variables;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
         variables.emplace_back(*entry);
-    const auto json = nlohmann::ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    const auto json = parse_json(arguments);
     if (!json.is_object())
         return variables;
     for (const auto& [name, value] : json.items()) {
-        std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
         text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
         if (!value.is_structured())
             variables.push_back(variable_name(name) + "=" + text);

@@ -3,18 +3,16 @@
 #include "cli/terminal/quote.hpp"
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
 
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t file_bytes_max = 4 * mebibyte;
 constexpr std::string_view example =
@@ -36,20 +34,15 @@ std::string take_text(Json& object, const char* key) {
 }
 
 std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(json);
 }
 
 /// Parses JSON; empty if the text is invalid or nested too deeply for the library to copy and write safely,
 /// both of which it does by recursion.
 std::optional<Json> parsed(const std::string& text) {
     constexpr int depth_max = 200;
-    bool is_too_deep = false;
-    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        is_too_deep = is_too_deep || depth > depth_max;
-        return !is_too_deep;
-    };
-    Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-    return is_too_deep || json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+    Json json = parse_json(text, depth_max);
+    return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
 Json arguments_of(const output::Call& call) {

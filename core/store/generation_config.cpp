@@ -1,17 +1,15 @@
 #include "core/store/generation_config.hpp"
 
 #include "core/base/file_reader.hpp"
+#include "core/base/json.hpp"
 
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::store {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t file_bytes_max = 1 << 20;
 
@@ -32,8 +30,7 @@ Result<std::optional<double>> read_number(const Json& json, const char* name) {
 } // namespace
 
 Result<GenerationConfig> parse_generation_config(std::string_view text) {
-    constexpr bool throws = false;
-    const Json json = Json::parse(text.begin(), text.end(), nullptr, throws);
+    const Json json = parse_json(text);
     if (!json.is_object())
         return corrupt("it is no JSON object");
     GenerationConfig config;

@@ -79,7 +79,7 @@ Json told_message(const Json& message, std::string id) {
 }
 
 Json parsed(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 } // namespace

@@ -42,7 +42,7 @@ std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& requ
 }
 
 Json json_of(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 HttpReply json_reply(const Json& json) {

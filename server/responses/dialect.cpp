@@ -48,7 +48,7 @@ std::string_view error_type(const ApiError& error) {
 HttpReply in_wording(Wording wording, HttpReply reply) {
     if (wording == Wording::openai || reply.status < first_refusal)
         return reply;
-    Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    Json body = parse_json(reply.body);
     if (!body.is_object() || !body.contains("error"))
         return reply;
     Json& error = body["error"];

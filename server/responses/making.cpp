@@ -17,7 +17,7 @@ namespace {
 
 /// The shortest decimal form: 0.7, not the double value of the nearest float.
 Json decimal(float value) {
-    return Json::parse(fmt::format("{}", value));
+    return parse_json(fmt::format("{}", value));
 }
 
 /// Assigns new ids to items added to a conversation, so that ids do not collide.

@@ -18,7 +18,7 @@ ApiError cannot_go_on(std::string_view member, std::string_view what) {
 
 /// Appends a list in the store's format.
 void append(Json& items, const std::string& list) {
-    Json parsed = Json::parse(list, nullptr, /*allow_exceptions=*/false);
+    Json parsed = parse_json(list);
     if (!parsed.is_array())
         return;
     for (Json& item : parsed)
@@ -71,19 +71,19 @@ std::variant<Past, ApiError> load_conversation(storage::Store& store, const stor
     }
     Past past;
     for (const storage::Item& item : **items)
-        past.items.push_back(Json::parse(item.body, nullptr, /*allow_exceptions=*/false));
+        past.items.push_back(parse_json(item.body));
     return past;
 }
 
 /// The item with that id, from a response's turn or a conversation; null if not found.
 Result<Json> item_of(storage::Store& store, const storage::Owner& owner, const std::string& id) {
     ETNA_TRY(const auto turn, store.turn_of_item(owner, id));
-    for (const Json& item : turn ? Json::parse(*turn, nullptr, /*allow_exceptions=*/false) : Json::array()) {
+    for (const Json& item : turn ? parse_json(*turn) : Json::array()) {
         if (item["id"] == id)
             return item;
     }
     ETNA_TRY(const auto item, store.item(owner, id));
-    return item ? Json::parse(item->body, nullptr, /*allow_exceptions=*/false) : Json();
+    return item ? parse_json(item->body) : Json();
 }
 
 ApiError wrong_item(const std::string& name, std::size_t index, std::string_view problem) {

@@ -161,7 +161,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
     const std::string& object = std::get<storage::Response>(found).object;
-    const Json response = Json::parse(object, nullptr, /*allow_exceptions=*/false);
+    const Json response = parse_json(object);
     return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
                                                         : not_in_background();
 }
@@ -173,7 +173,7 @@ HttpReply list_input(Service& service, const HttpRequest& request, const Call& c
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return page_reply(request, Json::parse(std::get<storage::Response>(found).input, nullptr, false),
+    return page_reply(request, parse_json(std::get<storage::Response>(found).input),
                       storage::Order::descending);
 }
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -156,31 +157,67 @@ class Memory(unittest.TestCase):
 
 
 class Limited(unittest.TestCase):
-    """Where there is less memory than --bodies-max says."""
+    """Less memory than --bodies-max counts on: requests are refused. The server may end while it frees JSON, but not lose a response."""
+
+    def attack(self, server, bodies, expected, name):
+        """Sends each body several times at once; returns the statuses."""
+        seen = set()
+        for path, body in bodies.items():
+            with Watch(server, f"{path} {name}"):
+                for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
+                    seen.add(status)
+                    self.assertIn(status, expected, first)
+            if server.process.poll() is not None:
+                break
+        return seen
+
+    def answer_is_right(self, server):
+        status, answer = server.ask()
+        self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"))
+
+    def bodies(self):
+        return {"/tokenize": json.dumps({"content": words(20 * MIB), "with_pieces": True}),
+                "/detokenize": json.dumps({"tokens": [300] * 1_900_000}),
+                "/apply-template": conversation(100_000),
+                "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
+                "/v1/chat/completions": conversation(100_000)}
 
     def test_a_failed_allocation_is_a_refusal(self):
-        server = Server("--bodies-max", "64G")
+        folder = tempfile.TemporaryDirectory(prefix="etna-memory-")
+        arguments = ("--bodies-max", "64G", "--store", str(pathlib.Path(folder.name) / "store.db"))
+        server = Server(*arguments)
+        stored = json.loads(server.request("POST", "/v1/responses", {"input": "What is 34 + 58?", "temperature": 0})[2])
+        seen, ends = set(), 0
+        for more in (16, 48, 128, 300) if LONG else (16, 48):
+            server.ask()
+            pid = server.process.pid
+            _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
+            seen |= self.attack(server, self.bodies(), {0, 200, 400, 503}, f"with {more} MiB to take")
+            if server.process.poll() is None:
+                resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
+            else:
+                ends += 1
+                self.assertEqual(server.wait(), -signal.SIGABRT)
+                server = Server(*arguments)
+            kept = json.loads(server.request("GET", f"/v1/responses/{stored['id']}")[2])
+            self.assertEqual(kept["output"], stored["output"])
+        print(f"  the server ended {ends} times", flush=True)
+        self.assertIn(503, seen)
+        self.answer_is_right(server)
+        self.assertEqual(server.stop(), 0)
+        folder.cleanup()
+
+    def test_a_server_with_memory_for_bodies_max_continues(self):
+        server = Server("--bodies-max", "256M")
         server.ask()
         pid = server.process.pid
         _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
-        bodies = {"/tokenize": json.dumps({"content": words(20 * MIB), "with_pieces": True}),
-                  "/detokenize": json.dumps({"tokens": [300] * 1_900_000}),
-                  "/apply-template": conversation(100_000),
-                  "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
-                  "/v1/chat/completions": conversation(100_000)}
-        seen = set()
-        for more in (16, 48, 128, 300) if LONG else (16, 48):
-            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
-            for path, body in bodies.items():
-                with Watch(server, f"{path} with {more} MiB to take"):
-                    for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
-                        seen.add(status)
-                        self.assertIn(status, {0, 200, 400, 503}, first)
-                self.assertIsNone(server.process.poll(), server.told())
-        resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
-        self.assertIn(503, seen)
-        status, answer = server.ask()
-        self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"))
+        resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + 1024 * MIB, hard))
+        seen = self.attack(server, self.bodies(), {0, 200, 400, 413, 503}, "with memory for --bodies-max")
+        self.assertIsNone(server.process.poll(), server.told())
+        self.assertTrue(seen & {413, 503}, seen)
+        self.answer_is_right(server)
         self.assertEqual(server.stop(), 0)
 
 

@@ -157,8 +157,8 @@ TEST_CASE("the seed that is told brings the texts of every prompt back") {
     FakeService service({});
     const std::string prompts =
         R"({"prompt": ["Once", "One day"], "temperature": 2, "max_tokens": 12, "ignore_eos": true)";
-    const Json first = Json::parse(service.post(path, prompts + "}").body);
-    const Json again = Json::parse(
+    const Json first = etna::parse_json(service.post(path, prompts + "}").body);
+    const Json again = etna::parse_json(
         service.post(path, prompts + R"(, "seed": )" + std::to_string(first["seed"].get<uint32_t>()) + "}")
             .body);
     CHECK(first["choices"] == again["choices"]);

@@ -29,11 +29,11 @@ FakeAnswer ask(FakeService& service, const std::string& model, const std::string
         body["prompt"] = "Once";
         body["max_tokens"] = 1;
     }
-    return service.post(path, body.dump());
+    return service.post(path, etna::dump_json(body));
 }
 
 std::string named(const FakeAnswer& answer) {
-    return Json::parse(answer.body).value("model", "");
+    return etna::parse_json(answer.body).value("model", "");
 }
 
 std::string header(const FakeAnswer& answer) {
@@ -42,7 +42,7 @@ std::string header(const FakeAnswer& answer) {
 }
 
 std::string message(const FakeAnswer& answer) {
-    return Json::parse(answer.body)["error"]["message"];
+    return etna::parse_json(answer.body)["error"]["message"];
 }
 
 constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
@@ -57,7 +57,7 @@ TEST_CASE("an unknown model name gets 404 model_not_found even if one model is s
             const FakeAnswer refused = ask(service, model, path);
             CAPTURE(path, model, refused.body);
             CHECK(refused.status == 404);
-            const Json error = Json::parse(refused.body)["error"];
+            const Json error = etna::parse_json(refused.body)["error"];
             CHECK(error["code"] == "model_not_found");
             CHECK(error["type"] == "invalid_request_error");
             CHECK(error["param"] == "model");
@@ -178,13 +178,13 @@ TEST_CASE("the list of models tells how long their contexts are, and which are i
     FakeService service({.names = {"a", "b"}});
     CHECK(ask(service, "a").status == 200);
     for (const char* path : {"/v1/models", "/models", "/v3/models"}) {
-        const Json listed = Json::parse(service.get(path).body)["data"];
+        const Json listed = etna::parse_json(service.get(path).body)["data"];
         REQUIRE(listed.size() == 2);
         CHECK(listed[0]["max_model_len"] == 512);
         CHECK(listed[0]["status"]["value"] == "loaded");
         CHECK(listed[1]["status"]["value"] == "unloaded");
     }
-    const Json one = Json::parse(service.get("/v1/models/a").body);
+    const Json one = etna::parse_json(service.get("/v1/models/a").body);
     CHECK(one["max_model_len"] == 512);
     CHECK(one["status"]["value"] == "loaded");
 }

@@ -58,7 +58,7 @@ private:
 };
 
 std::string names(FakeService& service) {
-    const Json listed = Json::parse(service.get("/v1/models").body);
+    const Json listed = etna::parse_json(service.get("/v1/models").body);
     std::string names;
     for (const Json& model : listed["data"])
         names += model["id"].get<std::string>() + " ";
@@ -67,7 +67,7 @@ std::string names(FakeService& service) {
 
 bool is_listed_nowhere(FakeService& service, const std::string& model) {
     return names(service).empty() && service.get("/v1/models/" + model).status == 404 &&
-           Json::parse(service.get("/dynamo/alpha/list-models").body)["data"].empty();
+           etna::parse_json(service.get("/dynamo/alpha/list-models").body)["data"].empty();
 }
 
 FakeAnswer ask(FakeService& service, const std::string& model, int tokens = 1) {
@@ -90,8 +90,10 @@ TEST_CASE("a file is served under its own name, whatever the name looks like") {
     CHECK(names(service) == "a.gguf demo ");
     CHECK(ask(service, "a.gguf").status == 200);
     CHECK(ask(service, "demo").status == 200); // which is no model of 2048 tokens, as the built-in one is
-    CHECK(Json::parse(service.post("/tokenize", R"({"model": "demo", "prompt": "Once"})").body)["tokens"] ==
-          Json::parse(service.post("/tokenize", R"({"model": "a.gguf", "prompt": "Once"})").body)["tokens"]);
+    CHECK(etna::parse_json(
+              service.post("/tokenize", R"({"model": "demo", "prompt": "Once"})").body)["tokens"] ==
+          etna::parse_json(
+              service.post("/tokenize", R"({"model": "a.gguf", "prompt": "Once"})").body)["tokens"]);
     wait_for_look();
     CHECK(names(service) == "a.gguf demo ");
     CHECK(log.count("its name is no UTF-8") == 1);
@@ -120,7 +122,7 @@ TEST_CASE("whatever is wrong with a model's file is a failure of the server's, a
         FakeService service({.load_error = Error{kind, "the file is odd"}});
         const FakeAnswer answer = ask(service, "stories");
         CHECK(answer.status == 500);
-        const Json error = Json::parse(answer.body)["error"];
+        const Json error = etna::parse_json(answer.body)["error"];
         CHECK(error["type"] == "server_error");
         CHECK(error["code"] == "corrupt");
         CHECK(service.post("/tokenize", R"({"content": "a"})").status == 500);
@@ -137,7 +139,7 @@ TEST_CASE("a model that etna cannot run is nothing to ask again for, and is not 
           service.post("/v1/responses", R"({"input": "a"})")}) {
         CAPTURE(answer.body);
         CHECK(answer.status == 400); // SDKs ask again after 408, 409, 429 and from 500 on
-        const Json error = Json::parse(answer.body)["error"];
+        const Json error = etna::parse_json(answer.body)["error"];
         CHECK(error["type"] == "invalid_request_error");
         CHECK(error["code"] != "corrupt");
         CHECK(error["message"] == "architecture `odd` is not supported");
@@ -153,7 +155,7 @@ TEST_CASE("a model without a chat template is talked to as with chatml, and that
         const FakeAnswer answer = service.post(
             "/apply-template", R"({"messages": [{"role": "user", "content": "Hi"}], "model": "stories"})");
         CHECK(answer.status == 200);
-        CHECK(Json::parse(answer.body)["prompt"].get<std::string>().ends_with(
+        CHECK(etna::parse_json(answer.body)["prompt"].get<std::string>().ends_with(
             "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"));
     }
     CHECK(log.count("has no chat template: chatml stands in") == 1);
@@ -172,7 +174,7 @@ TEST_CASE(
         CAPTURE(answer.body);
         CHECK(answer.status == 500);
         CHECK(answer.headers.at("x-should-retry") == "false");
-        const Json error = Json::parse(answer.body)["error"];
+        const Json error = etna::parse_json(answer.body)["error"];
         CHECK(error["type"] == "server_error");
         CHECK(error["code"] == "internal");
         CHECK(error["message"] == told);

@@ -21,7 +21,7 @@ int ask(FakeService& service, const std::string& model, int tokens = 1) {
 }
 
 std::string loaded(FakeService& service) {
-    const Json listed = Json::parse(service.get("/dynamo/alpha/list-models").body);
+    const Json listed = etna::parse_json(service.get("/dynamo/alpha/list-models").body);
     std::string names;
     for (const Json& model : listed["data"])
         names += model["loaded"].get<bool>() ? model["name"].get<std::string>() : "";

@@ -93,7 +93,7 @@ TEST_CASE("an answer whose client left has a time between its tokens, whatever i
 
 TEST_CASE("prompts are counted once, however many answers they have") {
     FakeService service({});
-    const Json usage = Json::parse(service.post(path, body(R"(, "n": 3)")).body)["usage"];
+    const Json usage = etna::parse_json(service.post(path, body(R"(, "n": 3)")).body)["usage"];
     CHECK(of_stories(service, "etna_prompt_tokens_total") == usage["prompt_tokens"].get<int>());
     CHECK(of_stories(service, "etna_completion_tokens_total") == 18);
     CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
@@ -103,7 +103,7 @@ TEST_CASE("answers that best_of leaves out are counted, too") {
     FakeService service({});
     const std::string asked =
         R"({"prompt": "Once", "max_tokens": 6, "ignore_eos": true, "best_of": 4, "n": 2})";
-    const Json usage = Json::parse(service.post(path, asked).body)["usage"];
+    const Json usage = etna::parse_json(service.post(path, asked).body)["usage"];
     CHECK(usage["completion_tokens"] == 4 * 6);
     CHECK(of_stories(service, "etna_completion_tokens_total") == 4 * 6);
 }
@@ -116,7 +116,7 @@ TEST_CASE("drafts are counted as they came") {
     const std::string asked = R"({"prompt": "Once", "max_tokens": 40, "temperature": 0, )";
     REQUIRE(service.post(path, asked + R"("num_assistant_tokens": 4})").status == 200);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == 0); // nothing drafts unless it is asked
-    const Json usage = Json::parse(
+    const Json usage = etna::parse_json(
         service.post(path, asked + R"("max_ngram_size": 3})").body)["usage"]["completion_tokens_details"];
     CHECK(usage["accepted_prediction_tokens"] > 0);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == usage["accepted_prediction_tokens"]);

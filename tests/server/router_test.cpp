@@ -73,12 +73,12 @@ TEST_CASE("the log says what became of a stream after its head") {
     for (const auto& [status, outcome] :
          {std::pair("200", "ok"), std::pair("503", "error"), std::pair("499", "cancelled")}) {
         routed.ask("POST", "/stream", {}, status);
-        const Json line = Json::parse(routed.lines.back());
+        const Json line = etna::parse_json(routed.lines.back());
         CHECK(line["status"] == 200);
         CHECK(line["outcome"] == outcome);
     }
     routed.ask("GET", "/none");
-    CHECK(Json::parse(routed.lines.back())["outcome"] == "error");
+    CHECK(etna::parse_json(routed.lines.back())["outcome"] == "error");
     Routed in_text(LogFormat::text);
     in_text.ask("POST", "/stream", {}, "503");
     CHECK(in_text.lines.back().find(" POST /stream 200 error ") != std::string::npos);
@@ -87,11 +87,11 @@ TEST_CASE("the log says what became of a stream after its head") {
 TEST_CASE("the log gives the error code of a refusal, the model and the tokens of an answer") {
     Routed routed(LogFormat::json);
     routed.ask("GET", "/none");
-    Json line = Json::parse(routed.lines.back());
+    Json line = etna::parse_json(routed.lines.back());
     CHECK(line["error"] == "unknown_url");
     CHECK(!line.contains("model"));
     routed.ask("POST", "/stream", {}, "200");
-    line = Json::parse(routed.lines.back());
+    line = etna::parse_json(routed.lines.back());
     CHECK(line["model"] == "demo");
     CHECK(line["prompt_tokens"] == 7);
     CHECK(!line.contains("completion_tokens"));
@@ -106,16 +106,16 @@ TEST_CASE("the log gives the error code of a refusal, the model and the tokens o
 TEST_CASE("the log says why a request is forbidden") {
     Routed routed(LogFormat::json);
     CHECK(routed.ask("GET", "/both", {{"host", "host.docker.internal:8080"}}).status == 403);
-    const std::string host = Json::parse(routed.lines.back())["problem"];
+    const std::string host = etna::parse_json(routed.lines.back())["problem"];
     CHECK(host.find("`host.docker.internal`") != std::string::npos);
     CHECK(host.find("--allowed-host") != std::string::npos);
     CHECK(routed.ask("GET", "/both", {{"host", "localhost"}, {"origin", "https://app.example"}}).status ==
           403);
-    const std::string origin = Json::parse(routed.lines.back())["problem"];
+    const std::string origin = etna::parse_json(routed.lines.back())["problem"];
     CHECK(origin.find("`https://app.example`") != std::string::npos);
     CHECK(origin.find("--cors") != std::string::npos);
     routed.ask("GET", "/both", {{"host", "localhost"}});
-    CHECK(!Json::parse(routed.lines.back()).contains("problem"));
+    CHECK(!etna::parse_json(routed.lines.back()).contains("problem"));
     Routed in_text(LogFormat::text);
     in_text.ask("GET", "/both", {{"host", "evil.example\n"}});
     CHECK(in_text.lines.back().find(": Host `evil.example") != std::string::npos);
