@@ -12,7 +12,7 @@
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/quote.hpp"
 #include "cli/tools/documents.hpp"
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 
 #include <csignal>
 #include <utility>
@@ -57,7 +57,7 @@ Error unknown_command(const std::string& typed) {
             known.emplace_back(command.name);
     }
     std::string hint = "try `etna --help`";
-    if (const auto near = store::similar(typed, known); !near.empty())
+    if (const auto near = store::near_names(typed, known); !near.empty())
         hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
     if (const std::string_view known_hint = instead_of(typed); !known_hint.empty())
         hint = known_hint;

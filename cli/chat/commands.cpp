@@ -9,7 +9,7 @@
 #include "cli/text_file.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/utf8.hpp"
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -237,7 +237,7 @@ Error no_such_command(const std::string& name) {
     known.reserve(all.size());
     for (const ChatCommand& command : all)
         known.emplace_back(command.name);
-    const auto near = store::similar(name, known);
+    const auto near = store::near_names(name, known);
     return {ErrorKind::invalid_argument, fmt::format("there is no command {}", backquoted(name)),
             near.empty() ? "/help lists them; a message may begin with a space and a slash"
                          : fmt::format("did you mean {}?", fmt::join(near, " or "))};

@@ -1,7 +1,7 @@
 #include "cli/options/translate.hpp"
 
 #include "cli/terminal/quote.hpp"
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -203,7 +203,7 @@ Error unknown_option(const Command& command, const std::string& typed) {
             known.push_back(fmt::format("--{}", option.name));
     }
     std::string hint = help_hint(command);
-    auto near = store::similar(name, known);
+    auto near = store::near_names(name, known);
     if (!near.empty() && store::edit_distance(name, near.front()) == 1) // a single edit is unambiguous
         std::erase_if(near, [&](const std::string& one) { return store::edit_distance(name, one) > 1; });
     if (!near.empty()) {

@@ -15,7 +15,7 @@ constexpr std::size_t file_bytes_max = 1 << 20;
 
 Error corrupt(std::string_view problem) {
     return {ErrorKind::corrupt, fmt::format("{}: {}", generation_config_name, problem),
-            "mend the file, or move it away to do without its advice"};
+            "fix the file, or move it away to run with the defaults"};
 }
 
 Result<std::optional<double>> read_number(const Json& json, const char* name) {
@@ -32,7 +32,7 @@ Result<std::optional<double>> read_number(const Json& json, const char* name) {
 Result<GenerationConfig> parse_generation_config(std::string_view text) {
     const Json json = parse_json(text);
     if (!json.is_object())
-        return corrupt("it is no JSON object");
+        return corrupt("not a JSON object");
     GenerationConfig config;
     ETNA_TRY(config.temperature, read_number(json, "temperature"));
     ETNA_TRY(config.top_k, read_number(json, "top_k"));

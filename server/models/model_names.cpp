@@ -1,6 +1,6 @@
 #include "server/models/model_names.hpp"
 
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 #include "server/http/http.hpp"
 
 #include <array>
@@ -26,7 +26,7 @@ std::string served_names(std::string_view wanted, std::span<const std::string> n
     constexpr std::size_t nearest_max = 3;
     if (names.size() <= listed_max)
         return fmt::format("this server has `{}`", fmt::join(names, "`, `"));
-    std::vector<std::string> nearest = store::similar(plain_name(wanted), names);
+    std::vector<std::string> nearest = store::near_names(plain_name(wanted), names);
     if (nearest.empty()) // nothing is similar: list the first ones
         nearest.assign(names.begin(), names.begin() + nearest_max);
     return fmt::format("this server has `{}` and others (GET /v1/models)", fmt::join(nearest, "`, `"));

@@ -207,7 +207,7 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     form_.calls_max = request_.calls_max;
     form_.tool_names = request_.tool_names;
     form_.told_stops = openai::told_stops(wanted, *context.tokenizer);
-    form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::beginning);
+    form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         form_.seal = [this](const std::string& text) {
             auto sealed = service_->keeping->seal.seal(text, purpose_of(sealed_reasoning, owner_));

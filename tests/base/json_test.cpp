@@ -44,7 +44,7 @@ private:
 
 } // namespace
 
-TEST_CASE("JSON keeps the order of members when it is parsed, copied and dumped") {
+TEST_CASE("parsing, copying and dumping JSON preserve the order of members") {
     const std::string text = R"({"b":[1,-2,3.5,true,null,"x"],"a":{"c":{}}})";
     const Json json = etna::parse_json(text);
     CHECK(etna::dump_json(json) == text);

@@ -1,4 +1,4 @@
-#include "core/store/elsewhere.hpp"
+#include "core/store/missing_model.hpp"
 
 #include "core/gguf/cursor.hpp"
 
@@ -19,14 +19,14 @@ constexpr std::size_t searched_bytes_max = 64;
 std::string query_text(std::string_view text) {
     std::string query;
     for (const char c : text.substr(0, searched_bytes_max)) {
-        const bool stays = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                           c == '.' || c == '-' || c == '_';
-        query += stays ? c : '+';
+        const bool is_kept = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             c == '.' || c == '-' || c == '_';
+        query += is_kept ? c : '+';
     }
     return query;
 }
 
-std::string where_to_put(const std::filesystem::path& models_folder) {
+std::string install_hint(const std::filesystem::path& models_folder) {
     return models_folder.empty() ? "and give its path"
                                  : fmt::format("put it into {} and name it without .gguf, or give its path",
                                                models_folder.string());
@@ -47,10 +47,10 @@ std::optional<std::string_view> hub_reference(std::string_view model) {
 }
 
 bool is_remote(std::string_view model) {
-    constexpr std::array<std::string_view, 6> beginnings = {
+    constexpr std::array<std::string_view, 6> prefixes = {
         "https://", "http://", "ollama.com/", "registry.ollama.ai/", "ollama://", "docker://"};
-    return std::any_of(beginnings.begin(), beginnings.end(),
-                       [&](std::string_view beginning) { return model.starts_with(beginning); });
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](std::string_view prefix) { return model.starts_with(prefix); });
 }
 
 /// Returns whether this is "USER/REPO" or "USER/REPO:Q8_0", as llama.cpp accepts them, and does not look like
@@ -81,10 +81,10 @@ std::vector<std::string> files_with(const std::filesystem::path& folder, std::st
 
 } // namespace
 
-std::string how_to_get(std::string_view wanted, const std::filesystem::path& models_folder) {
-    return fmt::format("etna fetches no models yet: get a GGUF file, for example from "
+std::string download_hint(std::string_view search_text, const std::filesystem::path& models_folder) {
+    return fmt::format("etna does not download models yet: get a GGUF file, for example from "
                        "{}models?library=gguf&search={}, {}",
-                       hub, query_text(wanted), where_to_put(models_folder));
+                       hub, query_text(search_text), install_hint(models_folder));
 }
 
 std::optional<Error> remote_model(std::string_view model, const std::filesystem::path& models_folder) {
@@ -93,21 +93,22 @@ std::optional<Error> remote_model(std::string_view model, const std::filesystem:
         reference = model;
     if (!reference && !is_remote(model))
         return std::nullopt;
-    Error error = {ErrorKind::not_found,
-                   fmt::format("{} is no file: etna fetches no models yet", gguf::backquoted(model))};
+    Error error = {
+        ErrorKind::not_found,
+        fmt::format("{} is not a file, and etna does not download models yet", gguf::backquoted(model))};
     if (!reference) {
-        error.hint = fmt::format("get it as a GGUF file, {}", where_to_put(models_folder));
+        error.hint = fmt::format("get it as a GGUF file, {}", install_hint(models_folder));
         return error;
     }
     const std::size_t colon = std::min(reference->find(':'), reference->size());
     const std::string_view tag = reference->substr(std::min(colon + 1, reference->size()));
     error.hint = fmt::format("get a .gguf file{} from {}{}/tree/main, {}",
                              tag.empty() ? "" : fmt::format(" with {} in its name", tag), hub,
-                             reference->substr(0, colon), where_to_put(models_folder));
+                             reference->substr(0, colon), install_hint(models_folder));
     return error;
 }
 
-std::optional<Error> foreign_weights(const std::filesystem::path& path) {
+std::optional<Error> other_format(const std::filesystem::path& path) {
     std::error_code failure;
     if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, failure)) {
         const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";

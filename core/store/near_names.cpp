@@ -1,4 +1,4 @@
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -34,17 +34,17 @@ uint32_t edit_distance(std::string_view a, std::string_view b) {
     return rows[a.size() % 3][b.size()];
 }
 
-std::vector<std::string> similar(std::string_view wanted, std::span<const std::string> names) {
-    if (wanted.empty() || wanted.size() > compared_bytes_max)
+std::vector<std::string> near_names(std::string_view mistyped, std::span<const std::string> names) {
+    if (mistyped.empty() || mistyped.size() > compared_bytes_max)
         return {};
-    const auto allowed = static_cast<uint32_t>(std::max<std::size_t>(1, wanted.size() / 3));
+    const auto allowed = static_cast<uint32_t>(std::max<std::size_t>(1, mistyped.size() / 3));
     std::vector<std::pair<uint32_t, std::string>> near;
     for (const std::string& name : names) {
         if (name.size() > compared_bytes_max)
             continue;
-        const uint32_t distance = edit_distance(wanted, name);
+        const uint32_t distance = edit_distance(mistyped, name);
         if (distance <= allowed ||
-            (wanted.size() > 1 && edit_distance(wanted, name.substr(0, wanted.size())) == 0))
+            (mistyped.size() > 1 && edit_distance(mistyped, name.substr(0, mistyped.size())) == 0))
             near.emplace_back(distance, name);
     }
     std::sort(near.begin(), near.end());

@@ -1,4 +1,4 @@
-#include "core/store/similar.hpp"
+#include "core/store/near_names.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace etna::store;
@@ -15,9 +15,9 @@ TEST_CASE("edit distances by hand") {
 
 TEST_CASE("near misses come nearest first, at most three, and nothing far is offered") {
     const std::vector<std::string> names = {"llama", "llama-2", "qwen3", "lama", "llamas"};
-    REQUIRE(similar("llama", names) == std::vector<std::string>{"llama", "lama", "llamas"});
-    REQUIRE(similar("qwen", names) == std::vector<std::string>{"qwen3"});
-    REQUIRE(similar("gemma-3-27b", names).empty());
-    REQUIRE(similar("", names).empty());
-    REQUIRE(similar(std::string(100000, 'l'), names).empty());
+    REQUIRE(near_names("llama", names) == std::vector<std::string>{"llama", "lama", "llamas"});
+    REQUIRE(near_names("qwen", names) == std::vector<std::string>{"qwen3"});
+    REQUIRE(near_names("gemma-3-27b", names).empty());
+    REQUIRE(near_names("", names).empty());
+    REQUIRE(near_names(std::string(100000, 'l'), names).empty());
 }

@@ -12,8 +12,8 @@ namespace etna::store {
 /// adjacent bytes that turn `a` into `b`; ignores ASCII case. Time is the product of the lengths.
 uint32_t edit_distance(std::string_view a, std::string_view b);
 
-/// Returns up to three of `names` that a mistyped `wanted` may mean, nearest first: within a third of its
+/// Returns up to three of `names` that `mistyped` may mean, nearest first: within a third of its
 /// length in edits (at least one), or starting with it.
-std::vector<std::string> similar(std::string_view wanted, std::span<const std::string> names);
+std::vector<std::string> near_names(std::string_view mistyped, std::span<const std::string> names);
 
 } // namespace etna::store
