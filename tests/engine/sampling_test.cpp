@@ -86,7 +86,7 @@ TEST_CASE("top candidates and logits are the model's own, whatever was changed o
         const Told& told = driver.told(id);
         REQUIRE(told.tokens.size() == 12);
         CHECK(told.ids() == simulate(options, one).tokens);
-        std::vector<FakePlace> places;
+        std::vector<FakeEntry> places;
         const auto store = [&](TokenId token, engine::RowKind kind) {
             places.push_back({.token = token,
                               .index = static_cast<uint32_t>(places.size()),
@@ -96,7 +96,7 @@ TEST_CASE("top candidates and logits are the model's own, whatever was changed o
         for (const TokenId token : one.prompt)
             store(token, engine::RowKind::prefill);
         for (const engine::TokenEvent& event : told.tokens) {
-            const std::vector<std::vector<FakePlace>> groups = {places};
+            const std::vector<std::vector<FakeEntry>> groups = {places};
             std::vector<float> logits = FakeModel{options.limits.vocabulary, {}}.logits(groups);
             double sum = 0;
             for (const float logit : logits)

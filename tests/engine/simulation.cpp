@@ -19,9 +19,9 @@ uint32_t longest(const engine::Limits& limits) {
     return length;
 }
 
-std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakePlace>& places) {
+std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakeEntry>& places) {
     const FakeModel model{options.limits.vocabulary, options.scripts};
-    std::vector<std::vector<FakePlace>> visible;
+    std::vector<std::vector<FakeEntry>> visible;
     for (const engine::CacheGroup& group : options.limits.groups) {
         const std::size_t hidden =
             group.kind == engine::CacheKind::sliding_window
@@ -53,7 +53,7 @@ engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top)
 
 std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
                                 std::span<const TokenId> generated) {
-    std::vector<FakePlace> places;
+    std::vector<FakeEntry> places;
     const auto store = [&](TokenId token, engine::RowKind kind) {
         places.push_back(
             {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
@@ -66,7 +66,7 @@ std::vector<float> logits_after(const FakeOptions& options, const engine::Reques
 }
 
 Expected simulate(const FakeOptions& options, const engine::Request& request) {
-    std::vector<FakePlace> places;
+    std::vector<FakeEntry> places;
     const auto store = [&](TokenId token, engine::RowKind kind) {
         places.push_back(
             {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});

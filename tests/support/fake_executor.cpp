@@ -12,7 +12,7 @@
 namespace etna::test {
 namespace {
 
-const Error device_lost{ErrorKind::device_lost, "the fake device was lost", "it was told to be"};
+const Error device_lost{ErrorKind::device_lost, "the fake device was lost", "the test requested it"};
 
 std::vector<engine::Candidate> best(std::span<const float> logits, uint32_t count) {
     std::vector<engine::Candidate> candidates;
@@ -44,9 +44,9 @@ FakeExecutor::FakeExecutor(FakeOptions options)
     : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
       slots_(options_.limits.slots) {
     for (const engine::CacheGroup& group : options_.limits.groups) {
-        const std::size_t places = std::size_t{group.page_count} * options_.limits.page_tokens;
-        cache_.emplace_back(places);
-        written_at_.emplace_back(places);
+        const std::size_t entries = std::size_t{group.page_count} * options_.limits.page_tokens;
+        cache_.emplace_back(entries);
+        written_at_.emplace_back(entries);
     }
 }
 
@@ -123,10 +123,10 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
         token = *slots_[row.value];
     }
     for (std::size_t group = 0; group < tables.size(); ++group) {
-        FakePlace& target = place(group, tables, row.index);
+        FakeEntry& target = entry(group, tables, row.index);
         uint64_t& written_at = written_at_[group][static_cast<std::size_t>(&target - cache_[group].data())];
         if (written_at == running_ticket_) {
-            return Error{ErrorKind::internal, fmt::format("two rows of step {} write place {} of one page",
+            return Error{ErrorKind::internal, fmt::format("two rows of step {} write position {} of one page",
                                                           running_ticket_, row.index)};
         }
         written_at = running_ticket_;
@@ -136,15 +136,15 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
 }
 
 Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const PageTables& tables) {
-    std::vector<std::vector<FakePlace>> visible(tables.size());
+    std::vector<std::vector<FakeEntry>> visible(tables.size());
     for (std::size_t group = 0; group < tables.size(); ++group) {
         for (uint32_t i = first_visible(options_.limits.groups[group], row.index); i <= row.index; ++i)
-            visible[group].push_back(place(group, tables, i));
+            visible[group].push_back(entry(group, tables, i));
     }
     engine::RowOutput output;
-    const auto is_bad = [&](const FakePlace& one) { return one.token == options_.bad_token; };
-    for (const auto& places : visible) {
-        if (std::any_of(places.begin(), places.end(), is_bad)) {
+    const auto is_bad = [&](const FakeEntry& one) { return one.token == options_.bad_token; };
+    for (const auto& entries : visible) {
+        if (std::any_of(entries.begin(), entries.end(), is_bad)) {
             output.error = Error{ErrorKind::internal, "fake model: the logits are not numbers"};
             return output;
         }
@@ -162,7 +162,7 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
     return output;
 }
 
-FakePlace& FakeExecutor::place(std::size_t group, const PageTables& tables, uint32_t index) {
+FakeEntry& FakeExecutor::entry(std::size_t group, const PageTables& tables, uint32_t index) {
     const uint32_t page_tokens = options_.limits.page_tokens;
     const std::size_t page = tables[group][index / page_tokens];
     return cache_[group][page * page_tokens + index % page_tokens];

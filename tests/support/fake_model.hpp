@@ -10,18 +10,18 @@
 
 namespace etna::test {
 
-/// What one row leaves in the cache: enough to notice a place that was never written, is stale, or is
-/// another's.
-struct FakePlace {
+/// The cache entry of one row: enough to detect a position that was never written, is stale, or belongs to
+/// another sequence.
+struct FakeEntry {
     TokenId token = 0;
     uint32_t index = 0;
     engine::RowKind kind = engine::RowKind::prefill;
     bool written = false;
 };
 
-/// The model says `continuation` after `prompt`, and then repeats the last token of `continuation` for ever
-/// (let it be an end token). The prompt ends with the last place that was computed as a prompt row; stretches
-/// of generation rows in it are answers that the model gave before.
+/// The model generates `continuation` after `prompt`, and then repeats the last token of `continuation`
+/// (use an end token). The prompt ends with the last position computed as a prefill row; stretches of decode
+/// rows in it are earlier answers of the model.
 struct FakeScript {
     std::optional<std::vector<TokenId>> prompt = {}; ///< any prompt when empty
     std::optional<uint32_t> answers_before = {};     ///< any number when empty
@@ -31,14 +31,14 @@ struct FakeScript {
 /// Logits that are a pure function of everything the row attends to.
 struct FakeModel {
     uint32_t vocabulary = 0;
-    std::vector<FakeScript> scripts; ///< the first that fits is followed
+    std::vector<FakeScript> scripts; ///< the first match is used
 
-    /// `groups[g]` holds the places [begin, index] that a row sees in cache group g; begin is 0 but for
-    /// sliding windows.
-    [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakePlace>> groups) const;
+    /// `groups[g]` holds the positions [begin, index] that a row attends to in cache group g; begin is 0
+    /// except in sliding windows.
+    [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakeEntry>> groups) const;
 };
 
-/// First place that a row at `index` sees in a group.
+/// First position that a row at `index` attends to in a group.
 uint32_t first_visible(const engine::CacheGroup& group, uint32_t index);
 
 } // namespace etna::test

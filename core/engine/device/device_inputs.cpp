@@ -78,15 +78,16 @@ void StepInputs::sort_rows(const Batch& batch) {
     lengths_.assign(batch.sequences.size(), 0);
     run_count_ = 0;
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
-        model::Run run{.path = kind == RowKind::decode ? kernels::RowPath::decode : kernels::RowPath::prefill,
-                       .first = static_cast<uint32_t>(order_.size())};
+        model::RowRange run{.path = kind == RowKind::decode ? kernels::RowPath::decode
+                                                            : kernels::RowPath::prefill,
+                            .first = static_cast<uint32_t>(order_.size())};
         for (uint32_t i = 0; i < batch.rows.size(); ++i) {
             const Row& row = batch.rows[i];
             if (row.kind != kind)
                 continue;
             position_[i] = static_cast<uint32_t>(order_.size());
             order_.push_back(i);
-            run.longest = std::max(run.longest, row.index + 1);
+            run.kv_length_max = std::max(run.kv_length_max, row.index + 1);
             lengths_[row.sequence] = std::max(lengths_[row.sequence], row.index + 1);
         }
         run.count = static_cast<uint32_t>(order_.size()) - run.first;
@@ -168,11 +169,11 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
                           .tables = {tables_[group].in(inputs)},
                           .angles = angles_[group].in(inputs)};
     }
-    return {.runs = std::span(runs_).first(run_count_),
+    return {.row_ranges = std::span(runs_).first(run_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
-            .wanted = static_cast<uint32_t>(wanted_.size()),
-            .wanted_indices = wanted_indices_.in(inputs),
+            .output_rows = static_cast<uint32_t>(wanted_.size()),
+            .output_indices = wanted_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),
             .sample_results = results,
             .candidates = candidates_};

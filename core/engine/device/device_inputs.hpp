@@ -75,7 +75,7 @@ private:
     std::vector<uint32_t> order_;    ///< batch row of each packed row
     std::vector<uint32_t> position_; ///< packed row of each batch row
     std::vector<uint32_t> lengths_;  ///< positions that a sequence's rows attend to
-    std::array<model::Run, 2> runs_;
+    std::array<model::RowRange, 2> runs_;
     std::size_t run_count_ = 0;
     std::vector<TablePlace> places_;
     std::vector<uint32_t> table_words_;

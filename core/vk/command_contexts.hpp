@@ -25,7 +25,7 @@ struct CommandContext {
     std::vector<std::string> timed; ///< labels of the dispatches that have timestamps, in order
 };
 
-struct CommandSlotsOptions {
+struct CommandContextPoolOptions {
     VkDevice device = VK_NULL_HANDLE;
     const VolkDeviceTable* functions = nullptr; ///< borrowed
     uint32_t queue_family = 0;
@@ -33,39 +33,39 @@ struct CommandSlotsOptions {
     double timestamp_period_ns = 0;
 };
 
-/// Recycles command slots. Thread-safe.
+/// Recycles command contexts. Thread-safe.
 class CommandContextPool {
 public:
-    explicit CommandContextPool(const CommandSlotsOptions& options) : options_(options) {}
+    explicit CommandContextPool(const CommandContextPoolOptions& options) : options_(options) {}
     CommandContextPool(const CommandContextPool&) = delete;
     CommandContextPool& operator=(const CommandContextPool&) = delete;
     ~CommandContextPool(); ///< the device must be idle
 
-    /// Returns a slot whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
+    /// Returns a context whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
     Result<std::unique_ptr<CommandContext>> take();
-    /// Returns a slot that was not submitted.
-    void give_back(std::unique_ptr<CommandContext> slot);
-    /// Returns a slot when the timeline reaches `value`.
-    void give_back_at(std::unique_ptr<CommandContext> slot, uint64_t value);
-    /// Recycles the slots of completed submissions and stores the newest timings.
+    /// Returns a context that was not submitted.
+    void recycle(std::unique_ptr<CommandContext> context);
+    /// Returns a context when the timeline reaches `value`.
+    void recycle_at(std::unique_ptr<CommandContext> context, uint64_t value);
+    /// Recycles the contexts of completed submissions and stores the newest timings.
     void collect(uint64_t completed);
 
     /// Adds a pool of 2 * timed_per_query_pool timestamps. Errors: out_of_memory.
-    Status add_query_pool(CommandContext& slot) const;
+    Status add_query_pool(CommandContext& context) const;
 
     [[nodiscard]] std::vector<Timing> timings() const;
-    /// Number of existing slots that no caller holds.
+    /// Number of existing contexts that no caller holds.
     [[nodiscard]] size_t size() const;
 
 private:
     struct InFlight {
         uint64_t value = 0;
-        std::unique_ptr<CommandContext> slot;
+        std::unique_ptr<CommandContext> context;
     };
-    void destroy(CommandContext& slot) const;
-    [[nodiscard]] std::vector<Timing> read_timings(const CommandContext& slot) const;
+    void destroy(CommandContext& context) const;
+    [[nodiscard]] std::vector<Timing> read_timings(const CommandContext& context) const;
 
-    CommandSlotsOptions options_;
+    CommandContextPoolOptions options_;
     mutable std::mutex mutex_;
     std::vector<std::unique_ptr<CommandContext>> free_;
     std::deque<InFlight> in_flight_;

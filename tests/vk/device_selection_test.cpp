@@ -5,9 +5,9 @@
 #include <vector>
 
 using etna::ErrorKind;
-using etna::vk::choose;
 using etna::vk::DeviceType;
 using etna::vk::PhysicalDevice;
+using etna::vk::select_device;
 
 namespace {
 
@@ -31,8 +31,8 @@ PhysicalDevice device(std::string name, DeviceType type, uint64_t memory_bytes =
     return result;
 }
 
-std::string chosen(const std::vector<PhysicalDevice>& devices, std::string_view wish = "") {
-    const auto result = choose(devices, wish);
+std::string chosen(const std::vector<PhysicalDevice>& devices, std::string_view selector = "") {
+    const auto result = select_device(devices, selector);
     return result ? result->profile.name : "error: " + result.error().message;
 }
 
@@ -57,45 +57,46 @@ TEST_CASE("among equal types the most memory wins, then the listing order") {
                           device("second", DeviceType::discrete, 8)})) == "first");
 }
 
-TEST_CASE("a device that lacks something is not chosen, and cannot be wished for") {
+TEST_CASE("a device that lacks a required feature is not selected, and is refused by name") {
     const auto devices = listing(
         {device("old", DeviceType::discrete, 16, "bufferDeviceAddress"), device("cpu", DeviceType::cpu)});
     CHECK(chosen(devices) == "cpu");
-    const auto wished = choose(devices, "old");
-    REQUIRE_FALSE(wished);
-    CHECK(wished.error().kind == ErrorKind::unsupported);
-    CHECK(wished.error().message == "the device `old` cannot be used: it lacks bufferDeviceAddress");
-    const auto none = choose({devices[0]}, "");
+    const auto named = select_device(devices, "old");
+    REQUIRE_FALSE(named);
+    CHECK(named.error().kind == ErrorKind::unsupported);
+    CHECK(named.error().message == "the device `old` cannot be used: it lacks bufferDeviceAddress");
+    const auto none = select_device({devices[0]}, "");
     REQUIRE_FALSE(none);
     CHECK(none.error().kind == ErrorKind::no_device);
     CHECK(none.error().message == "no Vulkan device can be used: `old` lacks bufferDeviceAddress");
-    CHECK(choose({}, "").error().kind == ErrorKind::no_device);
-    CHECK(choose({}, "old").error().kind == ErrorKind::no_device);
+    CHECK(select_device({}, "").error().kind == ErrorKind::no_device);
+    CHECK(select_device({}, "old").error().kind == ErrorKind::no_device);
 }
 
-TEST_CASE("a wish is an index, a UUID or a part of a name") {
+TEST_CASE("a device is selected by index, UUID or a part of its name") {
     const auto devices =
         listing({device("Fast 3060", DeviceType::discrete), device("Fast 4060", DeviceType::discrete),
                  device("llvmpipe", DeviceType::cpu)});
     CHECK(chosen(devices, "2") == "llvmpipe");
     CHECK(chosen(devices, "0") == "Fast 3060");
-    CHECK(chosen(devices, "3060") == "Fast 3060");                     // a number that is no index
-    CHECK(choose(devices, "60").error().kind == ErrorKind::not_found); // small numbers are indexes alone
+    CHECK(chosen(devices, "3060") == "Fast 3060"); // not an index
+    CHECK(select_device(devices, "60").error().kind ==
+          ErrorKind::not_found); // small numbers are indexes alone
     CHECK(chosen(devices, "LLVM") == "llvmpipe");
     CHECK(chosen(devices, "abcd0000000000000000000000000001") == "Fast 4060");
     CHECK(chosen(devices, "ABCD0000-0000-0000-0000-000000000002") == "llvmpipe");
 }
 
-TEST_CASE("a wish that matches none or several lists devices") {
+TEST_CASE("a name that matches no device or several is an error that lists them") {
     const auto devices =
         listing({device("Fast 3060", DeviceType::discrete), device("Fast 4060", DeviceType::discrete),
                  device("llvmpipe", DeviceType::cpu)});
-    const auto none = choose(devices, "voodoo");
+    const auto none = select_device(devices, "voodoo");
     REQUIRE_FALSE(none);
     CHECK(none.error().kind == ErrorKind::not_found);
     CHECK(none.error().hint == "the devices are 0 `Fast 3060`, 1 `Fast 4060`, 2 `llvmpipe`");
-    CHECK(choose(devices, "7").error().kind == ErrorKind::not_found);
-    const auto several = choose(devices, "fast");
+    CHECK(select_device(devices, "7").error().kind == ErrorKind::not_found);
+    const auto several = select_device(devices, "fast");
     REQUIRE_FALSE(several);
     CHECK(several.error().kind == ErrorKind::invalid_argument);
     CHECK(several.error().hint == "name one of 0 `Fast 3060`, 1 `Fast 4060` by its index or UUID");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/linear.hpp"
 #include "core/model/step.hpp"
 
 namespace etna::model {
@@ -11,7 +12,8 @@ struct LinearWeights {
     kernels::OperandPrecision factors = kernels::OperandPrecision::f16_allowed;
 };
 
-/// Records output (=|+=) W input for every run of the step, each on its path, without barriers in between.
+/// Records output (=|+=) W input for every row range of the step, each on its path, without barriers in
+/// between.
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);

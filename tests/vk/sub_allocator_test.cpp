@@ -1,4 +1,4 @@
-#include "core/vk/block_space.hpp"
+#include "core/vk/sub_allocator.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -7,61 +7,61 @@
 using etna::mebibyte;
 using etna::vk::allocation_alignment;
 using etna::vk::BlockPolicy;
-using etna::vk::BlockSpace;
+using etna::vk::SubAllocator;
 
-TEST_CASE("a block gives out its bytes once and takes the smallest gap that fits") {
-    BlockSpace space(4096);
+TEST_CASE("take() uses the smallest gap that fits, and no byte twice") {
+    SubAllocator space(4096);
     CHECK(space.empty());
     REQUIRE(space.take(1024, 256) == 0);
     REQUIRE(space.take(512, 256) == 1024);
     REQUIRE(space.take(1024, 256) == 1536);
     CHECK_FALSE(space.take(2048, 256).has_value());
-    space.give_back(1024, 512); // gaps: 512 bytes at 1024, 1536 bytes at 2560
+    space.free(1024, 512); // gaps: 512 bytes at 1024, 1536 bytes at 2560
     CHECK(space.take(256, 256) == 1024);
     CHECK(space.take(512, 256) == 2560);
     CHECK(space.largest_gap_bytes() == 1024);
 }
 
-TEST_CASE("parts that come back merge with the gaps on both sides") {
-    BlockSpace space(3072);
+TEST_CASE("a freed range merges with the gaps on both sides") {
+    SubAllocator space(3072);
     REQUIRE(space.take(1024, 256) == 0);
     REQUIRE(space.take(1024, 256) == 1024);
     REQUIRE(space.take(1024, 256) == 2048);
     CHECK(space.largest_gap_bytes() == 0);
-    space.give_back(0, 1024);
-    space.give_back(2048, 1024);
+    space.free(0, 1024);
+    space.free(2048, 1024);
     CHECK(space.largest_gap_bytes() == 1024);
     CHECK_FALSE(space.empty());
-    space.give_back(1024, 1024);
+    space.free(1024, 1024);
     CHECK(space.empty());
     CHECK(space.take(3072, 256) == 0);
 }
 
 TEST_CASE("an alignment larger than the rest leaves the bytes before it usable") {
-    BlockSpace space(8192);
+    SubAllocator space(8192);
     REQUIRE(space.take(256, 256) == 0);
     REQUIRE(space.take(1024, 4096) == 4096);
     CHECK(space.take(3840, 256) == 256);
-    space.give_back(256, 3840);
-    space.give_back(4096, 1024);
-    space.give_back(0, 256);
+    space.free(256, 3840);
+    space.free(4096, 1024);
+    space.free(0, 256);
     CHECK(space.empty());
-    CHECK_FALSE(BlockSpace(4000).take(1, 8192) == 1);
-    CHECK_FALSE(BlockSpace(4096).take(4097, 256).has_value());
+    CHECK_FALSE(SubAllocator(4000).take(1, 8192) == 1);
+    CHECK_FALSE(SubAllocator(4096).take(4097, 256).has_value());
 }
 
-TEST_CASE("parts taken in random order never overlap and all come back") {
+TEST_CASE("ranges taken in random order never overlap, and freeing all leaves one gap") {
     struct Part {
         uint64_t offset, bytes;
     };
     for (uint32_t seed = 0; seed < 20; ++seed) {
         std::mt19937 random(seed);
-        BlockSpace space(mebibyte);
+        SubAllocator space(mebibyte);
         std::vector<Part> parts;
         for (int step = 0; step < 400; ++step) {
             if (!parts.empty() && random() % 3 == 0) {
                 const size_t which = random() % parts.size();
-                space.give_back(parts[which].offset, parts[which].bytes);
+                space.free(parts[which].offset, parts[which].bytes);
                 parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(which));
                 continue;
             }
@@ -78,13 +78,13 @@ TEST_CASE("parts taken in random order never overlap and all come back") {
             parts.push_back({*offset, bytes});
         }
         for (const Part& part : parts)
-            space.give_back(part.offset, part.bytes);
+            space.free(part.offset, part.bytes);
         CAPTURE(seed);
         CHECK(space.empty());
     }
 }
 
-TEST_CASE("blocks grow with what is reserved, within their bounds") {
+TEST_CASE("the block size grows with the reserved bytes, within its bounds") {
     const BlockPolicy policy{.allocation_bytes_max = uint64_t{1} << 40};
     CHECK(policy.next_block_bytes(0) == 16 * mebibyte);
     CHECK(policy.next_block_bytes(100 * mebibyte) == 64 * mebibyte);

@@ -1,4 +1,4 @@
-#include "core/vk/block_space.hpp"
+#include "core/vk/sub_allocator.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,9 @@
 
 namespace etna::vk {
 
-BlockSpace::BlockSpace(uint64_t bytes) : bytes_(bytes), gaps_{{0, bytes}} {}
+SubAllocator::SubAllocator(uint64_t bytes) : bytes_(bytes), gaps_{{0, bytes}} {}
 
-std::optional<uint64_t> BlockSpace::take(uint64_t bytes, uint64_t alignment) {
+std::optional<uint64_t> SubAllocator::take(uint64_t bytes, uint64_t alignment) {
     assert(bytes > 0 && alignment > 0);
     auto best = gaps_.end();
     for (auto gap = gaps_.begin(); gap != gaps_.end(); ++gap) {
@@ -31,7 +31,7 @@ std::optional<uint64_t> BlockSpace::take(uint64_t bytes, uint64_t alignment) {
     return offset;
 }
 
-void BlockSpace::give_back(uint64_t offset, uint64_t bytes) {
+void SubAllocator::free(uint64_t offset, uint64_t bytes) {
     auto after = gaps_.lower_bound(offset);
     assert(offset + bytes <= bytes_ && (after == gaps_.end() || offset + bytes <= after->first));
     if (after != gaps_.end() && after->first == offset + bytes) {
@@ -49,11 +49,11 @@ void BlockSpace::give_back(uint64_t offset, uint64_t bytes) {
     gaps_[offset] = bytes;
 }
 
-bool BlockSpace::empty() const {
+bool SubAllocator::empty() const {
     return gaps_.size() == 1 && gaps_.begin()->second == bytes_;
 }
 
-uint64_t BlockSpace::largest_gap_bytes() const {
+uint64_t SubAllocator::largest_gap_bytes() const {
     uint64_t largest = 0;
     for (const auto& [offset, bytes] : gaps_)
         largest = std::max(largest, bytes);
@@ -61,10 +61,10 @@ uint64_t BlockSpace::largest_gap_bytes() const {
 }
 
 uint64_t BlockPolicy::next_block_bytes(uint64_t reserved_bytes) const {
-    const uint64_t wanted =
+    const uint64_t proportional =
         std::clamp(std::bit_floor(reserved_bytes), smallest_block_bytes, largest_block_bytes);
     const uint64_t allowed = allocation_bytes_max == 0 ? 0 : allocation_bytes_max - 1;
-    return std::min(wanted, allowed / allocation_alignment * allocation_alignment);
+    return std::min(proportional, allowed / allocation_alignment * allocation_alignment);
 }
 
 bool BlockPolicy::needs_own_allocation(uint64_t bytes, uint64_t reserved_bytes) const {

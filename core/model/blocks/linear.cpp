@@ -1,18 +1,18 @@
-#include "core/model/blocks/linear_runs.hpp"
+#include "core/model/blocks/linear.hpp"
 
 namespace etna::model {
 
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
-    for (const Run& run : recording.step.runs) {
+    for (const RowRange& range : recording.step.row_ranges) {
         kernels::linear(recording.library, recording.recorder,
                         {.weight = weights.weight,
                          .input = input,
                          .output = output,
-                         .first = run.first,
-                         .count = run.count,
-                         .path = run.path,
+                         .first = range.first,
+                         .count = range.count,
+                         .path = range.path,
                          .store = store,
                          .bias = weights.bias,
                          .factors = weights.factors});

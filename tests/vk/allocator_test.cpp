@@ -1,4 +1,4 @@
-#include "core/vk/memory_types.hpp"
+#include "core/vk/allocator.hpp"
 #include "tests/support/catch.hpp"
 
 #include <vector>
@@ -23,7 +23,7 @@ VkPhysicalDeviceMemoryProperties types(std::initializer_list<VkMemoryPropertyFla
 
 } // namespace
 
-TEST_CASE("a discrete device keeps its own memory for shaders and stages through the host's") {
+TEST_CASE("a discrete device uses device-local memory for shaders and host memory for staging") {
     const auto memory = types({0, local, mapped, mapped | cached, local | mapped});
     CHECK(memory_types_for(memory, MemoryDomain::device, false) == Types{1, 4});
     CHECK(memory_types_for(memory, MemoryDomain::upload, false) == Types{2, 3, 4});
@@ -37,7 +37,7 @@ TEST_CASE("unified memory is mapped for the device too") {
     CHECK(memory_types_for(memory, MemoryDomain::upload, true).size() == 2);
 }
 
-TEST_CASE("readback falls back to memory that is not cached, and special memory is never taken") {
+TEST_CASE("readback falls back to uncached memory, and special memory is never used") {
     CHECK(memory_types_for(types({local, mapped}), MemoryDomain::readback, false) == Types{1});
     CHECK(memory_types_for(
               types({local | VK_MEMORY_PROPERTY_PROTECTED_BIT,

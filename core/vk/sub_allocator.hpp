@@ -12,16 +12,16 @@ namespace etna::vk {
 constexpr uint64_t allocation_alignment = 256;
 
 /// Tracks the free ranges of one memory block, as numbers only. Not thread-safe.
-class BlockSpace {
+class SubAllocator {
 public:
-    explicit BlockSpace(uint64_t bytes);
+    explicit SubAllocator(uint64_t bytes);
 
     /// Takes `bytes` (> 0) at a multiple of `alignment` (> 0) from the smallest gap that fits and returns
-    /// their offset; empty if no gap fits. The range is in use until give_back().
+    /// their offset; empty if no gap fits. The range is in use until free().
     std::optional<uint64_t> take(uint64_t bytes, uint64_t alignment);
 
     /// Frees a range that take() returned; it merges with adjacent gaps.
-    void give_back(uint64_t offset, uint64_t bytes);
+    void free(uint64_t offset, uint64_t bytes);
 
     [[nodiscard]] bool empty() const; ///< nothing is in use
     [[nodiscard]] uint64_t largest_gap_bytes() const;

@@ -6,7 +6,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("a device opened for inspection compiles and records, and runs nothing") {
+TEST_CASE("a device opened for inspection compiles and records, but executes nothing") {
     vk::DeviceOptions options = gpu().options;
     options.use = vk::DeviceUse::inspection;
     auto device = must(vk::Device::create(gpu().instance, gpu().physical, options));
@@ -32,7 +32,7 @@ TEST_CASE("a device opened for inspection compiles and records, and runs nothing
     CHECK(device->timings().empty());
 }
 
-TEST_CASE("what is recorded for inspection is checked") {
+TEST_CASE("commands recorded for inspection are validated") {
     vk::DeviceOptions options = gpu().options;
     options.use = vk::DeviceUse::inspection;
     auto device = must(vk::Device::create(gpu().instance, gpu().physical, options));
@@ -45,7 +45,7 @@ TEST_CASE("what is recorded for inspection is checked") {
     CHECK(commands.error().kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("a device that works keeps no statistics of pipelines") {
+TEST_CASE("a device opened for work has no pipeline statistics") {
     auto& device = gpu().device;
     CHECK_FALSE(device.profile().pipeline_statistics);
     CHECK(must(make_add_one(device).statistics()).empty());

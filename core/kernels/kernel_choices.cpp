@@ -1,4 +1,4 @@
-#include "core/kernels/chosen.hpp"
+#include "core/kernels/kernel_choices.hpp"
 
 #include "core/kernels/policy.hpp"
 
@@ -144,7 +144,7 @@ Status require_trusted(const PlanTarget& target, const KernelScope& scope) {
         if (!target.untrusted.contains(use.variant))
             continue;
         return Error{ErrorKind::unsupported,
-                     fmt::format("kernel {} computes wrongly on {} ({}), and no other can take its place",
+                     fmt::format("kernel {} computes wrongly on {} ({}), and no other kernel can replace it",
                                  shaders::code(use.variant).name, target.profile.name, target.profile.driver),
                      "update the device's driver, or choose another device (--device; `etna devices` lists "
                      "them)"};

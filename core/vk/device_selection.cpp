@@ -58,9 +58,9 @@ std::string listing(const std::vector<const PhysicalDevice*>& devices) {
 
 constexpr uint32_t index_only_below = 100;
 
-/// Devices that match `wish`: by index, else by UUID, else by a substring of the name.
+/// Devices that match `selector`: by index, else by UUID, else by a substring of the name.
 std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& devices,
-                                           std::string_view wish) {
+                                           std::string_view selector) {
     const auto collect = [&devices](const auto& fits) {
         std::vector<const PhysicalDevice*> found;
         for (const PhysicalDevice& device : devices) {
@@ -69,13 +69,13 @@ std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& de
         }
         return found;
     };
-    if (const auto index = parse_index(wish)) {
+    if (const auto index = parse_index(selector)) {
         auto found = collect([&](const PhysicalDevice& device) { return device.index == *index; });
         // A larger number may be part of a name ("3090"); a small one would be found in many ("LLVM 15").
         if (!found.empty() || *index < index_only_below)
             return found;
     }
-    const std::string text = lower(wish);
+    const std::string text = lower(selector);
     auto found = collect(
         [&](const PhysicalDevice& device) { return uuid_text(device.profile) == without_dashes(text); });
     if (!found.empty())
@@ -85,18 +85,19 @@ std::vector<const PhysicalDevice*> matches(const std::vector<PhysicalDevice>& de
     });
 }
 
-Result<PhysicalDevice> choose_wished(const std::vector<PhysicalDevice>& devices, std::string_view wish) {
-    const auto found = matches(devices, wish);
+Result<PhysicalDevice> select_named(const std::vector<PhysicalDevice>& devices, std::string_view selector) {
+    const auto found = matches(devices, selector);
     std::vector<const PhysicalDevice*> all;
     all.reserve(devices.size());
     for (const PhysicalDevice& device : devices)
         all.push_back(&device);
     if (found.empty()) {
-        return Error{ErrorKind::not_found, fmt::format("no Vulkan device matches `{}`", wish),
+        return Error{ErrorKind::not_found, fmt::format("no Vulkan device matches `{}`", selector),
                      fmt::format("the devices are {}", listing(all))};
     }
     if (found.size() > 1) {
-        return Error{ErrorKind::invalid_argument, fmt::format("`{}` matches several Vulkan devices", wish),
+        return Error{ErrorKind::invalid_argument,
+                     fmt::format("`{}` matches several Vulkan devices", selector),
                      fmt::format("name one of {} by its index or UUID", listing(found))};
     }
     const PhysicalDevice& device = *found.front();
@@ -104,18 +105,18 @@ Result<PhysicalDevice> choose_wished(const std::vector<PhysicalDevice>& devices,
         return Error{
             ErrorKind::unsupported,
             fmt::format("the device `{}` cannot be used: it lacks {}", device.profile.name, device.missing),
-            "update the GPU's Vulkan driver, or choose another device"};
+            "update the GPU's Vulkan driver, or select_device another device"};
     }
     return device;
 }
 
 } // namespace
 
-Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::string_view wish) {
+Result<PhysicalDevice> select_device(const std::vector<PhysicalDevice>& devices, std::string_view selector) {
     if (devices.empty())
         return Error{ErrorKind::no_device, "no Vulkan device was found", "install the GPU's Vulkan driver"};
-    if (!wish.empty())
-        return choose_wished(devices, wish);
+    if (!selector.empty())
+        return select_named(devices, selector);
     const PhysicalDevice* best = nullptr;
     std::string lacks;
     for (const PhysicalDevice& device : devices) {
