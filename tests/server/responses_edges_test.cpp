@@ -112,7 +112,7 @@ TEST_CASE("what is being made is not pushed out by what is done") {
     const Json begun = made(service, R"({"input": "x", "background": true)" + long_answer + "}");
     for (int i = 0; i < 4; ++i)
         made(service, R"({"input": "x", "max_output_tokens": 2})");
-    CHECK(service.service().keeping->store->response("", begun["id"]).value().has_value());
+    CHECK(service.service().persistence->store->response("", begun["id"]).value().has_value());
     CHECK(becomes([&] { return Json::parse(service.get(path_of(begun)).body)["status"] == "incomplete"; }));
 }
 
