@@ -70,13 +70,13 @@ long control(BIO* bio, int command, long /*argument*/, void* /*pointer*/) {
     return command == BIO_CTRL_FLUSH ? 1 : 0; // nothing is buffered
 }
 
-Method method() {
+Method create_method() {
     static const int index = BIO_get_new_index(); // only 127 are available
-    Method made(BIO_meth_new(BIO_TYPE_SOURCE_SINK | index, "etna's socket"));
-    const bool is_complete = made && BIO_meth_set_read(made.get(), read) == 1 &&
-                             BIO_meth_set_write(made.get(), write) == 1 &&
-                             BIO_meth_set_ctrl(made.get(), control) == 1;
-    return is_complete ? std::move(made) : nullptr;
+    Method method(BIO_meth_new(BIO_TYPE_SOURCE_SINK | index, "etna's socket"));
+    const bool is_complete = method && BIO_meth_set_read(method.get(), read) == 1 &&
+                             BIO_meth_set_write(method.get(), write) == 1 &&
+                             BIO_meth_set_ctrl(method.get(), control) == 1;
+    return is_complete ? std::move(method) : nullptr;
 }
 
 } // namespace bridge
@@ -245,27 +245,27 @@ Status use_key(SSL_CTX* context, const std::filesystem::path& path,
     return unusable("key", path, error);
 }
 
-Context context() {
-    Context made(SSL_CTX_new(TLS_server_method()));
-    if (!made || SSL_CTX_set_min_proto_version(made.get(), TLS1_2_VERSION) != 1)
+Context create_context() {
+    Context context(SSL_CTX_new(TLS_server_method()));
+    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
         return nullptr;
     // A connection closed without close_notify counts as end of stream: HTTP framing detects truncation.
-    SSL_CTX_set_options(made.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
     // Idle connections hold no buffers, and a retried write may pass another buffer address.
-    SSL_CTX_set_mode(made.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     // A read returns after each record, so that a peer that sends only key updates cannot block a thread.
-    SSL_CTX_clear_mode(made.get(), SSL_MODE_AUTO_RETRY);
-    SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
-    return made;
+    SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
+    return context;
 }
 
 } // namespace
 
 class TlsContext::Implementation {
 public:
-    const Method method = bridge::method();
-    const Context context = server::context();
+    const Method method = bridge::create_method();
+    const Context context = create_context();
 };
 
 TlsContext::TlsContext(std::unique_ptr<const Implementation> implementation)
@@ -275,15 +275,15 @@ TlsContext::~TlsContext() = default;
 
 Result<std::unique_ptr<TlsContext>> TlsContext::load(const std::filesystem::path& certificate,
                                                      const std::filesystem::path& key) {
-    auto made = std::make_unique<const Implementation>();
-    if (!made->method || !made->context) {
+    auto implementation = std::make_unique<const Implementation>();
+    if (!implementation->method || !implementation->context) {
         const FirstError error;
         return Error{ErrorKind::io, fmt::format("cannot initialize TLS: {}", error.text()),
                      "check OpenSSL's configuration, openssl.cnf"};
     }
-    ETNA_CHECK(use_certificate(made->context.get(), certificate));
-    ETNA_CHECK(use_key(made->context.get(), key, certificate));
-    return std::unique_ptr<TlsContext>(new TlsContext(std::move(made)));
+    ETNA_CHECK(use_certificate(implementation->context.get(), certificate));
+    ETNA_CHECK(use_key(implementation->context.get(), key, certificate));
+    return std::unique_ptr<TlsContext>(new TlsContext(std::move(implementation)));
 }
 
 std::unique_ptr<SecureLayer> TlsContext::accept(int descriptor) const {

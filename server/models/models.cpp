@@ -354,11 +354,12 @@ void Models::rescan() {
     const auto& listed = sources_.scan();
     for (auto item = entries_.begin(); item != entries_.end();) {
         const auto found = listed.find(item->first);
-        const bool stays = found != listed.end() && found->second.identity == item->second->listed.identity &&
-                           found->second.source.path == item->second->listed.source.path;
-        if (!stays)
+        const bool is_current = found != listed.end() &&
+                                found->second.identity == item->second->listed.identity &&
+                                found->second.source.path == item->second->listed.source.path;
+        if (!is_current)
             retire(item->second);
-        item = stays ? std::next(item) : entries_.erase(item);
+        item = is_current ? std::next(item) : entries_.erase(item);
     }
     for (const auto& [name, source] : listed) {
         if (!entries_.contains(name))

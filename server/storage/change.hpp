@@ -30,14 +30,14 @@ private:
 };
 
 /// Runs a change, and retries it once on an I/O error such as a full disk, after a checkpoint has freed WAL
-/// space. `make` begins and commits, and must leave no effect of a failed attempt.
-template <class Make>
-std::invoke_result_t<Make> retry_change(Store::Impl& impl, const Make& make) {
-    auto made = make();
-    if (made || made.error().kind != ErrorKind::io)
-        return made;
+/// space. `apply` begins and commits, and must leave no effect of a failed attempt.
+template <class Apply>
+std::invoke_result_t<Apply> retry_change(Store::Impl& impl, const Apply& apply) {
+    auto result = apply();
+    if (result || result.error().kind != ErrorKind::io)
+        return result;
     LockedStore(impl).database().checkpoint();
-    return make();
+    return apply();
 }
 
 /// Whether a removal overwrites the data, which takes as much space again.

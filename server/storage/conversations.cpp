@@ -82,8 +82,8 @@ Status Store::create(const Conversation& conversation, const std::vector<Item>& 
         return {};
     return retry_change(*impl_, [&]() -> Status {
         ETNA_TRY(Change change, Change::begin(*impl_));
-        ETNA_TRY(const auto there, find_conversation(change, conversation.owner, conversation.id));
-        if (there)
+        ETNA_TRY(const auto existing, find_conversation(change, conversation.owner, conversation.id));
+        if (existing)
             return Error{ErrorKind::invalid_argument, "a conversation with this id exists already"};
         ETNA_TRY(const int64_t number,
                  add_entry(change, {Kind::conversation, conversation.owner, conversation.id},

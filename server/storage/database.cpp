@@ -127,12 +127,12 @@ Result<Statement> Database::prepare(std::string_view sql, std::initializer_list<
     if (auto idle = idle_.extract(sql)) {
         handle = std::move(idle.mapped());
     } else {
-        sqlite3_stmt* made = nullptr;
+        sqlite3_stmt* prepared = nullptr;
         const int code = ::sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
-                                              SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+                                              SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
         if (code != SQLITE_OK)
             return error(code);
-        handle.reset(made);
+        handle.reset(prepared);
     }
     Statement statement(*this, sql, std::move(handle));
     int index = 0;

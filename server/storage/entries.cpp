@@ -86,12 +86,12 @@ Status remove_entry(const LockedStore& store, int64_t number) {
 }
 
 Result<int64_t> upsert_entry(const LockedStore& store, const EntryName& name, int64_t bytes) {
-    ETNA_TRY(const auto there, find_entry(store, name));
-    if (!there)
+    ETNA_TRY(const auto existing, find_entry(store, name));
+    if (!existing)
         return add_entry(store, name, bytes);
     ETNA_CHECK(store.database().run("UPDATE entries SET bytes = ? WHERE number = ?",
-                                    {bytes_with_name(name, bytes), *there}));
-    return *there;
+                                    {bytes_with_name(name, bytes), *existing}));
+    return *existing;
 }
 
 } // namespace etna::server::storage

@@ -123,9 +123,9 @@ Result<std::set<std::string>> definitions(Database& database) {
 }
 
 Status check_tables(Database& database) {
-    ETNA_TRY(const auto sound, Database::open({}, Access::write));
-    ETNA_CHECK(sound->execute(tables));
-    ETNA_TRY(const auto expected, definitions(*sound));
+    ETNA_TRY(const auto reference, Database::open({}, Access::write));
+    ETNA_CHECK(reference->execute(tables));
+    ETNA_TRY(const auto expected, definitions(*reference));
     ETNA_TRY(const auto found, definitions(database));
     if (!std::ranges::includes(found, expected)) // additional indexes are harmless
         return database.damaged("its tables are not those of etna");
