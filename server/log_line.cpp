@@ -74,7 +74,7 @@ int final_status(const RequestSummary& request) {
 
 std::string_view outcome_of(int final_status) {
     constexpr int first_error = 400;
-    if (final_status == client_left_status)
+    if (final_status == client_closed_status)
         return "cancelled";
     return final_status < first_error ? "ok" : "error";
 }

@@ -13,7 +13,6 @@
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
-#include "server/route_document.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -217,12 +216,12 @@ void raise_descriptor_limit() {
 }
 
 /// Without --store, uses the default file, or memory if its folder is unknown.
-void place_store(server::KeepingOptions& keeping, const Environment& environment) {
-    if (!keeping.in_memory)
+void place_store(server::PersistenceOptions& persistence, const Environment& environment) {
+    if (!persistence.in_memory)
         return;
-    keeping.store.file = responses_file(environment.variables);
-    if (keeping.store.file.empty())
-        keeping.store = *keeping.in_memory;
+    persistence.store.file = responses_file(environment.variables);
+    if (persistence.store.file.empty())
+        persistence.store = *persistence.in_memory;
 }
 
 /// Makes the allocator return large blocks to the system immediately. By default it caches them once it has
@@ -309,7 +308,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     if (options.names.size() > options.models.size())
         return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
     ETNA_CHECK(read_server(values, options.server));
-    ETNA_TRY(options.server.keeping, read_store(values));
+    ETNA_TRY(options.server.persistence, read_store(values));
     // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =
@@ -329,7 +328,7 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         return output.state() == OutputState::failed ? fail(output.error()) : ExitCode::done;
     }
     server::ServerOptions server_options = options.server;
-    place_store(server_options.keeping, environment);
+    place_store(server_options.persistence, environment);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
         const auto keys = read_keys(options.api_key_file);
@@ -379,7 +378,7 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     output.write(address_of(options, (*server)->port()) + "\n");
     if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
         return fail(output.error());
-    if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
+    if ((*server)->run(is_interrupted) == server::ShutdownResult::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // destructors would wait for the work, perhaps forever
     return ExitCode::done;
 }

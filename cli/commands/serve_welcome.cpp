@@ -52,12 +52,12 @@ std::vector<std::string> model_lines(const std::vector<server::ModelListing>& mo
     return lines;
 }
 
-std::string keeping_line(const server::Keeping& keeping) {
-    if (!keeping.store)
+std::string keeping_line(const server::Persistence& persistence) {
+    if (!persistence.store)
         return "responses: none are kept";
-    if (keeping.file.empty())
+    if (persistence.file.empty())
         return "responses: kept in memory only, until this server ends";
-    return fmt::format("responses: kept in {}", keeping.file.string());
+    return fmt::format("responses: kept in {}", persistence.file.string());
 }
 
 std::string curl_line(const ServeOptions& options, int port, const std::string& model, bool asks_for_key) {
@@ -84,7 +84,7 @@ std::vector<std::string> welcome_lines(const ServeOptions& options, const runtim
     std::vector<std::string> lines = {device_line(devices)};
     for (const std::string& line : model_lines(listed))
         lines.push_back(line);
-    lines.push_back(keeping_line(server.keeping()));
+    lines.push_back(keeping_line(server.persistence()));
     lines.push_back(curl_line(options, server.port(), listed.size() > 1 ? models.default_name() : "",
                               server.asks_for_key()));
     return lines;

@@ -41,16 +41,16 @@ Result<server::storage::StoreOptions> read_options(const OptionValues& values, c
 
 } // namespace
 
-Result<server::KeepingOptions> read_store(const OptionValues& values) {
+Result<server::PersistenceOptions> read_store(const OptionValues& values) {
     const auto place = values.text("store");
     if (place && place->empty()) {
         return Error{ErrorKind::invalid_argument, "--store is empty",
                      "name a file, or say `memory` or `none`"};
     }
-    server::KeepingOptions options;
-    options.keeps = place != "none";
+    server::PersistenceOptions options;
+    options.is_enabled = place != "none";
     ETNA_TRY(options.store, read_options(values, place == "memory" ? in_memory : in_file));
-    if (place && place != "memory" && options.keeps)
+    if (place && place != "memory" && options.is_enabled)
         options.store.file = *place;
     if (!place) {
         ETNA_TRY(options.in_memory, read_options(values, in_memory));

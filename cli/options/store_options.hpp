@@ -9,6 +9,6 @@ namespace etna::cli {
 
 /// Reads what `etna serve` stores, and its limits. An empty file means the default one, and memory may then
 /// be used instead. Errors: invalid_argument.
-Result<server::KeepingOptions> read_store(const OptionValues& values);
+Result<server::PersistenceOptions> read_store(const OptionValues& values);
 
 } // namespace etna::cli

@@ -1,6 +1,6 @@
 #include "server/openai/chat_request.hpp"
 
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"

@@ -14,8 +14,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-Result<server::KeepingOptions> read(const std::vector<std::string>& arguments,
-                                    const Variables& variables = {}) {
+Result<server::PersistenceOptions> read(const std::vector<std::string>& arguments,
+                                        const Variables& variables = {}) {
     const Command& command = *find_command("serve");
     TypedArguments typed = parse(command, arguments).value();
     add_environment(command, variables, typed);
@@ -29,7 +29,7 @@ constexpr auto month = std::chrono::hours(24 * 30);
 TEST_CASE("a file keeps thirty days and a gibibyte unless told otherwise") {
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"--store", "a.db"}}) {
         const auto options = read(arguments).value();
-        CHECK(options.keeps);
+        CHECK(options.is_enabled);
         CHECK(options.store.file == (arguments.empty() ? "" : "a.db"));
         CHECK(options.in_memory.has_value() == arguments.empty()); // where another server has the usual file
         CHECK(options.store.bytes_max == uint64_t{1} << 30U);
@@ -42,14 +42,14 @@ TEST_CASE("a file keeps thirty days and a gibibyte unless told otherwise") {
 
 TEST_CASE("what is kept in memory has the bounds of servers that keep all in memory") {
     const auto options = read({"--store", "memory"}).value();
-    CHECK((options.keeps && options.store.file.empty() && !options.in_memory));
+    CHECK((options.is_enabled && options.store.file.empty() && !options.in_memory));
     CHECK(options.store.responses.entries_max == 1024);
     CHECK(options.store.responses.age_max == 3600s);
     CHECK(options.store.conversations.entries_max == 256);
     CHECK(options.store.conversations.age_max == 3600s);
     CHECK(options.store.bytes_max == 256 << 20);
     CHECK(read({"--store", "memory", "--store-max-bytes", "0"})->store.bytes_max == 0);
-    CHECK_FALSE(read({"--store", "none"})->keeps);
+    CHECK_FALSE(read({"--store", "none"})->is_enabled);
 }
 
 TEST_CASE("where memory stands in for the usual file, it has the bounds of memory") {

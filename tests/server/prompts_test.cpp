@@ -8,8 +8,8 @@
 
 using namespace etna;
 using server::Json;
-using server::MemoryShare;
-using server::MemoryTotal;
+using server::MemoryBudget;
+using server::MemoryReservation;
 using test::FakeAnswer;
 using test::FakeService;
 
@@ -38,9 +38,9 @@ Json chat_of(int messages) {
 }
 
 /// Counts what a request holds of so much.
-std::shared_ptr<MemoryTotal> count(server::HttpRequest& request, std::size_t bytes_max) {
-    const auto total = std::make_shared<MemoryTotal>(bytes_max);
-    request.memory = std::make_shared<MemoryShare>(total);
+std::shared_ptr<MemoryBudget> count(server::HttpRequest& request, std::size_t bytes_max) {
+    const auto total = std::make_shared<MemoryBudget>(bytes_max);
+    request.memory = std::make_shared<MemoryReservation>(total);
     return total;
 }
 
@@ -91,7 +91,7 @@ TEST_CASE(
         const auto all = count(request, SIZE_MAX);
         server::HttpReply reply = service.router().answer(request);
         CHECK(reply.status == 200);
-        const std::size_t taken = all->held() + all->take_given_back();
+        const std::size_t taken = all->held() + all->take_freed();
         CHECK(taken > request.body.size() * 3);
         request = {.method = "POST", .path = request.path, .headers = request.headers, .body = request.body};
         if (reply.stream) {
@@ -102,7 +102,7 @@ TEST_CASE(
         CHECK(all->held() == 0);
 
         const auto shared = count(request, taken);
-        MemoryShare others(shared);
+        MemoryReservation others(shared);
         REQUIRE(others.grow_by(taken - 1));
         const FakeAnswer refused = service.ask(request);
         CHECK(refused.status == 503);
