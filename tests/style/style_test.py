@@ -231,7 +231,7 @@ class Prose(unittest.TestCase):
         self.assertEqual(self.lines("def test_work_goes_on_with_it(self):\n", "tests/e2e/a_test.py"), ["tests/e2e/a_test.py:1"])
 
     def test_code_other_words_and_other_rooms_pass(self):
-        for text in ["int nobody = lest;\n", "// Returns null if there is none.\n", 'auto url = "https://whoever.example";\n'.replace("whoever", "host")]:
+        for text in ["int nobody = lest;\n", "/// Precondition: Origin::nobody, or `wish` is empty.\n", "// Returns null if there is none.\n", 'auto url = "https://whoever.example";\n'.replace("whoever", "host")]:
             self.assertEqual(self.lines(text), [], text)
         self.assertEqual(self.lines("// lest\n", "attic/a.cpp"), [])
 

@@ -113,6 +113,9 @@ STRINGS = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
 TEST_NAMES = re.compile(r'(?:TEST_CASE|SECTION)\(\s*("[^\n]*?"(?:\s*"[^\n]*?")*)\s*[,)]|\b(?:it|describe)\(([\'"`])(.*?)\2|def test_(\w+)')
 
 
+IDENTIFIERS = re.compile(r"`[^`\n]*`|\w+::\w+")  # in a comment
+
+
 def prose_of(path, text):
     """(offset, prose) of each document, comment, docstring, test name and, outside of tests, string. A block of comment lines is one."""
     if re.search(r"\.(md|[1-9])$", path):
@@ -125,7 +128,7 @@ def prose_of(path, text):
         kinds = [r"(?:^[ \t]*//[^\n]*\n?)+", r"(?<!:)//[^\n]*", r"/\*.*?\*/"]
         bare, code = without(text, {"raw", "string", "letter"}), without(text, {"comment"})
     for match in re.finditer("|".join(kinds), bare, re.MULTILINE | re.DOTALL):
-        yield match.start(), re.sub(r"[/#*\"<]", " ", match.group())
+        yield match.start(), IDENTIFIERS.sub(lambda name: " " * len(name.group()), re.sub(r"[/#*\"<]", " ", match.group()))
     if path.endswith(".py") and not path.startswith("tests/"):
         code = re.sub(r'"""(?:.*?)"""', lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.DOTALL)
     names = path.startswith("tests/")
