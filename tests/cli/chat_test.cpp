@@ -134,7 +134,7 @@ TEST_CASE("a full context drops the oldest turns, reports it once, and keeps the
     CHECK(contains(outcome.error, "user      message number 11\n"));
     CHECK(!contains(outcome.error, "user      message number 0\n"));
     const Outcome longer = etna.chat(std::string(2000, 'x') + "\nshort\n", {"-c", "160"});
-    CHECK(contains(longer.error, "the context holds 160"));
+    CHECK(contains(longer.error, "the context of 160"));
     CHECK(longer.output == "there was a dog.\n"); // the message that did not fit is removed
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("a template's refusal is reported in its words; --adapt changes the re
     const Outcome refused = etna.render(two_users, {"--chat-template", "llama2"});
     CHECK(refused.code == 1);
     CHECK(refused.output.empty());
-    CHECK(refused.error.find("error: user and assistant have to take turns\nhint: with --adapt") !=
+    CHECK(refused.error.find("error: user and assistant have to take turns\nhint: add --adapt") !=
           std::string::npos);
     const Outcome adapted = etna.render(two_users, {"--chat-template", "llama2", "--bos", "<s>", "--adapt"});
     CHECK(adapted.output == "<s>[INST] Hi\n\nHo [/INST]");

@@ -396,8 +396,8 @@ class Lines(Chat):
                 self.assertGreater(len(rows), 16)
                 for row in rows:
                     self.assertRegex(row, r'^(/|"""|Ctrl-C| {19}\S)')
-        self.assertIn("/undo              take the last message and its", rows)
-        self.assertIn("                   answer back", rows)
+        self.assertIn("/undo              remove the last message and its", rows)
+        self.assertIn("                   answer", rows)
 
     def test_a_pipe_gets_unbroken_lines(self):
         text, _ = piped(self.home, "Continue\n", STORIES, "--chat-template", "vicuna", "--regex", self.WORDS)
