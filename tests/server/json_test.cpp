@@ -23,7 +23,7 @@ std::vector<std::string> bodies_with(const std::string& schema) {
             R"({"response_format": {"type": "json_object", "schema": )" + schema + "}}",
             R"({"response_format": {"type": "json_schema", "json_schema": {"schema": )" + schema + "}}}",
             R"({"text": {"format": {"type": "json_schema", "name": "n", "schema": )" + schema + "}}}",
-            R"({"structured_outputs": {"json": )" + schema + "}",
+            R"({"structured_outputs": {"json": )" + schema + "}}",
             R"({"guided_json": )" + schema + "}",
             R"({"json_schema": )" + schema + "}"};
 }
