@@ -130,7 +130,7 @@ TEST_CASE("windows of -1 are the whole history") {
         CHECK(error_of({fmt::format("--{}", name), "1.5"}) ==
               fmt::format("--{}: `1.5` is not a whole number (-1 to 2147483647)", name));
     }
-    CHECK(read({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens == sampling::whole_history);
+    CHECK(read({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens == sampling::full_history);
     CHECK(read({"--repeat-last-n", "0"})->overrides.repetition_window_tokens == 0U);
     CHECK(!read({})->overrides.repetition_window_tokens);
 }
