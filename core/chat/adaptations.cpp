@@ -23,8 +23,7 @@ void change_arguments(Json& function, ArgumentsForm form) {
     if (arguments == function.end())
         return;
     if (form == ArgumentsForm::object && arguments->is_string()) {
-        Json parsed =
-            Json::parse(arguments->get_ref<const std::string&>(), nullptr, /*allow_exceptions=*/false);
+        Json parsed = parse_json(arguments->get_ref<const std::string&>());
         if (parsed.is_object())
             *arguments = std::move(parsed);
     } else if (form == ArgumentsForm::text && !arguments->is_string()) {

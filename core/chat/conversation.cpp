@@ -36,7 +36,7 @@ std::string_view name_of(const Message& message) {
 }
 
 Json parsed_or_text(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(text);
     return json.is_discarded() ? Json(text) : json;
 }
 

@@ -74,7 +74,7 @@ bool is_too_deep(std::string_view json) {
 
 /// Returns the text of a content part; null if it is not text. A refusal is an assistant's text, too.
 const std::string* text_in(const Json& part) {
-    const std::string type = part.is_object() ? part.value("type", Json("text")).dump() : "";
+    const std::string type = part.is_object() ? dump_json(part.value("type", Json("text"))) : "";
     const char* const member = type == R"("refusal")" ? "refusal" : "text";
     const bool is_text = type == R"("text")" || type == R"("input_text")" || type == R"("output_text")" ||
                          type == R"("refusal")";
@@ -94,7 +94,7 @@ bool is_own_variable(std::string_view name) {
 Result<Json> parse_request(std::string_view json) {
     if (is_too_deep(json))
         return wrong(fmt::format("the request is nested more than {} levels deep", request_nesting_max));
-    Json request = Json::parse(json.begin(), json.end(), nullptr, /*allow_exceptions=*/false);
+    Json request = parse_json(json);
     if (request.is_discarded())
         return wrong("the request is no JSON", std::string(example));
     if (!request.is_object())
@@ -106,7 +106,7 @@ Result<Json> parse_request(std::string_view json) {
 }
 
 std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json(json);
 }
 
 bool has_role(const Json& message, std::string_view role) {
@@ -125,8 +125,7 @@ Result<std::string> content_text(const Json& message) {
     for (const Json& part : *content) {
         const std::string* const part_text = text_in(part);
         if (part_text == nullptr) {
-            const std::string type =
-                part.is_object() ? part.value("type", Json("unknown")).dump() : part.dump();
+            const std::string type = dump_json(part.is_object() ? part.value("type", Json("unknown")) : part);
             return wrong(
                 fmt::format("a content part of type {} cannot be used: the model reads text only", type),
                 "send text parts, or describe it in words");

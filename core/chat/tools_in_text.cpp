@@ -27,7 +27,7 @@ std::string text_of_calls(const Json& message) {
         const Json& function = call["function"];
         Json arguments = function.value("arguments", Json::object());
         if (arguments.is_string())
-            arguments = Json::parse(arguments.get<std::string>(), nullptr, /*allow_exceptions=*/false);
+            arguments = parse_json(arguments.get<std::string>());
         const Json written = {{"name", function.value("name", Json(""))},
                               {"arguments", arguments.is_discarded() ? Json::object() : arguments}};
         if (!text.empty())

@@ -200,7 +200,7 @@ Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model,
     if (!description)
         return std::shared_ptr<const grammar::Grammar>();
     description->may_begin_with_blank =
-        model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::beginning;
+        model.tokenizer().strips_leading_space() && prompt.answer == text::TextPosition::start;
     return model.grammars().make(*description, is_cancelled, request.client);
 }
 

@@ -60,7 +60,7 @@ Result<Prompt> encode_text(const Model& model, const std::string& text, const En
     prompt.text = text;
     prompt.content.kinds.assign(tokens.size(), engine::RowKind::prefill);
     prompt.content.tokens = std::move(tokens);
-    prompt.answer = text.empty() ? text::TextPosition::beginning : text::TextPosition::continuation;
+    prompt.answer = text.empty() ? text::TextPosition::start : text::TextPosition::continuation;
     return prompt;
 }
 

@@ -18,8 +18,8 @@ namespace etna::generate {
 struct Prompt {
     std::string text;
     PromptTokens content;
-    text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer continues the text
-    std::vector<std::string> notes;                            ///< see Adapted
+    text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text
+    std::vector<std::string> notes;                        ///< see Adapted
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
     bool may_think = true;          ///< false: thinking is off, by request or by the template's default
     std::span<const TokenId> marks; ///< the model's control tokens that `syntax` must see

@@ -1,6 +1,6 @@
 #include "server/openai/chat_request.hpp"
 
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
@@ -210,7 +210,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     const bool goes_on = fields.flag("continue_final_message").value_or(false) ||
                          !std::holds_alternative<chat::Conversation>(request.prompt);
     const UntoldTokens untold(request, *context.tokenizer,
-                              goes_on ? text::TextPosition::continuation : text::TextPosition::beginning);
+                              goes_on ? text::TextPosition::continuation : text::TextPosition::start);
     call.writer = [form, untold](uint32_t choice, std::span<const TokenId> /*prompt*/) {
         return std::make_unique<ChatChoice>(choice, form, untold);
     };

@@ -192,7 +192,7 @@ bool ChatMessage::is_whole(std::size_t call) const {
     const Json& told = calls_[call];
     if (told["type"] == "custom")
         return ended_inputs_.contains(call);
-    return Json::accept(told["function"]["arguments"].get<std::string>());
+    return !parse_json(told["function"]["arguments"].get<std::string>()).is_discarded();
 }
 
 /// Truncated calls are left out: they cannot be executed.

@@ -58,7 +58,7 @@ void note_without_effect(Fields& fields, bool is_kept) {
 
 void read_ignored(const Fields& fields, Delivery& delivery) {
     delivery.ignored = fields.unknown();
-    delivery.noted = fields.noted();
+    delivery.noted = fields.without_effect();
 }
 
 bool is_strict(const HttpRequest& request) {

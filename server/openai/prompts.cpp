@@ -26,7 +26,7 @@ struct Asked {
     bool is_strict = false;
     std::string model_name;
     Models::Handle model;
-    std::shared_ptr<MemoryShare> memory; ///< the request's; null: memory is not counted
+    std::shared_ptr<MemoryReservation> memory; ///< the request's; null: memory is not counted
     generate::PromptCosts costs;
 };
 

@@ -26,7 +26,7 @@ std::string name_by_id(TokenId token) {
 UntoldTokens::UntoldTokens(const generate::Request& request, const text::Tokenizer& tokenizer,
                            text::TextPosition position)
     : tokenizer_(&tokenizer), control_(request.control_tokens),
-      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::beginning),
+      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::start),
       stops_(taking_stops(request)), matcher_(stops_), free_tokens_(request.min_tokens) {}
 
 /// The visible text of a token.

@@ -1,4 +1,5 @@
-// Any text as a model's output, to any family; see tests/chat/output_properties.hpp for what must hold.
+// Fuzzes the output parsers with any text, for any model family; the properties are in
+// tests/output/properties.hpp.
 #include "tests/output/properties.hpp"
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Answers that are kept to calls: for every family, what its grammar allows is what its parser reads, with
 // names that were offered and arguments that fit.
 
+#include "core/base/json.hpp"
 #include "core/generate/call_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/generate/calls.hpp"
@@ -15,8 +16,6 @@
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 using namespace etna;
 using namespace etna::generate;
@@ -92,7 +91,7 @@ TEST_CASE("content may come, or calls that fit, where functions are strict, in e
 }
 
 TEST_CASE("an answer is content that fits or calls that fit, in every family") {
-    const Json schema = Json::parse(R"({"type": "object", "properties": {"s": {"type": "string"},
+    const Json schema = etna::parse_json(R"({"type": "object", "properties": {"s": {"type": "string"},
         "b": {"enum": ["<tool_call>", "x"]}}, "required": ["s", "b"], "additionalProperties": false})");
     int with_calls = 0;
     int with_content = 0;
@@ -101,7 +100,7 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
         grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
         const auto grammar = grammar_of({.syntax = syntax,
                                          .tools = tools,
-                                         .content = grammar::Description{.text = schema.dump()},
+                                         .content = grammar::Description{.text = etna::dump_json(schema)},
                                          .start = start_of(syntax)},
                                         grammars);
         for (uint32_t round = 0; round < 30; ++round) {
@@ -114,7 +113,7 @@ TEST_CASE("an answer is content that fits or calls that fit, in every family") {
             REQUIRE(fed.output.broken.empty());
             REQUIRE((fed.output.calls.empty() != fed.output.content.empty()));
             if (fed.output.calls.empty())
-                REQUIRE(test::misfit(schema, Json::parse(fed.output.content), schema).empty());
+                REQUIRE(test::misfit(schema, etna::parse_json(fed.output.content), schema).empty());
             ++(fed.output.calls.empty() ? with_content : with_calls);
         }
     }
@@ -137,7 +136,7 @@ TEST_CASE("content that fits is told whole, whatever marks of the protocol its s
                             .content = grammar::Description{.text = R"({"type": "string"})"}},
                            grammars);
             for (const std::string_view mark : syntax.markers(output::Calls::expected)) {
-                const std::string text = Json("a " + std::string(mark) + " b").dump();
+                const std::string text = etna::dump_json(Json("a " + std::string(mark) + " b"));
                 const bool is_held = fits(grammar, text);
                 ++(is_held ? held : refused);
                 const test::Fed fed = test::feed(syntax, {.tools = offered, .is_form = true}, text, {});
@@ -191,14 +190,15 @@ TEST_CASE("calls as the families write them are allowed") {
         std::ifstream file(path, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});
     };
-    Json offered = Json::parse(read_file(folder / "tools.json"));
+    Json offered = etna::parse_json(read_file(folder / "tools.json"));
     for (Json& tool : offered)
         tool["function"]["strict"] = true;
-    const std::string strict_tools = offered.dump();
+    const std::string strict_tools = etna::dump_json(offered);
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens tokens_of(syntax, Marks::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(tokens_of.bytes, tokens_of.control));
-        const Json cases = Json::parse(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
+        const Json cases =
+            etna::parse_json(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
         int allowed = 0;
         for (const Json& one : cases) {
             if (!one.contains("calls") || one.contains("broken"))
@@ -251,7 +251,7 @@ TEST_CASE("what is free stays free, and what cannot be written is refused") {
     CHECK_FALSE(describe_answer({.syntax = hermes, .tools = "[]"})->has_value());
     CHECK_FALSE(describe_answer({.syntax = hermes, .tools = R"([{"type": "web_search"}])"})->has_value());
     for (const char* const name : {"two words", "a<b", ""}) {
-        const std::string named = Json::array({{{"name", name}}}).dump();
+        const std::string named = etna::dump_json(Json::array({{{"name", name}}}));
         CAPTURE(named);
         const auto refused = describe_answer({.syntax = hermes, .tools = named, .demanded = ""});
         REQUIRE_FALSE(refused.has_value());

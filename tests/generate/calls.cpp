@@ -1,5 +1,6 @@
 #include "tests/generate/calls.hpp"
 
+#include "core/base/json.hpp"
 #include "core/grammar/until.hpp"
 #include "tests/generate/schema_check.hpp"
 #include "tests/support/catch.hpp"
@@ -41,7 +42,7 @@ const std::string_view tools = R"([
 const std::map<std::string, Json>& schemas() {
     static const std::map<std::string, Json> all = [] {
         std::map<std::string, Json> table;
-        for (const Json& tool : Json::parse(tools))
+        for (const Json& tool : etna::parse_json(tools))
             table[tool["function"]["name"]] = tool["function"].value("parameters", Json::object());
         return table;
     }();
@@ -117,7 +118,7 @@ void check_calls(const std::vector<output::Call>& calls) {
         CAPTURE(call.name, call.arguments);
         const auto schema = schemas().find(call.name);
         REQUIRE(schema != schemas().end());
-        const Json arguments = Json::parse(call.arguments, nullptr, false);
+        const Json arguments = etna::parse_json(call.arguments);
         REQUIRE(arguments.is_object());
         REQUIRE(test::misfit(schema->second, arguments, schema->second).empty());
     }

@@ -1,5 +1,6 @@
 // Answers beside tools that need not be called, or whose arguments need not fit.
 
+#include "core/base/json.hpp"
 #include "core/generate/call_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/generate/calls.hpp"
@@ -19,10 +20,10 @@ namespace {
 
 /// The tools, none of which is strict.
 std::string loose_tools() {
-    Json all = Json::parse(tools);
+    Json all = etna::parse_json(tools);
     for (Json& tool : all)
         tool["function"].erase("strict");
-    return all.dump();
+    return etna::dump_json(all);
 }
 
 } // namespace
@@ -49,7 +50,7 @@ TEST_CASE("calls are of offered functions where none is strict, with a JSON obje
                     REQUIRE((!walked.is_whole || fed.output.broken.empty()));
                     for (const output::Call& call : fed.output.calls) {
                         REQUIRE(schemas().contains(call.name));
-                        REQUIRE(Json::parse(call.arguments, nullptr, false).is_object());
+                        REQUIRE(etna::parse_json(call.arguments).is_object());
                     }
                     if (are_strict)
                         check_calls(fed.output.calls);
@@ -131,7 +132,7 @@ TEST_CASE("arguments that need not fit may be any JSON object, in all ways to wr
         CHECK(fits(grammar, call(arguments)));
         const test::Fed fed = test::feed(hermes, {.tools = loose}, call(arguments), {});
         REQUIRE(fed.output.calls.size() == 1);
-        CHECK(Json::parse(fed.output.calls[0].arguments) == Json::parse(arguments));
+        CHECK(etna::parse_json(fed.output.calls[0].arguments) == etna::parse_json(arguments));
     }
     for (const std::string arguments :
          {"[]", "1", "{\"a\": }", "{\"a\": 1e400}", R"({"a": "\ud83d"})", "{\"a\": 01}"}) {
@@ -177,7 +178,7 @@ TEST_CASE("programs may be written to a function that takes them, and to no othe
             grammar_of({.syntax = syntax, .tools = offered, .start = start_of(syntax)}, grammars);
         const test::Fed fed = test::feed(syntax, {.start = start_of(syntax), .tools = offered}, text, {});
         const bool is_call = fed.output.calls.size() == 1 && fed.output.calls[0].name == "python" &&
-                             Json::parse(fed.output.calls[0].arguments)["code"] == "print(1)\nprint(2)";
+                             etna::parse_json(fed.output.calls[0].arguments)["code"] == "print(1)\nprint(2)";
         CHECK(is_call);
         return fits(grammar, text);
     };

@@ -15,12 +15,12 @@
 using namespace etna;
 using namespace etna::test;
 
-// Real files against greedy text that was computed elsewhere, in float64.
+// Real files against greedy text from an independent float64 computation.
 namespace {
 
 struct Run {
     std::vector<TokenId> prompt;
-    std::vector<TokenId> tokens; ///< prompt and what follows
+    std::vector<TokenId> tokens; ///< prompt and continuation
 };
 
 nlohmann::json expected_json(const std::string& name) {

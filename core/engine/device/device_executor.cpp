@@ -2,7 +2,7 @@
 
 #include "core/engine/device/device_model.hpp"
 #include "core/model/model.hpp"
-#include "core/model/stage.hpp"
+#include "core/model/nan_probe.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -73,11 +73,11 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
     kernels::SampleResult result;
     std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
     RowOutput output;
-    if (result.bad != 0) {
+    if (result.nan_probe != 0) {
         output.error = Error{
             .kind = ErrorKind::internal,
             .message = fmt::format("{}: the logits are not numbers; {} made the first that is none", name_,
-                                   model::part_before(result.bad - 1, model_->layers())),
+                                   model::block_before_probe(result.nan_probe - 1, model_->layers())),
             .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
                     "file, or another --device"};
         return output;

@@ -2,6 +2,7 @@
 
 #include "core/base/bytes.hpp"
 #include "core/engine/device/step_inputs.hpp"
+#include "core/kernels/sample.hpp"
 
 #include <algorithm>
 #include <optional>

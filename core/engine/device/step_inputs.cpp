@@ -76,22 +76,23 @@ void StepInputs::sort_rows(const Batch& batch) {
     order_.clear();
     packed_row_.resize(batch.rows.size());
     lengths_.assign(batch.sequences.size(), 0);
-    run_count_ = 0;
+    range_count_ = 0;
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
-        model::Run run{.path = kind == RowKind::decode ? kernels::RowPath::decode : kernels::RowPath::prefill,
-                       .first = static_cast<uint32_t>(order_.size())};
+        model::RowRange range{.path = kind == RowKind::decode ? kernels::RowPath::decode
+                                                              : kernels::RowPath::prefill,
+                              .first = static_cast<uint32_t>(order_.size())};
         for (uint32_t i = 0; i < batch.rows.size(); ++i) {
             const Row& row = batch.rows[i];
             if (row.kind != kind)
                 continue;
             packed_row_[i] = static_cast<uint32_t>(order_.size());
             order_.push_back(i);
-            run.longest = std::max(run.longest, row.position + 1);
+            range.kv_length_max = std::max(range.kv_length_max, row.position + 1);
             lengths_[row.sequence] = std::max(lengths_[row.sequence], row.position + 1);
         }
-        run.count = static_cast<uint32_t>(order_.size()) - run.first;
-        if (run.count > 0)
-            runs_[run_count_++] = run;
+        range.count = static_cast<uint32_t>(order_.size()) - range.first;
+        if (range.count > 0)
+            row_ranges_[range_count_++] = range;
     }
 }
 
@@ -168,11 +169,11 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
                           .tables = {tables_[group].in(inputs)},
                           .angles = angles_[group].in(inputs)};
     }
-    return {.runs = std::span(runs_).first(run_count_),
+    return {.row_ranges = std::span(row_ranges_).first(range_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
-            .wanted = static_cast<uint32_t>(output_rows_.size()),
-            .wanted_indices = output_indices_.in(inputs),
+            .output_rows = static_cast<uint32_t>(output_rows_.size()),
+            .output_indices = output_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),
             .sample_results = results,
             .candidates = candidates_};

@@ -76,8 +76,8 @@ private:
     std::vector<uint32_t> order_;      ///< batch row of each packed row
     std::vector<uint32_t> packed_row_; ///< packed row of each batch row
     std::vector<uint32_t> lengths_;    ///< positions that a sequence's rows attend to
-    std::array<model::Run, 2> runs_;
-    std::size_t run_count_ = 0;
+    std::array<model::RowRange, 2> row_ranges_;
+    std::size_t range_count_ = 0;
     std::vector<TableLocation> locations_;
     std::vector<uint32_t> table_words_;
     std::vector<OutputRow> output_rows_;
