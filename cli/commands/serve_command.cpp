@@ -13,7 +13,6 @@
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
 #include "server/models/models.hpp"
-#include "server/endpoints.hpp"
 #include "server/server.hpp"
 
 #include <algorithm>

@@ -203,7 +203,7 @@ Result<std::optional<uint32_t>> read_window(const OptionValues& values, std::str
     ETNA_TRY(const std::optional<int32_t> tokens, values.signed_integer(name));
     if (!tokens)
         return std::optional<uint32_t>();
-    return std::optional(*tokens < 0 ? sampling::whole_history : static_cast<uint32_t>(*tokens));
+    return std::optional(*tokens < 0 ? sampling::full_history : static_cast<uint32_t>(*tokens));
 }
 
 Status read_penalties(const OptionValues& values, generate::SamplingOverrides& sampling) {

@@ -2,7 +2,7 @@
 
 #include "cli/options/option_values.hpp"
 #include "core/generate/defaults.hpp"
-#include "core/sampling/logit_bias.hpp"
+#include "core/sampling/logit_processors.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options/option_values.hpp"
-#include "core/engine/beams.hpp"
+#include "core/engine/request.hpp"
 #include "core/generate/speculation.hpp"
 
 #include <cstdint>

@@ -13,7 +13,6 @@
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
-#include "server/endpoints.hpp"
 
 #include <algorithm>
 #include <array>

@@ -20,7 +20,7 @@ public:
     GrammarConstraint(grammar::GrammarMatcher walk, const text::Tokenizer* tokenizer)
         : walk_(std::move(walk)), tokenizer_(tokenizer) {}
 
-    bool prepare(Part part, const Piece& piece) override;
+    bool prepare(Part part, const TimeSlice& piece) override;
     Result<Allowed> allowed() override {
         ETNA_TRY(const grammar::TokenMask* const mask, walk_.mask());
         return Allowed{.tokens = mask->words(), .may_end = walk_.may_end()};
@@ -42,7 +42,7 @@ private:
 
 constexpr std::size_t forced_bytes_max = 512;
 
-bool GrammarConstraint::prepare(Part part, const Piece& piece) {
+bool GrammarConstraint::prepare(Part part, const TimeSlice& piece) {
     const grammar::Language::Stop stop = [&piece] {
         const bool is_cancelled = piece.is_cancelled != nullptr && *piece.is_cancelled;
         return is_cancelled || std::chrono::steady_clock::now() >= piece.until;

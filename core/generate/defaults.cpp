@@ -65,7 +65,7 @@ SamplingOverrides recommended_sampling(const gguf::File& file) {
     put(overrides.repetition_penalty, recommended(file, "general.sampling.penalty_repeat", penalties));
     if (const auto value = recommended(file, "general.sampling.penalty_last_n", windows)) {
         overrides.repetition_window_tokens =
-            *value < 0 ? sampling::whole_history : static_cast<uint32_t>(*value);
+            *value < 0 ? sampling::full_history : static_cast<uint32_t>(*value);
     }
     return overrides;
 }

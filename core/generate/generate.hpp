@@ -3,7 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/engine/beams.hpp"
+#include "core/engine/request.hpp"
 #include "core/generate/defaults.hpp"
 #include "core/generate/dry_breakers.hpp"
 #include "core/generate/model.hpp"
@@ -11,7 +11,7 @@
 #include "core/generate/transcript.hpp"
 #include "core/grammar/grammars.hpp"
 #include "core/output/event.hpp"
-#include "core/sampling/logit_bias.hpp"
+#include "core/sampling/logit_processors.hpp"
 #include "core/text/detokenizer.hpp"
 
 #include <cstddef>
@@ -68,7 +68,7 @@ struct Request {
     /// Whether control tokens appear by name in the text, for a prompt that is not a conversation or if the
     /// protocol's own markers are requested.
     text::ControlTokens control_tokens = text::ControlTokens::hidden;
-    std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_bias.hpp
+    std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_processors.hpp
     /// DRY sequence breakers; unused while DRY is off.
     std::vector<std::string> dry_breakers = default_dry_breakers();
     /// Undelivered tokens at which the engine pauses the request until a slow sink catches up; 0: no limit.

@@ -226,7 +226,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     finished.cached_tokens = last.cached_tokens;
     finished.reasoning_tokens = choice.answer.reasoning_tokens();
     // Drafts past the end of the answer count as rejected, even if they were correct.
-    finished.accepted_drafts = accepted_before(last.accepted_places, finished.tokens.size());
+    finished.accepted_drafts = accepted_before(last.accepted_positions, finished.tokens.size());
     finished.rejected_drafts = last.accepted_drafts + last.rejected_drafts - finished.accepted_drafts;
     finished.seed = choice.seed;
     finished.output = choice.answer.output();

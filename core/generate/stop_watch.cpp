@@ -18,7 +18,7 @@ StopWatch::StopWatch(const StopWatch& other)
       tokens_(other.tokens_), min_tokens_(other.min_tokens_),
       inner_(other.inner_ == nullptr ? nullptr : other.inner_->fork()) {}
 
-bool StopWatch::prepare(Part part, const Piece& piece) {
+bool StopWatch::prepare(Part part, const TimeSlice& piece) {
     return inner_ == nullptr || inner_->prepare(part, piece);
 }
 

@@ -26,7 +26,7 @@ public:
     StopWatch(const text::Tokenizer& tokenizer, Options options, std::shared_ptr<engine::Constraint> inner);
     StopWatch(const StopWatch& other);
 
-    bool prepare(Part part, const Piece& piece) override;
+    bool prepare(Part part, const TimeSlice& piece) override;
     Result<Allowed> allowed() override;
     void accept(TokenId token) override;
     Result<bool> is_over() override;

@@ -57,7 +57,7 @@ void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary,
     overrides.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
     overrides.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
     overrides.repetition_penalty = read_repetition(fields, repetition_max);
-    overrides.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
+    overrides.repetition_window_tokens = sampling::full_history; // as vLLM counts, not as llama.cpp
 }
 
 /// -1 selects a random seed, as in llama.cpp.
@@ -157,7 +157,7 @@ sampling::Parameters sampling_defaults(Dialect dialect) {
             .top_k = dialect == Dialect::ovms ? ovms_top_k : 0,
             .top_p = 1,
             .min_p = 0,
-            .repetition_window_tokens = sampling::whole_history};
+            .repetition_window_tokens = sampling::full_history};
 }
 
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,

@@ -245,8 +245,9 @@ TEST_CASE("a tool's output is bounded, and its failure is reported") {
         nlohmann::json list = nlohmann::json::parse(dice);
         list[0]["command"] = command;
         etna.answers = {calls_roll, "done"};
-        const Outcome outcome = etna.chat(
-            "go\n", {"--tools", etna.write("tools.json", etna::dump_json(list)).string(), "--yes", "-c", "100000"});
+        const Outcome outcome =
+            etna.chat("go\n", {"--tools", etna.write("tools.json", etna::dump_json(list)).string(), "--yes",
+                               "-c", "100000"});
         CHECK(outcome.output == "done\n");
         return etna.prompt;
     };

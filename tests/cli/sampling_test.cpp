@@ -127,7 +127,7 @@ TEST_CASE("a window of -1 is the complete history") {
               fmt::format("--{}: `1.5` is not a whole number (-1 to 2147483647)", name));
     }
     CHECK(read_sampling_arguments({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens ==
-          sampling::whole_history);
+          sampling::full_history);
     CHECK(read_sampling_arguments({"--repeat-last-n", "0"})->overrides.repetition_window_tokens == 0U);
     CHECK(!read_sampling_arguments({})->overrides.repetition_window_tokens);
 }

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 Result<server::PersistenceOptions> read_store_arguments(const std::vector<std::string>& arguments,
-                                                    const Variables& variables = {}) {
+                                                        const Variables& variables = {}) {
     const Command& command = *find_command("serve");
     TypedArguments typed = parse(command, arguments).value();
     add_environment(command, variables, typed);

@@ -80,7 +80,7 @@ TEST_CASE("advice on XTC and the repetition penalty counts too, where it makes s
     REQUIRE(parameters.xtc_probability == 0.5F);
     REQUIRE(parameters.xtc_threshold == 0.2F);
     REQUIRE(parameters.repetition_penalty == 1.1F);
-    REQUIRE(parameters.repetition_window_tokens == sampling::whole_history);
+    REQUIRE(parameters.repetition_window_tokens == sampling::full_history);
     const auto nonsense = defaults_with([](auto& writer) {
         writer.add("general.sampling.xtc_probability", 1.5F);
         writer.add("general.sampling.penalty_repeat", 0.0F);

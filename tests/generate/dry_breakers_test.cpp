@@ -63,7 +63,7 @@ TEST_CASE("the usual breakers are found wherever tokens were cut") {
                 text += words[generator() % words.size()];
             const std::vector<TokenId> tokens = encode(tokenizer, text);
             CAPTURE(text);
-            CHECK(breakers.tokens_behind_last(tokens, tokens.size()) ==
+            CHECK(breakers.tokens_after_last(tokens, tokens.size()) ==
                   tokens_behind(tokenizer, tokens, usual));
         }
     }
@@ -77,8 +77,8 @@ TEST_CASE("breakers of several tokens are found, behind whatever begins them") {
             for (const char* before : {"", "x", " in", "a "}) {
                 const std::vector<TokenId> tokens = encode(tokenizer, before + breaker);
                 CAPTURE(breaker, before, tokens);
-                CHECK(breakers.tokens_behind_last(tokens, tokens.size()) == 0);
-                CHECK(breakers.tokens_behind_last(std::span(tokens).first(tokens.size() - 1), 100) ==
+                CHECK(breakers.tokens_after_last(tokens, tokens.size()) == 0);
+                CHECK(breakers.tokens_after_last(std::span(tokens).first(tokens.size() - 1), 100) ==
                       tokens.size() - 1);
             }
         }

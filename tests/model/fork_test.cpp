@@ -25,8 +25,8 @@ void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId
         row.output_kind = engine::OutputKind::logits;
         row.value = tokens[i];
         row.sequence = sequence;
-        row.index = i;
-        row.position[0] = i;
+        row.position = i;
+        row.rope_position[0] = i;
         batch.rows.push_back(row);
     }
 }

@@ -110,9 +110,9 @@ private:
             row.kind = is_prompt ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = script.tokens[done_[i]];
             row.sequence = i;
-            row.index = done_[i]++;
-            row.position[0] = row.index;
-            if (row.index >= script.want_from) {
+            row.position = done_[i]++;
+            row.rope_position[0] = row.position;
+            if (row.position >= script.want_from) {
                 row.output_kind = engine::OutputKind::logits;
                 wanted_.push_back(i);
             }

@@ -35,7 +35,8 @@ Answers run(engine::Executor& executor, const engine::Request& request) {
         scheduler.draft();
         const engine::Batch& batch = scheduler.schedule(updates, engine::Clock::now());
         REQUIRE_FALSE(batch.rows.empty());
-        REQUIRE(scheduler.publish(run_batch(executor, batch), updates, engine::Clock::now()).has_value());
+        REQUIRE(
+            scheduler.process_outputs(run_batch(executor, batch), updates, engine::Clock::now()).has_value());
         for (engine::Update& update : updates) {
             if (auto* token = std::get_if<engine::TokenEvent>(&update.event))
                 answers[update.answer].push_back(std::move(*token));

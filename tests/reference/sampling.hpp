@@ -33,7 +33,7 @@ TokenId draw(std::span<const Choice> choices, double uniform);
 /// Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 std::array<uint32_t, 4> philox4x32_10(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
 
-/// The uniform number of core/sampling/parameters.hpp: the top 24 bits of the first word for the key (seed,
+/// The uniform number of core/sampling/random.hpp: the top 24 bits of the first word for the key (seed,
 /// 0) and the counter (position, 0, 0, 0), over 2^24.
 double uniform(uint32_t seed, uint32_t position);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/sampling/logit_bias.hpp"
+#include "core/sampling/logit_processors.hpp"
 #include "core/sampling/parameters.hpp"
 #include "tests/reference/operations.hpp"
 
@@ -21,8 +21,8 @@ struct Past {
 /// their definitions. Finite values are clamped to the range of float after each change.
 Vector changed_logits(View logits, const sampling::Parameters& parameters, const Past& past);
 
-/// m(token) of core/sampling/dry.hpp: the length of the repetition that the token would continue, 0 for none.
-/// `tokens` is the window.
+/// m(token) of core/sampling/logit_processors.hpp: the length of the repetition that the token would
+/// continue, 0 for none. `tokens` is the window.
 uint32_t repetition_length(const std::vector<TokenId>& tokens,
                            const std::vector<std::vector<TokenId>>& breakers, TokenId token);
 

@@ -163,10 +163,10 @@ TEST_CASE("the returned seed reproduces the texts of every prompt") {
     const std::string prompts =
         R"({"prompt": ["Once", "One day"], "temperature": 2, "max_tokens": 12, "ignore_eos": true)";
     const Json first = etna::parse_json(service.post(completions_endpoint, prompts + "}").body);
-    const Json again =
-        etna::parse_json(service
-                        .post(completions_endpoint,
-                              prompts + R"(, "seed": )" + std::to_string(first["seed"].get<uint32_t>()) + "}")
-                        .body);
+    const Json again = etna::parse_json(
+        service
+            .post(completions_endpoint,
+                  prompts + R"(, "seed": )" + std::to_string(first["seed"].get<uint32_t>()) + "}")
+            .body);
     CHECK(first["choices"] == again["choices"]);
 }

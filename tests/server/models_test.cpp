@@ -83,8 +83,10 @@ TEST_CASE("a file is served under its own name, and hides a built-in model of th
     CHECK(listed_names(service) == "a.gguf demo ");
     CHECK(complete(service, "a.gguf").status == 200);
     CHECK(complete(service, "demo").status == 200); // the file, not the built-in model
-    CHECK(etna::parse_json(service.post("/tokenize", R"({"model": "demo", "prompt": "Once"})").body)["tokens"] ==
-          etna::parse_json(service.post("/tokenize", R"({"model": "a.gguf", "prompt": "Once"})").body)["tokens"]);
+    CHECK(etna::parse_json(
+              service.post("/tokenize", R"({"model": "demo", "prompt": "Once"})").body)["tokens"] ==
+          etna::parse_json(
+              service.post("/tokenize", R"({"model": "a.gguf", "prompt": "Once"})").body)["tokens"]);
     wait_for_scan();
     CHECK(listed_names(service) == "a.gguf demo ");
     CHECK(log.count("its name is not UTF-8") == 1);

@@ -97,7 +97,8 @@ TEST_CASE("an answer has an inter-token time even if its client disconnected") {
 
 TEST_CASE("prompt tokens are counted once, however many answers are generated") {
     FakeService service({});
-    const Json usage = etna::parse_json(service.post(metered_endpoint, metered_body(R"(, "n": 3)")).body)["usage"];
+    const Json usage =
+        etna::parse_json(service.post(metered_endpoint, metered_body(R"(, "n": 3)")).body)["usage"];
     CHECK(of_stories(service, "etna_prompt_tokens_total") == usage["prompt_tokens"].get<int>());
     CHECK(of_stories(service, "etna_completion_tokens_total") == 18);
     CHECK(of_stories(service, "etna_time_to_first_token_seconds_count") == 3);
@@ -121,7 +122,7 @@ TEST_CASE("accepted and rejected draft tokens are counted") {
     REQUIRE(service.post(metered_endpoint, asked + R"("num_assistant_tokens": 4})").status == 200);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == 0); // drafting is off by default
     const Json usage = etna::parse_json(service.post(metered_endpoint, asked + R"("max_ngram_size": 3})")
-                                       .body)["usage"]["completion_tokens_details"];
+                                            .body)["usage"]["completion_tokens_details"];
     CHECK(usage["accepted_prediction_tokens"] > 0);
     CHECK(of_stories(service, "etna_accepted_draft_tokens_total") == usage["accepted_prediction_tokens"]);
     CHECK(of_stories(service, "etna_rejected_draft_tokens_total") == usage["rejected_prediction_tokens"]);

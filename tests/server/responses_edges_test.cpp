@@ -20,7 +20,8 @@ std::string new_conversation(FakeService& service) {
 }
 
 Json items_of(FakeService& service, const std::string& conversation) {
-    return etna::parse_json(service.get(std::string(conversations) + "/" + conversation + "/items").body)["data"];
+    return etna::parse_json(
+        service.get(std::string(conversations) + "/" + conversation + "/items").body)["data"];
 }
 
 /// A model whose device is lost in the middle of the first answer.
@@ -80,7 +81,8 @@ TEST_CASE("a cancelled answer leaves nothing in its conversation") {
     const std::string conversation = new_conversation(service);
     const Json begun = made(service, R"({"input": "x", "background": true, "conversation": ")" +
                                          conversation + "\"" + long_answer + "}");
-    CHECK(becomes([&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "in_progress"; }));
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "in_progress"; }));
     CHECK(etna::parse_json(service.post(path_of(begun) + "/cancel", "").body)["status"] == "cancelled");
     CHECK(items_of(service, conversation).empty());
 }
@@ -95,12 +97,14 @@ TEST_CASE("a response waits as queued until something of it is made") {
     const std::string body = R"({"input": "x", "background": true)" + long_answer + "}";
     const Json first = made(service, body);
     const Json second = made(service, body);
-    CHECK(becomes([&] { return etna::parse_json(service.get(path_of(first)).body)["status"] == "in_progress"; }));
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(first)).body)["status"] == "in_progress"; }));
     CHECK(etna::parse_json(service.get(path_of(second)).body)["status"] == "queued");
     // Its items are there meanwhile.
     CHECK(etna::parse_json(service.get(path_of(second) + "/input_items").body)["data"].size() == 1);
     CHECK(etna::parse_json(service.post(path_of(first) + "/cancel", "").body)["status"] == "cancelled");
-    CHECK(becomes([&] { return etna::parse_json(service.get(path_of(second)).body)["status"] == "in_progress"; }));
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(second)).body)["status"] == "in_progress"; }));
     CHECK(etna::parse_json(service.post(path_of(second) + "/cancel", "").body)["status"] == "cancelled");
 }
 
@@ -113,7 +117,8 @@ TEST_CASE("what is being made is not pushed out by what is done") {
     for (int i = 0; i < 4; ++i)
         made(service, R"({"input": "x", "max_output_tokens": 2})");
     CHECK(service.service().persistence->store->response("", begun["id"]).value().has_value());
-    CHECK(becomes([&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "incomplete"; }));
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "incomplete"; }));
 }
 
 TEST_CASE("pages of items end, whatever ids a client gives") {
@@ -197,9 +202,9 @@ TEST_CASE("what a conversation has takes part, sealed or deleted") {
     const std::string call = R"({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"})";
     const std::string result = R"({"type": "function_call_output", "call_id": "a", "output": "x"})";
     const Json sealed = etna::parse_json(service
-                                        .post("/v1/responses/compact", R"({"model": "stories", "input": [
+                                             .post("/v1/responses/compact", R"({"model": "stories", "input": [
         {"role": "user", "content": "x"}, )" + call + "]}")
-                                        .body);
+                                             .body);
     const std::string talk =
         etna::parse_json(service.post(conversations, Json({{"items", sealed["output"]}}).dump()).body)["id"];
     const std::string path = std::string(conversations) + "/" + talk;
@@ -271,13 +276,14 @@ TEST_CASE("metadata may be taken away by null") {
     FakeService service({.chat_template = turns, .says = "a dog"});
     const std::string path =
         std::string(conversations) + "/" +
-        etna::parse_json(service.post(conversations, R"({"metadata": {"a": "b"}})").body)["id"].get<std::string>();
+        etna::parse_json(service.post(conversations, R"({"metadata": {"a": "b"}})").body)["id"]
+            .get<std::string>();
     CHECK(etna::parse_json(service.post(path, R"({"metadata": null})").body)["metadata"] == Json::object());
     CHECK(refused(service.post(path, "{}"))["code"] == "missing_required_parameter");
     const Json chat = etna::parse_json(service
-                                      .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
+                                           .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
         "metadata": {"a": "b"}, "messages": [{"role": "user", "content": "x"}]})")
-                                      .body);
+                                           .body);
     const std::string place = "/v1/chat/completions/" + chat["id"].get<std::string>();
     CHECK(etna::parse_json(service.post(place, R"({"metadata": null})").body)["metadata"] == Json::object());
 }

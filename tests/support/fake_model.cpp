@@ -6,7 +6,7 @@
 namespace etna::test {
 namespace {
 
-constexpr float scripted_logit = 60; // all others lie in [-8, 8)
+constexpr float scripted_logit = 60; // all others are in [-8, 8)
 
 /// Finaliser of SplitMix64 (Steele, Lea, Flood, 2014).
 uint64_t mix(uint64_t value) {
@@ -20,7 +20,7 @@ uint64_t hash(std::span<const FakeEntry> entries) {
     uint64_t state = entries.size();
     for (const FakeEntry& entry : entries) {
         state = mix(state ^ entry.token);
-        state = mix(state ^ entry.index);
+        state = mix(state ^ entry.position);
         state = mix(state ^ static_cast<uint64_t>(entry.kind) ^ (entry.written ? 2U : 0U));
     }
     return state;
@@ -30,7 +30,7 @@ bool is_prompt(const FakeEntry& entry) {
     return entry.kind == engine::RowKind::prefill;
 }
 
-/// Stretches of decode rows.
+/// Returns the number of runs of decode rows.
 uint32_t count_answers(std::span<const FakeEntry> entries) {
     uint32_t answers = 0;
     for (std::size_t i = 1; i < entries.size(); ++i)
@@ -69,10 +69,10 @@ std::vector<float> FakeModel::logits(std::span<const std::vector<FakeEntry>> gro
     return result;
 }
 
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t index) {
-    if (group.kind == engine::CacheKind::full || index < group.window_tokens)
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t position) {
+    if (group.kind == engine::CacheKind::full || position < group.window_tokens)
         return 0;
-    return index + 1 - group.window_tokens;
+    return position + 1 - group.window_tokens;
 }
 
 } // namespace etna::test

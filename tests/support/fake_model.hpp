@@ -10,21 +10,21 @@
 
 namespace etna::test {
 
-/// The cache entry of one row: enough to detect a position that was never written, is stale, or belongs to
-/// another sequence.
+/// What one row stores in the cache: enough to detect an entry that was never written, is stale, or belongs
+/// to another sequence.
 struct FakeEntry {
     TokenId token = 0;
-    uint32_t index = 0;
+    uint32_t position = 0;
     engine::RowKind kind = engine::RowKind::prefill;
     bool written = false;
 };
 
-/// The model generates `continuation` after `prompt`, and then repeats the last token of `continuation`
-/// (use an end token). The prompt ends with the last position computed as a prefill row; stretches of decode
-/// rows in it are earlier answers of the model.
+/// An answer of the model: `continuation` after `prompt`, and then the last token of `continuation` again and
+/// again, so that it should be an end token. The prompt ends with the last prefill row; runs of decode rows
+/// in it are earlier answers.
 struct FakeScript {
-    std::optional<std::vector<TokenId>> prompt = {}; ///< any prompt when empty
-    std::optional<uint32_t> answers_before = {};     ///< any number when empty
+    std::optional<std::vector<TokenId>> prompt = {}; ///< empty: any prompt
+    std::optional<uint32_t> answers_before = {};     ///< empty: any number
     std::vector<TokenId> continuation = {};
 };
 
@@ -33,12 +33,12 @@ struct FakeModel {
     uint32_t vocabulary = 0;
     std::vector<FakeScript> scripts; ///< the first match is used
 
-    /// `groups[g]` holds the positions [begin, index] that a row attends to in cache group g; begin is 0
-    /// except in sliding windows.
+    /// `groups[g]`: the entries [begin, position] that a row attends to in cache group g; begin is 0 except
+    /// for sliding windows.
     [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakeEntry>> groups) const;
 };
 
-/// First position that a row at `index` attends to in a group.
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t index);
+/// Returns the first position that a row at `position` attends to in a group.
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t position);
 
 } // namespace etna::test

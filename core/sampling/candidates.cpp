@@ -1,7 +1,8 @@
-#include "core/sampling/top.hpp"
+#include "core/sampling/candidates.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace etna::sampling {
 
@@ -29,6 +30,21 @@ void find_top(std::span<const float> logits, std::size_t count, std::vector<Cand
         out.resize(count);
     }
     std::sort(out.begin(), out.end(), comes_before);
+}
+
+double log_sum_exp(std::span<const float> logits) {
+    double largest = -std::numeric_limits<double>::infinity();
+    for (const float logit : logits) {
+        if (std::isnan(logit))
+            return std::numeric_limits<double>::quiet_NaN();
+        largest = std::max<double>(largest, logit);
+    }
+    if (std::isinf(largest))
+        return largest;
+    double sum = 0;
+    for (const float logit : logits)
+        sum += std::exp(logit - largest);
+    return largest + std::log(sum);
 }
 
 } // namespace etna::sampling

@@ -1,4 +1,6 @@
-#include "core/sampling/choose.hpp"
+#include "core/sampling/random.hpp"
+#include "core/sampling/sampler.hpp"
+#include "tests/sampling/random_case.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -17,9 +19,9 @@ namespace {
 
 using Probabilities = std::map<TokenId, double>;
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 
-/// Tokens from the most likely to the least, smaller id first among equals, by selection.
+/// Returns tokens by descending logit, smaller id first among equals, by selection.
 std::vector<TokenId> ranked(const std::vector<float>& logits) {
     std::vector<TokenId> order;
     std::vector<bool> taken(logits.size());
@@ -43,7 +45,7 @@ void renormalise(Probabilities& probabilities) {
         probability /= total;
 }
 
-/// The distribution that the draw is made from, by the words of parameters.hpp, each filter renormalised.
+/// Returns the distribution of the draw by the definition in parameters.hpp, renormalised after each filter.
 Probabilities distribution(const Parameters& parameters, const std::vector<float>& logits) {
     const std::vector<TokenId> order = ranked(logits);
     if (parameters.temperature == 0)
@@ -80,7 +82,7 @@ std::string describe(const Parameters& parameters, const std::vector<float>& log
                        parameters.seed, logits);
 }
 
-TEST_CASE("a choice is the draw that the definition says") {
+TEST_CASE("a sampled token is the draw that the definition gives") {
     std::mt19937 generator(1);
     std::normal_distribution<float> normal(0, 2);
     for (uint32_t round = 0; round < 3000; ++round) {
@@ -98,10 +100,10 @@ TEST_CASE("a choice is the draw that the definition says") {
         const uint32_t position = generator() % 1000;
         INFO(describe(parameters, logits));
         const Probabilities expected = distribution(parameters, logits);
-        const Choice choice = choose(parameters, logits, position).value();
+        const SampledToken choice = sample(parameters, logits, position).value();
         CHECK(choice.logit == logits[choice.token]);
         REQUIRE(expected.count(choice.token) == 1);
-        // The number lies in the choice's share of [0, 1), where shares follow each other in falling order.
+        // The number is in the token's interval of [0, 1), with intervals in descending order.
         double before = 0;
         for (const TokenId token : ranked(logits)) {
             if (token == choice.token)
@@ -114,7 +116,7 @@ TEST_CASE("a choice is the draw that the definition says") {
     }
 }
 
-TEST_CASE("choices over many seeds follow the distribution") {
+TEST_CASE("sampled tokens over many seeds follow the distribution") {
     const std::vector<float> logits = {1.0F, 2.5F, -1.0F, 2.5F, 0.3F, -4.0F, 1.9F, 0.0F};
     for (const Parameters& parameters :
          {Parameters{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0},
@@ -124,7 +126,7 @@ TEST_CASE("choices over many seeds follow the distribution") {
         std::map<TokenId, double> counts;
         Parameters one = parameters;
         for (one.seed = 0; one.seed < draws; ++one.seed)
-            counts[choose(one, logits, 9).value().token] += 1;
+            counts[sample(one, logits, 9).value().token] += 1;
         double chi_squared = 0;
         for (const auto& [token, probability] : distribution(parameters, logits)) {
             const double expected = probability * draws;
@@ -137,7 +139,7 @@ TEST_CASE("choices over many seeds follow the distribution") {
     }
 }
 
-TEST_CASE("candidates give the same choice as all logits when they hold the top k") {
+TEST_CASE("candidates give the same token as all logits if they contain the top k") {
     std::mt19937 generator(2);
     for (uint32_t round = 0; round < 500; ++round) {
         std::vector<float> logits(20);
@@ -150,34 +152,34 @@ TEST_CASE("candidates give the same choice as all logits when they hold the top 
             candidates.push_back({token, logits[token]});
         candidates.resize(8);
         INFO(describe(parameters, logits));
-        CHECK(choose(parameters, std::span<const Candidate>(candidates), 3).value().token ==
-              choose(parameters, logits, 3).value().token);
+        CHECK(sample(parameters, std::span<const Candidate>(candidates), 3).value().token ==
+              sample(parameters, logits, 3).value().token);
     }
 }
 
-TEST_CASE("temperature 0 takes the largest logit and the smallest id, whatever the filters say") {
+TEST_CASE("temperature 0 takes the largest logit and the smallest id, whatever the filters") {
     const Parameters greedy{.temperature = 0, .top_k = 3, .top_p = 0.01F, .min_p = 1, .seed = 5};
-    CHECK(choose(greedy, std::vector<float>{1, 4, -2, 4, 4}, 0).value().token == 1);
-    CHECK(choose(greedy, std::vector<float>{-infinity, -5}, 0).value().token == 1);
+    CHECK(sample(greedy, std::vector<float>{1, 4, -2, 4, 4}, 0).value().token == 1);
+    CHECK(sample(greedy, std::vector<float>{-infinity, -5}, 0).value().token == 1);
 }
 
-TEST_CASE("ties at the edge of top_k keep the smaller ids") {
+TEST_CASE("ties at the edge of top_k retain the smaller ids") {
     const Parameters parameters{.temperature = 1, .top_k = 2, .top_p = 1, .min_p = 0};
     for (Parameters one = parameters; one.seed < 200; ++one.seed)
-        CHECK(choose(one, std::vector<float>{2, 2, 2, 2}, 0).value().token < 2);
+        CHECK(sample(one, std::vector<float>{2, 2, 2, 2}, 0).value().token < 2);
 }
 
-TEST_CASE("impossible tokens are never chosen, tiny temperatures are greedy") {
+TEST_CASE("impossible tokens are never sampled, and tiny temperatures are greedy") {
     const std::vector<float> logits = {-infinity, 0.5F, -infinity, 0.4F};
     Parameters parameters{.temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0};
     for (; parameters.seed < 500; ++parameters.seed)
-        CHECK(choose(parameters, logits, 0).value().token % 2 == 1);
+        CHECK(sample(parameters, logits, 0).value().token % 2 == 1);
     parameters.temperature = 1e-38F;
     for (; parameters.seed < 600; ++parameters.seed)
-        CHECK(choose(parameters, logits, 0).value().token == 1);
+        CHECK(sample(parameters, logits, 0).value().token == 1);
 }
 
-TEST_CASE("the first of a row are found, and as many beside those that are apart") {
+TEST_CASE("rank() returns the top tokens, and as many others if some are uncounted") {
     std::mt19937 random(5);
     Sampler sampler;
     for (int round = 0; round < 300; ++round) {
@@ -215,20 +217,20 @@ TEST_CASE("the first of a row are found, and as many beside those that are apart
     }
 }
 
-TEST_CASE("logits that are not numbers are errors") {
+TEST_CASE("NaN and infinite logits are errors") {
     const Parameters parameters;
     for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
-        const auto result = choose(parameters, std::vector<float>{0, bad, 1}, 0);
+        const auto result = sample(parameters, std::vector<float>{0, bad, 1}, 0);
         REQUIRE(!result);
         CHECK(result.error().kind == ErrorKind::internal);
         CHECK(result.error().message.find("token 1") != std::string::npos);
     }
-    CHECK(!choose(parameters, std::vector<float>{}, 0));
-    CHECK(!choose(parameters, std::vector<float>{-infinity, -infinity}, 0));
-    CHECK(!choose(parameters, std::vector<Candidate>{{0, 1.0F}, {1, 2.0F}}, 0)); // not sorted
+    CHECK(!sample(parameters, std::vector<float>{}, 0));
+    CHECK(!sample(parameters, std::vector<float>{-infinity, -infinity}, 0));
+    CHECK(!sample(parameters, std::vector<Candidate>{{0, 1.0F}, {1, 2.0F}}, 0)); // not sorted
 }
 
-TEST_CASE("parameters outside their ranges are refused by name") {
+TEST_CASE("check() names each parameter out of range") {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     CHECK(check(Parameters{}));
     CHECK(check(Parameters{.temperature = 0, .top_k = 0, .top_p = 1, .min_p = 0}));
@@ -241,7 +243,7 @@ TEST_CASE("parameters outside their ranges are refused by name") {
         CHECK(check(Parameters{.min_p = bad}).error().message.find("min_p") == 0);
 }
 
-TEST_CASE("log_sum_exp survives large logits") {
+TEST_CASE("log_sum_exp() handles large logits") {
     CHECK(log_sum_exp(std::vector<float>{1000, 1000}) == Approx(1000 + std::log(2.0)));
     CHECK(log_sum_exp(std::vector<float>{0, std::log(3.0F)}) == Approx(std::log(4.0)));
     CHECK(std::isinf(log_sum_exp(std::vector<float>{})));

@@ -1,7 +1,6 @@
-// The first step: logit bias, penalties and DRY against their definitions.
+// Logit processors (step 1 of parameters.hpp) against their definitions.
 
-#include "core/sampling/dry.hpp"
-#include "core/sampling/penalties.hpp"
+#include "core/sampling/logit_processors.hpp"
 #include "tests/sampling/random_case.hpp"
 #include "tests/support/catch.hpp"
 
@@ -17,12 +16,12 @@
 namespace etna::sampling {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 constexpr float float_max = std::numeric_limits<float>::max();
 
 using Tokens = std::vector<TokenId>;
 
-/// The first step as Sampler runs it, one function after the other.
+/// Runs step 1 in the order of Sampler.
 std::vector<float> changed(const test::SamplingCase& one) {
     std::vector<float> logits = one.logits;
     std::vector<uint32_t> per_token(logits.size());
@@ -55,13 +54,13 @@ void compare(const test::SamplingCase& one) {
     }
 }
 
-TEST_CASE("changed logits are what the definitions say") {
+TEST_CASE("processed logits match the definitions") {
     std::mt19937 generator(11);
     for (uint32_t round = 0; round < 4000; ++round)
         compare(test::random_case(generator));
 }
 
-TEST_CASE("windows are kept at their edges") {
+TEST_CASE("penalty windows are exact at their edges") {
     std::mt19937 generator(12);
     for (uint32_t length = 0; length < 12; ++length) {
         test::SamplingCase one = test::random_case(generator);
@@ -79,7 +78,7 @@ TEST_CASE("windows are kept at their edges") {
     }
 }
 
-TEST_CASE("extremes stay finite, and what is impossible stays so") {
+TEST_CASE("extreme logits stay finite, and impossible tokens stay impossible") {
     test::SamplingCase one;
     one.logits = {float_max, -float_max, 0, -infinity, 1e-40F, -1e30F};
     one.past = {.prompt = {0, 1, 2, 3, 4, 5}, .output = {0, 1, 2, 3, 4, 5}};
@@ -106,10 +105,10 @@ TEST_CASE("extremes stay finite, and what is impossible stays so") {
 TEST_CASE("neutral values and an empty history change nothing") {
     std::mt19937 generator(14);
     for (uint32_t round = 0; round < 200; ++round) {
-        test::SamplingCase neutral = test::random_case(generator);
-        neutral.past.biases.clear();
-        neutral.parameters = {};
-        CHECK(changed(neutral) == neutral.logits);
+        test::SamplingCase unchanged = test::random_case(generator);
+        unchanged.past.biases.clear();
+        unchanged.parameters = {};
+        CHECK(changed(unchanged) == unchanged.logits);
         test::SamplingCase empty = test::random_case(generator);
         empty.past = {};
         CHECK(changed(empty) == empty.logits);
@@ -122,13 +121,13 @@ TEST_CASE("neutral values and an empty history change nothing") {
     }
 }
 
-TEST_CASE("over the whole history, penalties know no order; DRY does") {
+TEST_CASE("penalties over the full history ignore the order of tokens") {
     std::mt19937 generator(15);
     for (uint32_t round = 0; round < 200; ++round) {
         test::SamplingCase one = test::random_case(generator);
         one.parameters.dry_multiplier = 0;
-        one.parameters.repetition_window_tokens = one.parameters.presence_window_tokens = whole_history;
-        one.parameters.frequency_window_tokens = whole_history;
+        one.parameters.repetition_window_tokens = one.parameters.presence_window_tokens = full_history;
+        one.parameters.frequency_window_tokens = full_history;
         const std::vector<float> before = changed(one);
         INFO(one.describe());
         std::shuffle(one.past.prompt.begin(), one.past.prompt.end(), generator);
@@ -137,7 +136,7 @@ TEST_CASE("over the whole history, penalties know no order; DRY does") {
     }
 }
 
-TEST_CASE("tokens outside the vocabulary are passed over") {
+TEST_CASE("tokens outside the vocabulary are ignored") {
     test::SamplingCase one;
     one.logits = {1, 2};
     one.past = {.prompt = {7, 1, 9, 7, 1, 9}, .output = {7, 1}};
@@ -149,7 +148,7 @@ TEST_CASE("tokens outside the vocabulary are passed over") {
     CHECK(changed(one) == std::vector<float>{1, 2.0F / 2 - 2});
 }
 
-TEST_CASE("a logit bias is checked against the vocabulary") {
+TEST_CASE("check() refuses a logit bias outside the vocabulary") {
     CHECK(check(std::vector<LogitBias>{{0, 1}, {4, -infinity}}, 5));
     CHECK(check(std::vector<LogitBias>{{5, 1}}, 5).error().message.find("token 5") != std::string::npos);
     CHECK(!check(std::vector<LogitBias>{{1, infinity}}, 5));
@@ -159,23 +158,23 @@ TEST_CASE("a logit bias is checked against the vocabulary") {
     CHECK(logits == std::vector<float>{1, -infinity});
 }
 
-TEST_CASE("sequence breakers must have tokens, and not too many") {
+TEST_CASE("create() refuses sequence breakers without tokens or with too many") {
     CHECK(!SequenceBreakers::create({{}}));
     CHECK(!SequenceBreakers::create({Tokens(breaker_tokens_max + 1, 1)}));
     const SequenceBreakers breakers =
         SequenceBreakers::create({{3}, {4, 5}, {6, 6, 5}, Tokens(breaker_tokens_max, 9)}).value();
     CHECK(breakers.contains(3));
     CHECK(!breakers.contains(5));
-    CHECK(breakers.tokens_behind_last(Tokens{1, 3, 2, 2}, 9) == 2);
-    CHECK(breakers.tokens_behind_last(Tokens{1, 3, 2, 2}, 1) == 1);
-    CHECK(breakers.tokens_behind_last(Tokens{4, 5, 2}, 9) == 1);
-    CHECK(breakers.tokens_behind_last(Tokens{6, 6, 5}, 9) == 0);
-    CHECK(breakers.tokens_behind_last(Tokens{5, 6, 5}, 9) == 3);
-    CHECK(breakers.tokens_behind_last(Tokens{}, 9) == 0);
+    CHECK(breakers.tokens_after_last(Tokens{1, 3, 2, 2}, 9) == 2);
+    CHECK(breakers.tokens_after_last(Tokens{1, 3, 2, 2}, 1) == 1);
+    CHECK(breakers.tokens_after_last(Tokens{4, 5, 2}, 9) == 1);
+    CHECK(breakers.tokens_after_last(Tokens{6, 6, 5}, 9) == 0);
+    CHECK(breakers.tokens_after_last(Tokens{5, 6, 5}, 9) == 3);
+    CHECK(breakers.tokens_after_last(Tokens{}, 9) == 0);
 }
 
 TEST_CASE("DRY takes linear time on long repetitions") {
-    // One of 10^6 tokens takes some 10^12 steps where each pair of places is compared.
+    // A quadratic algorithm would take about 10^12 steps for 10^6 tokens.
     constexpr std::size_t length = 1000000;
     std::vector<Tokens> histories(3, Tokens(length, 1));
     for (std::size_t i = 0; i < length; ++i) {

@@ -1,4 +1,4 @@
-#include "core/engine/device/device_inputs.hpp"
+#include "core/engine/device/step_inputs.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -22,7 +22,7 @@ kernels::SampleInfo sample_info(const Row& row) {
             .top_p = row.sampling.top_p,
             .min_p = row.sampling.min_p,
             .seed = row.sampling.seed,
-            .position = row.index,
+            .position = row.position,
             .slot = row.output_slot,
             .candidates = row.candidates};
 }
@@ -56,12 +56,12 @@ StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rota
     : rotaries_(rotaries), infos_(limits.groups.size()), tables_(limits.groups.size()),
       angles_(limits.groups.size()), groups_(limits.groups.size()) {
     order_.reserve(limits.batch_rows_max);
-    position_.reserve(limits.batch_rows_max);
+    packed_row_.reserve(limits.batch_rows_max);
     lengths_.reserve(limits.sequences_max);
-    places_.reserve(limits.sequences_max);
+    locations_.reserve(limits.sequences_max);
     table_words_.reserve(uint64_t{limits.sequences_max} *
                          divide_up(limits.context_tokens, limits.page_tokens));
-    wanted_.reserve(limits.output_rows_max);
+    output_rows_.reserve(limits.output_rows_max);
 }
 
 template <class T>
@@ -74,32 +74,32 @@ std::span<T> StepInputs::take(MutableByteView out, std::size_t count, Section& s
 
 void StepInputs::sort_rows(const Batch& batch) {
     order_.clear();
-    position_.resize(batch.rows.size());
+    packed_row_.resize(batch.rows.size());
     lengths_.assign(batch.sequences.size(), 0);
-    run_count_ = 0;
+    range_count_ = 0;
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
-        model::RowRange run{.path = kind == RowKind::decode ? kernels::RowPath::decode
-                                                            : kernels::RowPath::prefill,
-                            .first = static_cast<uint32_t>(order_.size())};
+        model::RowRange range{.path = kind == RowKind::decode ? kernels::RowPath::decode
+                                                              : kernels::RowPath::prefill,
+                              .first = static_cast<uint32_t>(order_.size())};
         for (uint32_t i = 0; i < batch.rows.size(); ++i) {
             const Row& row = batch.rows[i];
             if (row.kind != kind)
                 continue;
-            position_[i] = static_cast<uint32_t>(order_.size());
+            packed_row_[i] = static_cast<uint32_t>(order_.size());
             order_.push_back(i);
-            run.kv_length_max = std::max(run.kv_length_max, row.index + 1);
-            lengths_[row.sequence] = std::max(lengths_[row.sequence], row.index + 1);
+            range.kv_length_max = std::max(range.kv_length_max, row.position + 1);
+            lengths_[row.sequence] = std::max(lengths_[row.sequence], row.position + 1);
         }
-        run.count = static_cast<uint32_t>(order_.size()) - run.first;
-        if (run.count > 0)
-            runs_[run_count_++] = run;
+        range.count = static_cast<uint32_t>(order_.size()) - range.first;
+        if (range.count > 0)
+            row_ranges_[range_count_++] = range;
     }
 }
 
-void StepInputs::pack_table(std::span<const PageId> pages, TablePlace& place) {
-    place = {.first_page = kernels::RowInfo::no_page, .table = static_cast<uint32_t>(table_words_.size())};
+void StepInputs::pack_table(std::span<const PageId> pages, TableLocation& location) {
+    location = {.first_page = kernels::RowInfo::no_page, .table = static_cast<uint32_t>(table_words_.size())};
     if (!pages.empty() && are_consecutive(pages)) {
-        place.first_page = pages[0];
+        location.first_page = pages[0];
     } else {
         table_words_.insert(table_words_.end(), pages.begin(), pages.end());
     }
@@ -107,21 +107,21 @@ void StepInputs::pack_table(std::span<const PageId> pages, TablePlace& place) {
 
 void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteView out) {
     table_words_.clear();
-    places_.resize(batch.sequences.size());
+    locations_.resize(batch.sequences.size());
     for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
         pack_table(batch.sequences[i].pages[group].first(divide_up(lengths_[i], kernels::page_tokens)),
-                   places_[i]);
+                   locations_[i]);
     }
 
     const auto infos = take<kernels::RowInfo>(out, order_.size(), infos_[group]);
     for (std::size_t i = 0; i < order_.size(); ++i) {
         const Row& row = batch.rows[order_[i]];
-        const TablePlace& place = places_[row.sequence];
+        const TableLocation& location = locations_[row.sequence];
         infos[i] = {.input =
                         row.input == RowInput::slot ? row.value | kernels::RowInfo::input_is_slot : row.value,
-                    .index = row.index,
-                    .table = place.first_page == kernels::RowInfo::no_page ? place.table : 0,
-                    .first_page = place.first_page};
+                    .index = row.position,
+                    .table = location.first_page == kernels::RowInfo::no_page ? location.table : 0,
+                    .first_page = location.first_page};
     }
     const auto words = take<uint32_t>(out, table_words_.size(), tables_[group]);
     std::copy(table_words_.begin(), table_words_.end(), words.begin());
@@ -132,24 +132,24 @@ void StepInputs::pack_angles(const Batch& batch, std::size_t group, MutableByteV
     const std::size_t dims = 2 * rotary.frequencies().size();
     const auto angles = take<float>(out, order_.size() * dims, angles_[group]);
     for (std::size_t i = 0; i < order_.size(); ++i)
-        rotary.angles(batch.rows[order_[i]].position[0], angles.subspan(i * dims, dims));
+        rotary.angles(batch.rows[order_[i]].rope_position[0], angles.subspan(i * dims, dims));
 }
 
-void StepInputs::pack_wanted(const Batch& batch, MutableByteView out) {
-    wanted_.clear();
+void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {
+    output_rows_.clear();
     candidates_ = 1;
     for (uint32_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
         if (row.output_kind == OutputKind::none)
             continue;
-        wanted_.push_back({.output_kind = row.output_kind, .row = i, .candidates = row.candidates});
+        output_rows_.push_back({.output_kind = row.output_kind, .row = i, .candidates = row.candidates});
         candidates_ = std::max(candidates_, candidates_needed(row));
     }
-    const auto indices = take<uint32_t>(out, wanted_.size(), wanted_indices_);
-    const auto infos = take<kernels::SampleInfo>(out, wanted_.size(), sample_infos_);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        indices[i] = position_[wanted_[i].row];
-        infos[i] = sample_info(batch.rows[wanted_[i].row]);
+    const auto indices = take<uint32_t>(out, output_rows_.size(), output_indices_);
+    const auto infos = take<kernels::SampleInfo>(out, output_rows_.size(), sample_infos_);
+    for (std::size_t i = 0; i < output_rows_.size(); ++i) {
+        indices[i] = packed_row_[output_rows_[i].row];
+        infos[i] = sample_info(batch.rows[output_rows_[i].row]);
     }
 }
 
@@ -160,7 +160,7 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
         pack_group(batch, group, out);
         pack_angles(batch, group, out);
     }
-    pack_wanted(batch, out);
+    pack_outputs(batch, out);
 }
 
 model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
@@ -169,11 +169,11 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
                           .tables = {tables_[group].in(inputs)},
                           .angles = angles_[group].in(inputs)};
     }
-    return {.row_ranges = std::span(runs_).first(run_count_),
+    return {.row_ranges = std::span(row_ranges_).first(range_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
-            .output_rows = static_cast<uint32_t>(wanted_.size()),
-            .output_indices = wanted_indices_.in(inputs),
+            .output_rows = static_cast<uint32_t>(output_rows_.size()),
+            .output_indices = output_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),
             .sample_results = results,
             .candidates = candidates_};

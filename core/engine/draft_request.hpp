@@ -10,18 +10,18 @@
 
 namespace etna::engine {
 
-/// A sequence that requests drafts from the draft model.
-struct DraftWish {
+/// A request for drafts of the draft model.
+struct DraftRequest {
     RequestId request = 0;
-    Content content; ///< all its tokens; borrowed
+    TokenRun content; ///< all tokens of the sequence; borrowed
     sampling::Parameters sampling;
     uint64_t cache_salt = 0;
-    uint32_t most = 1; ///< maximum number of tokens
+    uint32_t tokens_max = 1; ///< maximum number of drafts
     std::optional<float> confidence_min;
     bool is_caught_up = false; ///< the draft model has computed all but the tokens of a few steps
 };
 
-/// The draft model's result for a wish.
+/// The draft model's result for a DraftRequest.
 struct ModelDrafts {
     std::vector<TokenId> tokens;
     bool is_caught_up = false; ///< false: part of the text is not computed yet, so nothing is drafted
