@@ -7,7 +7,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tools.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <optional>

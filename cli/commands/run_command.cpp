@@ -16,7 +16,7 @@
 #include "cli/tools/context_room.hpp"
 #include "cli/tools/tools.hpp"
 #include "core/base/bytes.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/store/resolve.hpp"
 
 #include <utility>
@@ -162,7 +162,7 @@ bool drew_a_seed(const generate::Model& model, const RunOptions& options) {
 
 bool can_think(const generate::Model& model) {
     const auto format = model.chat().find({});
-    return format && (*format)->chat_template.habits().can_think;
+    return format && (*format)->chat_template.capabilities().can_think;
 }
 
 Result<Asked> read_asked(const RunOptions& options, const Environment& environment) {
@@ -209,7 +209,7 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
         report_prompt_logprobs(diagnostics, receiver.prompt());
         report_logprobs(diagnostics, receiver.tokens());
     }
-    if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
+    if (options.generation.thinking != chat::Thinking::template_default && !can_think(model))
         diagnostics.note("the model's chat template has no switch for thinking");
     const bool is_watched = receiver.output().state() == OutputState::open && environment.error_is_terminal &&
                             options.output_form == OutputForm::text;

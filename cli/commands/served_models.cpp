@@ -2,7 +2,7 @@
 
 #include "cli/folders.hpp"
 #include "cli/load_model.hpp"
-#include "core/generate/inspect.hpp"
+#include "core/generate/model.hpp"
 #include "core/store/embedded.hpp"
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 
 namespace etna::cli {

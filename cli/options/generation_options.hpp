@@ -4,7 +4,7 @@
 #include "cli/options/sampling_options.hpp"
 #include "cli/options/search_options.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 
 #include <chrono>
@@ -36,7 +36,7 @@ struct GenerationOptions {
     uint32_t min_tokens = 0;
     std::vector<std::string> stop;
     std::vector<TokenId> stop_tokens;
-    generate::EndTokens end_tokens = generate::EndTokens::end;
+    generate::EndTokens end_tokens = generate::EndTokens::stop;
     std::string prediction;                      ///< predicted answer; empty: none
     std::optional<grammar::Description> grammar; ///< grammar of the answer
     bool has_strict_tools = false;               ///< see generate::Request
@@ -46,7 +46,7 @@ struct GenerationOptions {
     generate::SpeculationOverrides speculation; ///< the caller's; overrides the model folder's
     std::optional<uint32_t> logprobs; ///< top tokens besides the chosen one; empty: no log-probabilities
     std::string system;               ///< empty: no system message
-    chat::Thinking thinking = chat::Thinking::as_template_says;
+    chat::Thinking thinking = chat::Thinking::template_default;
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;

@@ -22,7 +22,7 @@ Status check_raw(const RunOptions& options) {
         option = "--messages";
     if (!options.model.chat_template.empty())
         option = "--chat-template";
-    if (generation.thinking != chat::Thinking::as_template_says)
+    if (generation.thinking != chat::Thinking::template_default)
         option = generation.thinking == chat::Thinking::on ? "--think" : "--no-think";
     if (option == nullptr)
         return {};

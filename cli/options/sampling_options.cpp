@@ -2,7 +2,7 @@
 
 #include "cli/options/parsed.hpp"
 #include "cli/terminal/quote.hpp"
-#include "core/generate/dry_breakers.hpp"
+#include "core/generate/sampling_options.hpp"
 
 #include <cmath>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/word_wrap.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <set>

@@ -62,7 +62,7 @@ HttpRequest IncomingRequest::seen() const {
     return body_ ? head_.request : glimpse(received_);
 }
 
-bool IncomingRequest::take_wish_to_continue() {
+bool IncomingRequest::read_continuation() {
     const bool overrides = stage() == Stage::body && body_->bytes() == 0 && received_.empty();
     return std::exchange(head_.awaits_continue, false) && overrides;
 }

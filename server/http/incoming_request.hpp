@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::size_t body_bytes() const { return body_ ? body_->bytes() : 0; }
 
     /// Whether the client waits for 100 Continue before it sends its body; returns true once.
-    [[nodiscard]] bool take_wish_to_continue();
+    [[nodiscard]] bool read_continuation();
 
     /// What has been parsed of the request, without its body; for the response to a refusal.
     [[nodiscard]] HttpRequest seen() const;

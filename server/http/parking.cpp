@@ -246,7 +246,7 @@ Parking::Next Parking::take(Parked& parked, std::string_view bytes) {
         on_request_(std::move(parked.socket), parked.request.take_arrival());
         return Next::gone;
     }
-    if (parked.request.take_wish_to_continue() &&
+    if (parked.request.read_continuation() &&
         !parked.socket.write(interim_reply, std::chrono::milliseconds(0)))
         return Next::gone;
     if (!bytes.empty()) {

@@ -1,5 +1,5 @@
 // Any text as a model's output, to any family; see tests/chat/output_properties.hpp for what must hold.
-#include "tests/output/properties.hpp"
+#include "tests/output/feeding.hpp"
 
 #include <cstdint>
 #include <cstdio>

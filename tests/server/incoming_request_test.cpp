@@ -122,8 +122,8 @@ TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
     const auto overrides = [](const std::string& bytes) {
         IncomingRequest request(memory());
         REQUIRE(!request.take(bytes, bounds()));
-        const bool once = request.take_wish_to_continue();
-        CHECK(!request.take_wish_to_continue());
+        const bool once = request.read_continuation();
+        CHECK(!request.read_continuation());
         return once;
     };
     const std::string asking = head + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n";

@@ -3,7 +3,7 @@
 #include "cli/options/table/foreign.hpp"
 #include "cli/options/table/generation.hpp"
 #include "cli/options/table/search.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <array>
 
