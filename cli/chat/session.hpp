@@ -8,7 +8,7 @@
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tools.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/terminal/diagnostics.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 
 #include <cstdint>

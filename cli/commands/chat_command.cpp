@@ -94,7 +94,8 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
         diagnostics.note(fmt::format("{} has no chat template: using {}; --chat-template selects another",
                                      model.name(), model.chat().guessed()));
     }
-    if (generation.thinking != chat::Thinking::as_template_says && !format->chat_template.habits().can_think)
+    if (generation.thinking != chat::Thinking::template_default &&
+        !format->chat_template.capabilities().can_think)
         diagnostics.note("the model's chat template has no switch for thinking");
     return std::make_unique<ChatSession>(std::move(model), options.settings, std::move(tools), environment,
                                          diagnostics);

@@ -3,7 +3,7 @@
 #include "cli/commands/run_command.hpp"
 #include "cli/environment.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 
 namespace etna::cli {

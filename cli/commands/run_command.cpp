@@ -16,7 +16,7 @@
 #include "cli/tools/tool_result.hpp"
 #include "cli/tools/tools.hpp"
 #include "core/base/bytes.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/store/resolve.hpp"
 
 #include <algorithm>
@@ -159,7 +159,7 @@ Status check_raw(const RunOptions& options) {
         option = "--messages";
     if (!options.model.chat_template.empty())
         option = "--chat-template";
-    if (generation.thinking != chat::Thinking::as_template_says)
+    if (generation.thinking != chat::Thinking::template_default)
         option = generation.thinking == chat::Thinking::on ? "--think" : "--no-think";
     if (option == nullptr)
         return {};
@@ -332,7 +332,7 @@ bool used_random_seed(const generate::Model& model, const RunOptions& options) {
 
 bool can_think(const generate::Model& model) {
     const auto format = model.chat().find({});
-    return format && (*format)->chat_template.habits().can_think;
+    return format && (*format)->chat_template.capabilities().can_think;
 }
 
 Result<RunInputs> read_inputs(const RunOptions& options, const Environment& environment) {
@@ -380,7 +380,7 @@ void report(const RunOptions& options, const generate::Model& model, const Turn&
         report_prompt_logprobs(diagnostics, receiver.prompt());
         report_logprobs(diagnostics, receiver.tokens());
     }
-    if (options.generation.thinking != chat::Thinking::as_template_says && !can_think(model))
+    if (options.generation.thinking != chat::Thinking::template_default && !can_think(model))
         diagnostics.note("the model's chat template has no switch for thinking");
     const bool is_watched = receiver.output().state() == OutputState::open && environment.error_is_terminal &&
                             options.output_form == OutputForm::text;

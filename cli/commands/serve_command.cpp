@@ -8,7 +8,7 @@
 #include "core/base/json.hpp"
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
-#include "core/generate/inspect.hpp"
+#include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"

@@ -3,7 +3,7 @@
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tool_result.hpp"
 #include "cli/tools/tools.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <chrono>
 #include <string>

@@ -271,7 +271,7 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
     ETNA_TRY(options.stop, read_stops(values));
     ETNA_TRY(options.stop_tokens, values.integers("stop-token-id"));
     ETNA_TRY(const bool ignores_end, values.flag("ignore-eos"));
-    options.end_tokens = ignores_end ? generate::EndTokens::go_on : generate::EndTokens::end;
+    options.end_tokens = ignores_end ? generate::EndTokens::ignore : generate::EndTokens::stop;
     return {};
 }
 
@@ -297,7 +297,7 @@ Result<chat::Thinking> read_thinking(const OptionValues& values) {
     }
     if (on)
         return chat::Thinking::on;
-    return off ? chat::Thinking::off : chat::Thinking::as_template_says;
+    return off ? chat::Thinking::off : chat::Thinking::template_default;
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 #include "cli/options/search_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 #include "core/grammar/grammars.hpp"
 
@@ -38,7 +38,7 @@ struct GenerationOptions {
     uint32_t min_tokens = 0;
     std::vector<std::string> stop;
     std::vector<TokenId> stop_tokens;
-    generate::EndTokens end_tokens = generate::EndTokens::end;
+    generate::EndTokens end_tokens = generate::EndTokens::stop;
     std::string prediction;                      ///< predicted answer; empty: none
     std::optional<grammar::Description> grammar; ///< grammar of the answer
     bool has_strict_tools = false;               ///< see generate::Request
@@ -49,7 +49,7 @@ struct GenerationOptions {
     std::optional<uint32_t>
         logprobs;       ///< top tokens in addition to the chosen one; empty: no log-probabilities
     std::string system; ///< empty: no system message
-    chat::Thinking thinking = chat::Thinking::as_template_says;
+    chat::Thinking thinking = chat::Thinking::template_default;
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;

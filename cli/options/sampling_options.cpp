@@ -1,7 +1,7 @@
 #include "cli/options/sampling_options.hpp"
 
 #include "cli/terminal/printable.hpp"
-#include "core/generate/dry_breakers.hpp"
+#include "core/generate/sampling_options.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/options/option_values.hpp"
-#include "core/generate/defaults.hpp"
+#include "core/generate/sampling_options.hpp"
 #include "core/sampling/logit_processors.hpp"
 
 #include <cstdint>

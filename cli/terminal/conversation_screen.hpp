@@ -4,7 +4,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/word_wrap.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <set>

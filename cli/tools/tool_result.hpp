@@ -3,7 +3,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/tools/shell.hpp"
 #include "core/base/result.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <chrono>
 #include <cstddef>

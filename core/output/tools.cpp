@@ -3,7 +3,7 @@
 #include "core/base/json.hpp"
 #include "core/output/call_object.hpp"
 #include "core/output/json_scanner.hpp"
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 #include "core/output/notation.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ uint8_t named_type(std::string_view name) {
         std::string_view name;
         uint8_t type;
     };
-    constexpr Named all[] = {{"string", text_type},     {"integer", integer_type}, {"number", number_type},
+    constexpr Named all[] = {{"string", string_type},   {"integer", integer_type}, {"number", number_type},
                              {"boolean", boolean_type}, {"object", object_type},   {"array", array_type},
                              {"null", null_type}};
     const auto* const found =
@@ -71,9 +71,9 @@ const Json& member(const Json& object, const char* key) {
     return found == object.end() ? none : *found;
 }
 
-Error not_tools(std::string what) {
+Error invalid_tools(std::string what) {
     return {
-        ErrorKind::invalid_argument, "the tools of a request: " + std::move(what),
+        ErrorKind::invalid_argument, "`tools`: " + std::move(what),
         "give an array of {\"type\": \"function\", \"function\": {\"name\": ..., \"parameters\": {...}}}"};
 }
 
@@ -82,8 +82,9 @@ bool fits(const Json& value, uint8_t types) {
         return true;
     if ((types & type_of(value)) != 0)
         return true;
-    const bool whole = value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
-    return value.is_number() && ((types & number_type) != 0 || ((types & integer_type) != 0 && whole));
+    const bool is_integral =
+        value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
+    return value.is_number() && ((types & number_type) != 0 || ((types & integer_type) != 0 && is_integral));
 }
 
 /// Whether `text` is any JSON value, not only an object.
@@ -106,14 +107,14 @@ Result<Tools> Tools::create(std::string_view text) {
     if (list.is_null())
         return tools;
     if (!list.is_array())
-        return not_tools(list.is_discarded() ? "no JSON" : "no array");
+        return invalid_tools(list.is_discarded() ? "not JSON" : "not an array");
     for (const auto& tool : list) {
         const Json& function = member(tool, "function").is_object() ? member(tool, "function") : tool;
         const Json& name = member(function, "name");
         if (!name.is_string()) {
             if (member(tool, "type").is_string() && member(tool, "type") != "function")
                 continue; // a built-in tool
-            return not_tools("one has no name");
+            return invalid_tools("a tool has no name");
         }
         Parameters& parameters = tools.functions_[name.get<std::string>()];
         for (const auto& [key, schema] : member(member(function, "parameters"), "properties").items())
@@ -147,7 +148,8 @@ Result<std::vector<Function>> functions_of(std::string_view tools) {
         Function one = {.name = function["name"],
                         .parameters = {},
                         .is_strict = function.value("strict", Json(false)) == true,
-                        .place = fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
+                        .schema_path =
+                            fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
         if (function.contains("parameters") && !function["parameters"].is_null())
             one.parameters = dump_json(function["parameters"]);
         const auto parameters = function.value("parameters", Json());
@@ -165,7 +167,7 @@ Result<std::vector<Function>> functions_of(std::string_view tools) {
 }
 
 std::string value_to_json(std::string_view text, uint8_t types) {
-    if (types == text_type)
+    if (types == string_type)
         return json_string(text);
     std::string value(trim(text));
     if (!is_json(value))

@@ -81,7 +81,7 @@ std::optional<Json> ChatChoice::take_output(const output::Event& event) {
     switch (event.kind) {
     case Kind::reasoning:
         return choice({{"reasoning_content", event.text}});
-    case Kind::call_begun:
+    case Kind::call_started:
         return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
         return add_arguments(index, event.text);

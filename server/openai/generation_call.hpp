@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/json.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/generation_fields.hpp"

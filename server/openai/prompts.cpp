@@ -27,7 +27,7 @@ struct Asked {
     std::string model_name;
     Models::Handle model;
     std::shared_ptr<MemoryReservation> memory; ///< the request's; null: memory is not counted
-    generate::PromptCosts costs;
+    generate::PromptBudget costs;
 };
 
 ApiError told(const Service& service, const Error& error) {

@@ -13,7 +13,7 @@ namespace {
 
 /// The stop strings that are removed from the text; none if they are included in it.
 std::vector<std::string> taking_stops(const generate::Request& request) {
-    return request.matched_stop == generate::MatchedStop::left_out ? request.stop
+    return request.matched_stop == generate::MatchedStop::excluded ? request.stop
                                                                    : std::vector<std::string>();
 }
 

@@ -1,6 +1,6 @@
 #include "server/responses/request.hpp"
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/fields.hpp"
 #include "server/responses/items.hpp"
 

@@ -51,14 +51,14 @@ TEST_CASE("options that end an answer set the request's fields") {
     CHECK(options->max_tokens == 9U);
     CHECK(options->min_tokens == 3U);
     CHECK(options->stop_tokens == std::vector<TokenId>{5, 0});
-    CHECK(options->end_tokens == generate::EndTokens::go_on);
+    CHECK(options->end_tokens == generate::EndTokens::ignore);
     CHECK(options->prediction == "a dog");
     CHECK(options->logprobs == 2U);
     const auto none = read_generation_arguments({});
     REQUIRE(none.has_value());
     CHECK(none->min_tokens == 0U);
     CHECK(none->stop_tokens.empty());
-    CHECK(none->end_tokens == generate::EndTokens::end);
+    CHECK(none->end_tokens == generate::EndTokens::stop);
     CHECK(none->prediction.empty());
     CHECK(!none->logprobs);
 }

@@ -67,7 +67,7 @@ TEST_CASE("a template's refusal is reported in its words; --adapt changes the re
           std::string::npos);
     const Outcome adapted = etna.render(two_users, {"--chat-template", "llama2", "--bos", "<s>", "--adapt"});
     CHECK(adapted.output == "<s>[INST] Hi\n\nHo [/INST]");
-    CHECK(adapted.error.find("note: the chat template wants turns to alternate") != std::string::npos);
+    CHECK(adapted.error.find("note: the chat template requires alternating roles") != std::string::npos);
 }
 
 TEST_CASE("render refuses invalid requests and names the missing part") {

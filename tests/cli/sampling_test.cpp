@@ -1,7 +1,7 @@
 // Sampling options, log-probabilities and the system message of `etna run`, on the fake executor.
 
 #include "cli/commands/run_command.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
@@ -253,7 +253,7 @@ TEST_CASE(
     const Outcome merged = etna.run({"run", "mute", "Hi", "--system", "Be brief."});
     CHECK(merged.code == 0);
     CHECK(etna.prompt == "<s> [INST] Be brief.\n\nHi [/INST]");
-    CHECK(contains(merged.error, "note: the chat template knows no system message"));
+    CHECK(contains(merged.error, "note: the chat template does not support system messages"));
     const Outcome base = etna.run({"run", "stories", "Hi", "--system", "Be brief."});
     CHECK(base.code == 1);
     CHECK(contains(base.error, "error: stories has no chat template, which --system needs\nhint: "));

@@ -1,6 +1,6 @@
 // Fuzzes the output parsers with any text, for any model family; the properties are in
-// tests/output/properties.hpp.
-#include "tests/output/properties.hpp"
+// tests/output/feeding.hpp.
+#include "tests/output/feeding.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -41,7 +41,7 @@ EXTERNAL = {
     r"sqlite3\.h": r"server/storage/.*|tests/storage/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*|core/base/json\.hpp": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|jinja|output|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)"
-    r"|core/base/json\.[ch]pp",
+    r"|core/base/json\.[ch]pp|core/chat/(request|fallbacks)\.hpp",
 }
 
 
