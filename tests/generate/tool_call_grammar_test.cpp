@@ -1,6 +1,7 @@
 // Grammars of answers with strict tools: in every family, each sampled answer parses into calls of offered
 // functions with valid arguments.
 
+#include "core/base/json.hpp"
 #include "core/generate/answer_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/generate/calls.hpp"
@@ -14,8 +15,6 @@
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 using namespace etna;
 using namespace etna::generate;
@@ -197,7 +196,8 @@ TEST_CASE("the grammar of every family accepts its sample outputs") {
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens vocabulary(syntax, Markers::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
-        const Json cases = etna::parse_json(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
+        const Json cases =
+            etna::parse_json(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
         int allowed = 0;
         for (const Json& one : cases) {
             if (!one.contains("calls") || one.contains("broken"))

@@ -64,7 +64,7 @@ Case case_of(const json& one, const Syntax& syntax) {
                 .unopened = one.value("unopened", false)};
     for (const auto& call : one.value("calls", json::array())) {
         result.expected.calls.push_back(
-            {.name = call["name"], .id = call.value("id", ""), .arguments = etna::dump_json(call["arguments"])});
+            {.name = call["name"], .id = call.value("id", ""), .arguments = call["arguments"].dump()});
     }
     if (result.unopened || one.value("reasons", false))
         result.syntax.reasoning.front().expected = true;
@@ -89,7 +89,7 @@ std::vector<Case> all_cases() {
 Output normalized(Output output) {
     for (auto& call : output.calls) {
         const json arguments = json::parse(call.arguments, nullptr, false);
-        call.arguments = arguments.is_discarded() ? "not JSON: " + call.arguments : etna::dump_json(arguments);
+        call.arguments = arguments.is_discarded() ? "not JSON: " + call.arguments : arguments.dump();
     }
     return output;
 }
@@ -247,7 +247,7 @@ TEST_CASE("calls rendered by the reference templates are parsed back", "[output]
     for (const auto& scenario : scenarios) {
         if (scenario["name"] != "toolcall_parallel" && scenario["name"] != "toolcall_nested_args")
             continue;
-        const std::string tools = etna::dump_json(scenario["inputs"]["tools"]);
+        const std::string tools = scenario["inputs"]["tools"].dump();
         for (const auto& entry : std::filesystem::directory_iterator(data / "templates")) {
             const std::string stem = entry.path().stem().string();
             if (entry.path().extension() != ".jinja")
