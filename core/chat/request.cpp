@@ -49,9 +49,10 @@ Status check_kwargs(const Json& request) {
     if (!kwargs->is_object())
         return invalid_request("`chat_template_kwargs` is not an object");
     for (const auto& [name, value] : kwargs->items()) {
-        if (is_reserved_variable(name))
+        if (is_reserved_variable(name)) {
             return invalid_request(
                 fmt::format("`chat_template_kwargs.{}` {}", name, reserved_variable_problem));
+        }
     }
     return {};
 }
@@ -114,9 +115,10 @@ bool is_reserved_variable(std::string_view name) {
 }
 
 Result<Json> parse_request(std::string_view json) {
-    if (is_too_deep(json))
+    if (is_too_deep(json)) {
         return invalid_request(
             fmt::format("the request is nested more than {} levels deep", request_nesting_max));
+    }
     Json request = parse_json(json);
     if (request.is_discarded())
         return invalid_request("the request is not JSON", std::string(example));

@@ -23,9 +23,10 @@ Status check_choices(const Request& request) {
     };
     if (request.choices == 0)
         return refused("choices is 0; the minimum is 1");
-    if (request.best_of && *request.best_of < request.choices)
+    if (request.best_of && *request.best_of < request.choices) {
         return refused(fmt::format("best_of is {}; the minimum is the number of choices, {}",
                                    *request.best_of, request.choices));
+    }
     if (!request.beams)
         return {};
     if (request.best_of)

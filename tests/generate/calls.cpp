@@ -53,10 +53,10 @@ std::string violated_object_keyword(const Json& schema, const Json& value, const
     const Json properties = schema.value("properties", Json::object());
     const Json others = schema.value("additionalProperties", Json(true));
     for (const auto& [name, member] : value.items()) {
-        const std::string wrong =
+        const std::string keyword =
             violated_keyword(properties.contains(name) ? properties[name] : others, member, root);
-        if (!wrong.empty())
-            return name + "/" + wrong;
+        if (!keyword.empty())
+            return std::string(name).append("/").append(keyword);
     }
     return {};
 }
@@ -66,9 +66,10 @@ std::string violated_object_keyword(const Json& schema, const Json& value, const
 std::string violated_keyword(const Json& schema, const Json& value, const Json& root) {
     if (schema.is_boolean())
         return schema.get<bool>() ? "" : "false";
-    if (schema.contains("$ref"))
+    if (schema.contains("$ref")) {
         return violated_keyword(root.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))),
                                 value, root);
+    }
     if (schema.contains("type")) {
         const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
         if (std::none_of(types.begin(), types.end(),

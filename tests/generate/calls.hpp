@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/json.hpp"
 #include "core/generate/answer_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/output/feeding.hpp"
@@ -12,12 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 // Helpers for tests of answers with calls: tools, and random samples of an answer's grammar.
 namespace etna::test::calls {
-
-using Json = nlohmann::ordered_json;
 
 extern const std::string_view tools;
 const std::map<std::string, Json>& schemas(); ///< argument schemas by function name

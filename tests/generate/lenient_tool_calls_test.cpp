@@ -1,5 +1,6 @@
 // Grammars of answers whose tools are optional or not strict.
 
+#include "core/base/json.hpp"
 #include "core/generate/answer_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/generate/calls.hpp"

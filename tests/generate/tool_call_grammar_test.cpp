@@ -1,6 +1,7 @@
 // Grammars of answers with strict tools: in every family, each sampled answer parses into calls of offered
 // functions with valid arguments.
 
+#include "core/base/json.hpp"
 #include "core/generate/answer_grammar.hpp"
 #include "core/grammar/grammars.hpp"
 #include "tests/generate/calls.hpp"
@@ -14,8 +15,6 @@
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 using namespace etna;
 using namespace etna::generate;

@@ -249,7 +249,7 @@ TEST_CASE("calls rendered by the reference templates are parsed back", "[output]
     for (const auto& scenario : scenarios) {
         if (scenario["name"] != "toolcall_parallel" && scenario["name"] != "toolcall_nested_args")
             continue;
-        const std::string tools = etna::dump_json(scenario["inputs"]["tools"]);
+        const std::string tools = scenario["inputs"]["tools"].dump();
         for (const auto& entry : std::filesystem::directory_iterator(data / "templates")) {
             const std::string stem = entry.path().stem().string();
             if (entry.path().extension() != ".jinja")

@@ -162,9 +162,10 @@ std::optional<std::string> broken_property(std::string_view input) {
         const auto expected = feed(syntax, options, text, {}, ending);
         for (const auto& cuts : {every_byte(text), random_pieces(text, 1), random_pieces(text, 2)}) {
             const auto pieces = feed(syntax, options, text, cuts, ending);
-            if (pieces.events != expected.events || pieces.output != expected.output)
+            if (pieces.events != expected.events || pieces.output != expected.output) {
                 return "one chunk:\n" + to_string(expected.events) + "several chunks:\n" +
                        to_string(pieces.events);
+            }
         }
     }
     const auto half = text.substr(0, text.size() / 2);
