@@ -3,7 +3,6 @@
 #include "server/json.hpp"
 #include "server/keeping.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/stored_chats.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/route_document.hpp"
 
