@@ -2,8 +2,8 @@
 
 #include "server/http/sse.hpp"
 #include "server/ids.hpp"
-#include "server/keeping.hpp"
 #include "server/openai/format_fields.hpp"
+#include "server/persistence.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,7 +65,7 @@ Json to_json(const ResponseEnvelope& envelope) {
 
 ApiError cancelled_error(const Service& service) {
     if (!service.is_aborting)
-        return {.status = client_left_status, .message = "the client disconnected", .code = "client_left"};
+        return {.status = client_closed_status, .message = "the client disconnected", .code = "client_left"};
     return api_error({ErrorKind::cancelled, "the server is shutting down; the answer did not end in time"});
 }
 
@@ -121,7 +121,7 @@ std::optional<ApiError> ActiveRequest::read() {
                                     .tokenizer = &model->tokenizer(),
                                     .context_tokens = model->context_tokens(),
                                     .supports_infill = model->infill_tokens().has_value(),
-                                    .can_store = service->keeping->keeps().completions});
+                                    .can_store = service->persistence->stored_kinds().completions});
     if (auto* error = std::get_if<ApiError>(&result))
         return std::move(*error);
     call = std::get<GenerationCall>(std::move(result));
@@ -152,7 +152,7 @@ std::optional<ApiError> ActiveRequest::begin(const std::function<bool()>& is_can
     prompt_count = call.requests.size();
     const std::size_t reserved = memory == nullptr ? 0 : memory->bytes();
     const auto reserve_memory = [this](std::size_t bytes) {
-        return memory == nullptr || memory->claim(bytes);
+        return memory == nullptr || memory->reserve(bytes);
     };
     auto started = generate::Generation::begin_all(
         *model, std::move(call.requests),
@@ -224,8 +224,8 @@ ApiError ActiveRequest::report_failure(const Error& error) {
     if (!reported.param)
         reported.param = schema_member(error);
     map_tool_error(reported, call.tools);
-    if (reported.status == client_left_status)
-        service->metrics.client_left(model_name);
+    if (reported.status == client_closed_status)
+        service->metrics.count_disconnect(model_name);
     record_error(reported);
     return reported;
 }

@@ -68,7 +68,7 @@ struct ActiveRequest {
     Models::Handle model;
     Json body; ///< until begin() has read it
     /// The share of body and prompts; null once they are queued, or if memory is not counted.
-    std::shared_ptr<MemoryShare> memory;
+    std::shared_ptr<MemoryReservation> memory;
     Dialect dialect = Dialect::openai;
     bool is_strict = false;  ///< unknown fields are refused
     uint64_t cache_salt = 0; ///< derived from the client's API key

@@ -1,7 +1,7 @@
 // POST /v1/chat/completions: the request, and the endpoint. Sources: OpenAI API 2.3.0; the descriptions of
 // the same endpoint by Dynamo and OVMS.
 
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/openai/format_fields.hpp"
@@ -39,8 +39,8 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     if (const Json* given = fields.object("chat_template_kwargs")) {
         kwargs = *given;
         for (const auto& [name, value] : kwargs.items()) {
-            if (chat::is_own_variable(name))
-                fields.refuse("chat_template_kwargs." + name, std::string(chat::own_variable_problem));
+            if (chat::is_reserved_variable(name))
+                fields.refuse("chat_template_kwargs." + name, std::string(chat::reserved_variable_problem));
         }
     }
     if (const auto effort =
@@ -82,7 +82,7 @@ void check_continuation(Fields& fields, const Json& messages, const chat::Conver
         fields.refuse("continue_final_message",
                       "requires that the last message has the role assistant; its text is continued");
     }
-    if (conversation.demanded_tool) {
+    if (conversation.required_tool) {
         fields.refuse(
             "tool_choice",
             "cannot require a call together with `continue_final_message`: the answer has already started");
@@ -124,7 +124,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     Json messages = with_functions_only(*given);
     chat::Conversation conversation = {.calls = calls};
     RequestTools tools = read_tools(fields, conversation);
-    if (read_response_format(fields, request) && !conversation.demanded_tool)
+    if (read_response_format(fields, request) && !conversation.required_tool)
         add_instruction(messages, json_instruction);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
     check_continuation(fields, *given, conversation);
@@ -209,8 +209,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     const bool continues = fields.flag("continue_final_message").value_or(false) ||
                            !std::holds_alternative<chat::Conversation>(request.prompt);
     const PendingLogprobs pending(request, *context.tokenizer,
-                                  continues ? text::TextPosition::continuation
-                                            : text::TextPosition::beginning);
+                                  continues ? text::TextPosition::continuation : text::TextPosition::start);
     call.make_stream = [options, pending](uint32_t choice, std::span<const TokenId> /*prompt*/) {
         return std::make_unique<ChatChoiceStream>(choice, options, pending);
     };

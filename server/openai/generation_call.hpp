@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/json.hpp"
 #include "server/openai/output_options.hpp"
 #include "server/openai/sampling_fields.hpp"

@@ -1,10 +1,8 @@
 #include "server/openai/generation_endpoint.hpp"
 
-#include "server/http/event_stream.hpp"
 #include "server/http/sse.hpp"
-#include "server/models/model_names.hpp"
+#include "server/models/model_sources.hpp"
 #include "server/openai/active_request.hpp"
-#include "server/openai/endpoints.hpp"
 
 #include <chrono>
 #include <utility>
@@ -51,13 +49,13 @@ void send_answer(ActiveRequest& active, EventStream& stream) {
                 stored->add(piece);
             return stream.send(sse::data(text_of(chunk_of(active, piece))));
         },
-        [&] { return stream.is_left(); });
+        [&] { return stream.is_disconnected(); });
     if (!status) {
         send_failure(stream, active.report_failure(status.error()));
         return;
     }
     // Stored before the end is sent: a client never sees a complete answer that is not stored.
-    if (stored && !stream.is_left()) {
+    if (stored && !stream.is_disconnected()) {
         if (const auto error = store_chat(active, stored->json())) {
             active.record_error(*error);
             send_failure(stream, *error);
@@ -73,13 +71,13 @@ void send_answer(ActiveRequest& active, EventStream& stream) {
         stream.send(annotation_frame("timing", active.timing()));
     if (stream.send(sse::done))
         return active.in_flight->set_status(200);
-    active.service->metrics.client_left(active.model_name);
-    active.in_flight->set_status(client_left_status);
+    active.service->metrics.count_disconnect(active.model_name);
+    active.in_flight->set_status(client_closed_status);
 }
 
 /// Sends the stream of a request whose model is still loading.
 void load_and_send_answer(ActiveRequest& active, EventStream& stream) {
-    const auto is_left = [&] { return stream.is_left(); };
+    const auto is_left = [&] { return stream.is_disconnected(); };
     const Status loaded = active.acquire(is_left);
     const auto error = loaded ? active.begin(is_left) : active.report_failure(loaded.error());
     if (!error)
@@ -93,7 +91,7 @@ HttpReply stream_reply(const std::shared_ptr<ActiveRequest>& active,
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     report_ignored(active->call.output_options, reply);
-    active->in_flight->set_status(client_left_status); // the status if the stream is never run
+    active->in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [active, send](HttpWriter& writer) {
         EventStream stream(writer, active->service->options.keep_alive);
         send(*active, stream);
@@ -116,8 +114,8 @@ HttpReply complete_reply(ActiveRequest& active, const HttpRequest& request) {
         return reply_of(*store_error);
     }
     if (request.is_client_gone()) {
-        active.service->metrics.client_left(active.model_name);
-        active.in_flight->set_status(client_left_status);
+        active.service->metrics.count_disconnect(active.model_name);
+        active.in_flight->set_status(client_closed_status);
     } else {
         active.in_flight->set_status(200);
     }

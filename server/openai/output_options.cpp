@@ -66,7 +66,7 @@ void accept_without_effect(Fields& fields, bool is_stored) {
 
 void collect_ignored(const Fields& fields, OutputOptions& options) {
     options.ignored = fields.unknown();
-    options.without_effect = fields.noted();
+    options.without_effect = fields.without_effect();
 }
 
 bool is_strict(const HttpRequest& request) {

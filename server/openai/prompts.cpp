@@ -121,7 +121,7 @@ IncrementalReply prompt_reply(std::string text) {
 
 /// Converts to an HTTP reply. A long one is written while it is sent, so that it is never complete in memory;
 /// `memory`, which may be null, then shrinks to what the writer holds.
-HttpReply http_reply(IncrementalReply source, std::shared_ptr<MemoryShare> memory) {
+HttpReply http_reply(IncrementalReply source, std::shared_ptr<MemoryReservation> memory) {
     constexpr std::size_t complete_bytes_max = 256 * 1024;
     constexpr std::size_t write_bytes = 64 * 1024;
     HttpReply reply;
@@ -154,8 +154,8 @@ struct PromptRequest {
     bool is_strict = false;
     std::string model_name;
     Models::Handle model;
-    std::shared_ptr<MemoryShare> memory; ///< the share of the request; null: memory is not counted
-    generate::PromptCosts costs;
+    std::shared_ptr<MemoryReservation> memory; ///< the share of the request; null: memory is not counted
+    generate::PromptBudget costs;
 };
 
 ApiError prompt_error(const Service& service, const Error& error) {

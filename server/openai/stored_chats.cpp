@@ -1,9 +1,9 @@
-#include "server/keeping.hpp"
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/active_request.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/openai/message_fields.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
+#include "server/persistence.hpp"
 
 #include <utility>
 
@@ -19,9 +19,10 @@ struct OwnedStore {
 };
 
 std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request) {
-    if (!service.keeping->keeps().completions)
-        return nothing_is_kept("stored chats");
-    return OwnedStore{.store = &*service.keeping->store, .owner = owner_of(service.options.access, request)};
+    if (!service.persistence->stored_kinds().completions)
+        return storage_disabled("stored chats");
+    return OwnedStore{.store = &*service.persistence->store,
+                      .owner = owner_of(service.options.access, request)};
 }
 
 ApiError not_found(std::string_view id) {
@@ -78,7 +79,7 @@ Json listed_message(const Json& message, std::string id) {
 }
 
 Json parsed(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 } // namespace
@@ -90,12 +91,12 @@ std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
     object["service_tier"] = "default";
     for (const auto& [name, value] : chat.request_fields.items())
         object[name == "user" ? "input_user" : name] = value;
-    const Status status = active.service->keeping->store->put({.id = active.envelope.id,
-                                                               .owner = active.owner,
-                                                               .model = active.model_name,
-                                                               .metadata = texts_of(chat.metadata),
-                                                               .object = text_of(object),
-                                                               .messages = text_of(chat.messages)});
+    const Status status = active.service->persistence->store->put({.id = active.envelope.id,
+                                                                   .owner = active.owner,
+                                                                   .model = active.model_name,
+                                                                   .metadata = texts_of(chat.metadata),
+                                                                   .object = text_of(object),
+                                                                   .messages = text_of(chat.messages)});
     return status ? std::nullopt : std::optional(store_failed(status.error()));
 }
 
@@ -108,11 +109,11 @@ HttpReply list_chats(Service& service, const HttpRequest& request, const Call& /
         return reply_of(*error);
     const auto& [store, owner] = std::get<OwnedStore>(owned);
     const auto page =
-        store->completions(owner, read_filter(request), std::get<storage::PageWish>(page_request));
+        store->completions(owner, read_filter(request), std::get<storage::PageRequest>(page_request));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (!*page)
-        return reply_of(no_such_place());
+        return reply_of(unknown_cursor());
     return list_reply(**page);
 }
 

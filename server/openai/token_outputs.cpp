@@ -17,7 +17,7 @@ namespace {
 
 /// The stop strings that are removed from the text; none if they are included in it.
 std::vector<std::string> removed_stops(const generate::Request& request) {
-    return request.matched_stop == generate::MatchedStop::left_out ? request.stop
+    return request.matched_stop == generate::MatchedStop::excluded ? request.stop
                                                                    : std::vector<std::string>();
 }
 
@@ -30,7 +30,7 @@ std::string token_id_name(TokenId token) {
 PendingLogprobs::PendingLogprobs(const generate::Request& request, const text::Tokenizer& tokenizer,
                                  text::TextPosition position)
     : tokenizer_(&tokenizer), control_(request.control_tokens),
-      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::beginning),
+      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::start),
       stops_(removed_stops(request)), matcher_(stops_), exempt_tokens_(request.min_tokens) {}
 
 /// The visible text of a token.
@@ -86,7 +86,7 @@ std::vector<EmittedToken> PendingLogprobs::take_last(const generate::Finished& f
 
 std::vector<std::string> included_stops(const generate::Request& request, const text::Tokenizer& tokenizer) {
     std::vector<std::string> stops;
-    if (request.matched_stop == generate::MatchedStop::left_out)
+    if (request.matched_stop == generate::MatchedStop::excluded)
         return stops;
     for (const TokenId token : request.stop_tokens) {
         const bool is_hidden = tokenizer.type(token) == text::TokenType::control &&

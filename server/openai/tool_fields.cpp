@@ -398,7 +398,7 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     }
     conversation.tools = text_of(functions);
     if (choice.requires_call)
-        conversation.demanded_tool = choice.required ? name_of(*choice.required) : std::string();
+        conversation.required_tool = choice.required ? name_of(*choice.required) : std::string();
     if (legacy)
         conversation.calls = chat::CallCount::one;
     return result;

@@ -1,8 +1,8 @@
 // POST /v1/responses/compact: turns a conversation into one item that only this server can read, with the
 // model's summary and the user's last turn.
 #include "server/ids.hpp"
-#include "server/keeping.hpp"
 #include "server/openai/generation_endpoint.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
 
@@ -148,7 +148,7 @@ std::variant<Json, ApiError> run_compaction(Service& service, const HttpRequest&
     output_options.ignored.insert(output_options.ignored.end(), summary.ignored.begin(),
                                   summary.ignored.end());
     const storage::Owner owner = owner_of(service.options.access, request);
-    return compaction(service.keeping->seal, purpose_of(sealed_items, owner), job.items(), job.object());
+    return compaction(service.persistence->seal, purpose_of(sealed_items, owner), job.items(), job.object());
 }
 
 } // namespace

@@ -1,8 +1,8 @@
 // /v1/conversations: items appended by responses and by clients. Source: OpenAI API 2.3.0, /conversations.
+#include "server/fields.hpp"
 #include "server/ids.hpp"
-#include "server/metadata.hpp"
 #include "server/openai/generation_call.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/prior_context.hpp"
@@ -35,15 +35,15 @@ struct OwnedStore {
 
 std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request,
                                                const Call& call) {
-    if (!service.keeping->keeps().conversations)
-        return nothing_is_kept("conversations");
-    return OwnedStore{.store = &*service.keeping->store,
+    if (!service.persistence->stored_kinds().conversations)
+        return storage_disabled("conversations");
+    return OwnedStore{.store = &*service.persistence->store,
                       .owner = owner_of(service.options.access, request),
                       .id = call.path_values.empty() ? std::string() : call.path_values.front()};
 }
 
 Json json_of(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 HttpReply json_reply(const Json& json) {
@@ -86,15 +86,15 @@ struct ItemsRequest {
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
 /// calls that are neither in `prior` nor among the items.
-std::variant<Json, ApiError> read_new_items(Fields& fields, Keeping& keeping, const storage::Owner& owner,
-                                            Json prior) {
+std::variant<Json, ApiError> read_new_items(Fields& fields, Persistence& persistence,
+                                            const storage::Owner& owner, Json prior) {
     const Json given = read_items(fields, "items");
     if (fields.problem())
         return *fields.problem();
-    auto items = resolve_references(keeping, owner, given, "items");
+    auto items = resolve_references(persistence, owner, given, "items");
     if (std::holds_alternative<ApiError>(items))
         return items;
-    const auto opened = unseal(keeping, owner, std::get<Json>(items), "items");
+    const auto opened = unseal(persistence, owner, std::get<Json>(items), "items");
     if (const auto* error = std::get_if<ApiError>(&opened))
         return *error;
     for (const Json& item : std::get<Json>(opened))
@@ -105,7 +105,7 @@ std::variant<Json, ApiError> read_new_items(Fields& fields, Keeping& keeping, co
 }
 
 /// The conversation's items that may contain calls. Error: 404.
-std::variant<Json, ApiError> prior_calls(Keeping& keeping, const OwnedStore& owned) {
+std::variant<Json, ApiError> prior_calls(Persistence& persistence, const OwnedStore& owned) {
     const auto items = owned.store->items(owned.owner, owned.id);
     if (!items)
         return store_failed(items.error());
@@ -118,7 +118,7 @@ std::variant<Json, ApiError> prior_calls(Keeping& keeping, const OwnedStore& own
         if (type.ends_with("_call") || type == "compaction") // may contain calls
             prior.push_back(std::move(json));
     }
-    return unseal(keeping, owned.owner, prior, "items");
+    return unseal(persistence, owned.owner, prior, "items");
 }
 
 /// Whether a request's items include the result of a call.
@@ -130,7 +130,7 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-std::variant<ItemsRequest, ApiError> read_items_request(Keeping& keeping, const OwnedStore& owned,
+std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence, const OwnedStore& owned,
                                                         const HttpRequest& request, bool is_new) {
     const auto body =
         request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
@@ -150,10 +150,10 @@ std::variant<ItemsRequest, ApiError> read_items_request(Keeping& keeping, const 
     }
     std::variant<Json, ApiError> prior = Json::array();
     if (!is_new && has_results(given))
-        prior = prior_calls(keeping, owned);
+        prior = prior_calls(persistence, owned);
     if (const auto* error = std::get_if<ApiError>(&prior))
         return *error;
-    auto items = read_new_items(fields, keeping, owned.owner, std::get<Json>(std::move(prior)));
+    auto items = read_new_items(fields, persistence, owned.owner, std::get<Json>(std::move(prior)));
     if (const auto* error = std::get_if<ApiError>(&items))
         return *error;
     parsed.output_options.ignored = fields.unknown();
@@ -172,7 +172,7 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
     const auto parsed =
-        read_items_request(*service.keeping, std::get<OwnedStore>(owned), request, /*is_new=*/true);
+        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/true);
     if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
     const auto& [items, echoed, metadata, output_options] = std::get<ItemsRequest>(parsed);
@@ -232,7 +232,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
     if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
     auto parsed =
-        read_items_request(*service.keeping, std::get<OwnedStore>(owned), request, /*is_new=*/false);
+        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/false);
     if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
     const auto& own = std::get<OwnedStore>(owned);
@@ -254,7 +254,7 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     if (const auto* error = std::get_if<ApiError>(&page_request))
         return reply_of(*error);
     const auto& own = std::get<OwnedStore>(owned);
-    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageWish>(page_request));
+    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageRequest>(page_request));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (*page)
@@ -262,7 +262,7 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     const auto conversation = own.store->conversation(own.owner, own.id);
     if (!conversation)
         return reply_of(store_failed(conversation.error()));
-    return reply_of(*conversation ? no_such_place() : not_found("conversation", own.id));
+    return reply_of(*conversation ? unknown_cursor() : not_found("conversation", own.id));
 }
 
 HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {

@@ -27,12 +27,12 @@ std::string_view error_type(int status, const Json& code) {
 } // namespace
 
 ResponseStandard standard_of(const HttpRequest& request) {
-    return in_small_letters(request.header(header_name)) == open_responses ? ResponseStandard::open_responses
-                                                                           : ResponseStandard::openai;
+    return to_lower(request.header(header_name)) == open_responses ? ResponseStandard::open_responses
+                                                                   : ResponseStandard::openai;
 }
 
 std::optional<ApiError> check_dialect(const HttpRequest& request) {
-    const std::string dialect = in_small_letters(request.header(header_name));
+    const std::string dialect = to_lower(request.header(header_name));
     if (dialect.empty() || dialect == "openai" || dialect == open_responses)
         return std::nullopt;
     return ApiError{.status = 400,
@@ -48,7 +48,7 @@ std::string_view error_type(const ApiError& error) {
 HttpReply convert_error(ResponseStandard standard, HttpReply reply) {
     if (standard == ResponseStandard::openai || reply.status < first_error_status)
         return reply;
-    Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    Json body = parse_json(reply.body);
     if (!body.is_object() || !body.contains("error"))
         return reply;
     Json& error = body["error"];

@@ -1,7 +1,7 @@
 #include "server/responses/request.hpp"
 
-#include "core/generate/generate.hpp"
-#include "server/metadata.hpp"
+#include "core/generate/generation.hpp"
+#include "server/fields.hpp"
 #include "server/responses/items.hpp"
 
 #include <algorithm>
@@ -187,7 +187,7 @@ void read_stream_options(Fields& fields, Request& request) {
     Fields options(*given, "stream_options");
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
-    request.without_effect = options.noted();
+    request.without_effect = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
     adopt_nested(options, fields);
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// The shortest decimal form: 0.7, not the double value of the nearest float.
 Json decimal(float value) {
-    return Json::parse(fmt::format("{}", value));
+    return parse_json(fmt::format("{}", value));
 }
 
 /// {"code", "message"}: the API has few codes for responses.
@@ -82,13 +82,13 @@ std::variant<std::shared_ptr<ResponseJob>, ApiError> ResponseJob::prepare(Servic
 
 /// Loads the prior context and the request's own items. Errors: see prepare().
 std::optional<ApiError> ResponseJob::load_prompt() {
-    Keeping& keeping = *service_->keeping;
-    auto loaded = load_prior_context(keeping, owner_, request_);
+    Persistence& persistence = *service_->persistence;
+    auto loaded = load_prior_context(persistence, owner_, request_);
     if (auto* error = std::get_if<ApiError>(&loaded))
         return std::move(*error);
     auto& context = std::get<PriorContext>(loaded);
     history_ = std::move(context.history);
-    return prompt_.load(keeping, owner_, context.items, request_);
+    return prompt_.load(persistence, owner_, context.items, request_);
 }
 
 /// Refuses features that this server, or the client's standard, does not have. Errors: 400.
@@ -103,7 +103,7 @@ std::optional<ApiError> ResponseJob::check_support() {
             .param = "tools",
             .code = "unsupported_value"};
     }
-    request_.stores = request_.stores && service_->keeping->keeps().responses;
+    request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
     if (request_.is_background && !request_.stores) {
         return ApiError{.status = 400,
                         .message = "`background` requires stored responses; this server stores none",
@@ -142,10 +142,10 @@ std::variant<openai::GenerationCall, ApiError> ResponseJob::read(const Json& bod
     options_.calls_max = request_.calls_max;
     options_.tool_names = request_.tool_names;
     options_.included_stops = openai::included_stops(generation, *context.tokenizer);
-    options_.pending = openai::PendingLogprobs(generation, *context.tokenizer, text::TextPosition::beginning);
+    options_.pending = openai::PendingLogprobs(generation, *context.tokenizer, text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
-            auto sealed = service_->keeping->seal.seal(text, purpose_of(sealed_reasoning, owner_));
+            auto sealed = service_->persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
@@ -324,7 +324,7 @@ void ResponseJob::send_end() {
         is_connected_ = is_connected_ && sink_(frame);
     }
     is_connected_ = is_connected_ && sink_(sse::done);
-    active_->in_flight->set_status(failure_ ? failure_->status : is_connected_ ? 200 : client_left_status);
+    active_->in_flight->set_status(failure_ ? failure_->status : is_connected_ ? 200 : client_closed_status);
 }
 
 void ResponseJob::send_state(std::string_view type) {
@@ -367,12 +367,12 @@ std::vector<std::string> ResponseJob::final_frames() {
 std::optional<ApiError> ResponseJob::store_pending() {
     response_.status = ResponseStatus::queued;
     stream_->set_object(object());
-    const Status stored = service_->keeping->store->put({.id = response_.id,
-                                                         .owner = owner_,
-                                                         .object = text_of(object()),
-                                                         .input = text_of(request_.input),
-                                                         .turn = {},
-                                                         .is_pending = true});
+    const Status stored = service_->persistence->store->put({.id = response_.id,
+                                                             .owner = owner_,
+                                                             .object = text_of(object()),
+                                                             .input = text_of(request_.input),
+                                                             .turn = {},
+                                                             .is_pending = true});
     return stored ? std::nullopt : std::optional(store_failed(stored.error()));
 }
 
@@ -411,11 +411,12 @@ Status ResponseJob::store(const std::vector<std::string>& final_frames) {
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
     if (!request_.stores) { // only the conversation
-        const auto added = service_->keeping->store->add_items(owner_, addition, storage::Repeated::left_out);
+        const auto added =
+            service_->persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
         return added ? Status() : added.error();
     }
-    return service_->keeping->store->put(stored, history_ ? &*history_ : nullptr,
-                                         joins_conversation() ? &addition : nullptr);
+    return service_->persistence->store->put(stored, history_ ? &*history_ : nullptr,
+                                             joins_conversation() ? &addition : nullptr);
 }
 
 /// Fails the response. A background response, which was promised to be retrievable, is served from memory;
@@ -428,7 +429,7 @@ void ResponseJob::handle_store_failure(const Error& error) {
     if (!request_.is_background)
         return;
     stream_->set_unstored();
-    service_->keeping->runs.hold(stream_);
+    service_->persistence->runs.hold(stream_);
 }
 
 } // namespace etna::server::responses

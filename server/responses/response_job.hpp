@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http/event_stream.hpp"
+#include "server/http/sse.hpp"
 #include "server/responses/object.hpp"
 #include "server/responses/output.hpp"
 #include "server/responses/prior_context.hpp"

@@ -1,6 +1,6 @@
 #include "server/responses/response_prompt.hpp"
 
-#include "server/keeping.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/prior_context.hpp"
 
@@ -31,20 +31,20 @@ void make_ids_unique(Json& items) {
 
 } // namespace
 
-std::optional<ApiError> ResponsePrompt::load(Keeping& keeping, const storage::Owner& owner,
+std::optional<ApiError> ResponsePrompt::load(Persistence& persistence, const storage::Owner& owner,
                                              const Json& context, Request& request) {
     if (request.conversation)
         assign_new_ids(request.input);
-    auto input = resolve_references(keeping, owner, request.input, "input");
+    auto input = resolve_references(persistence, owner, request.input, "input");
     if (auto* error = std::get_if<ApiError>(&input))
         return std::move(*error);
     request.input = std::get<Json>(std::move(input));
     make_ids_unique(request.input);
     auto prior =
-        unseal(keeping, owner, context, request.conversation ? "conversation" : "previous_response_id");
+        unseal(persistence, owner, context, request.conversation ? "conversation" : "previous_response_id");
     if (auto* error = std::get_if<ApiError>(&prior))
         return std::move(*error);
-    auto own = unseal(keeping, owner, request.input, "input");
+    auto own = unseal(persistence, owner, request.input, "input");
     if (auto* error = std::get_if<ApiError>(&own))
         return std::move(*error);
     items_ = std::get<Json>(std::move(prior));
@@ -102,7 +102,7 @@ std::variant<std::size_t, ApiError> ResponsePrompt::count(openai::ActiveRequest&
         return map_to_responses(std::move(*error), request);
     auto& call = std::get<openai::GenerationCall>(read);
     const auto reserve_memory = [&active](std::size_t bytes) {
-        return active.memory == nullptr || active.memory->claim(bytes);
+        return active.memory == nullptr || active.memory->reserve(bytes);
     };
     const std::size_t reserved = active.memory == nullptr ? 0 : active.memory->bytes();
     const auto prompt = generate::encode(*active.model, call.requests.front(),

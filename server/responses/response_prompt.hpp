@@ -19,7 +19,7 @@ public:
 
     /// Joins the prior context and the request's items, which get unique ids. Resolves references and sealed
     /// items. Errors: those of resolve_references() and unseal(), 400 (a result without its call).
-    std::optional<ApiError> load(Keeping& keeping, const storage::Owner& owner, const Json& context,
+    std::optional<ApiError> load(Persistence& persistence, const storage::Owner& owner, const Json& context,
                                  Request& request);
 
     /// All model input except the instructions.

@@ -1,9 +1,8 @@
 // /v1/responses: creates, counts, shows, cancels and deletes responses, and lists their input.
 
-#include "server/http/event_stream.hpp"
 #include "server/http/sse.hpp"
 #include "server/openai/generation_endpoint.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
 
@@ -32,11 +31,11 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     report_ignored(job->active().call.output_options, reply);
-    job->active().in_flight->set_status(client_left_status); // the status if the stream is never run
+    job->active().in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [job](HttpWriter& writer) {
         EventStream stream(writer, job->active().service->options.keep_alive);
         job->run([&](std::string_view frame) { return stream.send(frame); },
-                 [&] { return stream.is_left(); });
+                 [&] { return stream.is_disconnected(); });
     };
     reply.final_log = [job] { return job->log(); };
     return reply;
@@ -48,13 +47,13 @@ HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& ser
     const Json object = job->object();
     const openai::OutputOptions output_options =
         job->active().call.output_options; // a copy: the thread uses the job
-    const bool is_started = service.keeping->runs.spawn(job->active().client, [job, &service] {
+    const bool is_started = service.persistence->runs.spawn(job->active().client, [job, &service] {
         job->run([](std::string_view) { return true; }, [&service] { return service.is_aborting.load(); });
         service.log(background_line(service.options.log_format, job->active().request_id, job->log()));
     });
     if (!is_started) { // the stored pending response would never finish
         if (const auto deleted =
-                service.keeping->store->delete_response(job->stream()->owner(), job->stream()->id());
+                service.persistence->store->delete_response(job->stream()->owner(), job->stream()->id());
             !deleted)
             return reply_of(store_failed(deleted.error()));
         return reply_of({.status = 429,
@@ -83,7 +82,7 @@ HttpReply reply_to(const std::shared_ptr<ResponseJob>& job, Service& service, co
     constexpr std::chrono::milliseconds background_wait{200};
     const Request& parsed = job->request();
     if (parsed.stores)
-        service.keeping->runs.add(job->stream());
+        service.persistence->runs.add(job->stream());
     const bool may_wait = parsed.is_streamed || parsed.is_background;
     const auto stream_wait = std::min(service.options.keep_alive, service.options.reassuring_interval);
     const auto wait_end = Clock::now() + (parsed.is_background ? background_wait : stream_wait);
@@ -156,9 +155,9 @@ ApiError not_found(std::string_view id) {
 std::variant<storage::Response, ApiError> stored_response(Service& service, const HttpRequest& request,
                                                           const Call& call) {
     const std::string& id = call.path_values.front();
-    if (!service.keeping->store)
+    if (!service.persistence->store)
         return not_found(id);
-    auto found = service.keeping->store->response(owner_of(service.options.access, request), id);
+    auto found = service.persistence->store->response(owner_of(service.options.access, request), id);
     if (!found)
         return store_failed(found.error());
     if (!*found)
@@ -168,7 +167,8 @@ std::variant<storage::Response, ApiError> stored_response(Service& service, cons
 
 std::shared_ptr<ResponseStream> running_response(Service& service, const HttpRequest& request,
                                                  const Call& call) {
-    return service.keeping->runs.find(owner_of(service.options.access, request), call.path_values.front());
+    return service.persistence->runs.find(owner_of(service.options.access, request),
+                                          call.path_values.front());
 }
 
 HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
@@ -229,7 +229,7 @@ void follow(const ResponseStream& response, std::size_t number, EventStream& str
                 return;
         } else if (response.has_ended()) {
             break;
-        } else if (stream.is_left()) {
+        } else if (stream.is_disconnected()) {
             return;
         }
     }
@@ -269,15 +269,15 @@ HttpReply remove(Service& service, const HttpRequest& request, const Call& call)
                          .message = fmt::format("the response `{}` is in progress; cancel it first", id),
                          .code = "response_in_progress"});
     }
-    if (!service.keeping->store)
+    if (!service.persistence->store)
         return reply_of(not_found(id));
     const auto existed =
-        service.keeping->store->delete_response(owner_of(service.options.access, request), id);
+        service.persistence->store->delete_response(owner_of(service.options.access, request), id);
     if (!existed)
         return reply_of(store_failed(existed.error()));
     const bool was_unstored = running != nullptr && running->is_unstored();
     if (was_unstored)
-        service.keeping->runs.forget(*running);
+        service.persistence->runs.forget(*running);
     if (!*existed && !was_unstored)
         return reply_of(not_found(id));
     return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
@@ -296,7 +296,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
     const std::string& object = std::get<storage::Response>(found).object;
-    const Json response = Json::parse(object, nullptr, /*allow_exceptions=*/false);
+    const Json response = parse_json(object);
     return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
                                                         : not_in_background();
 }
@@ -308,7 +308,7 @@ HttpReply list_input(Service& service, const HttpRequest& request, const Call& c
     const auto found = stored_response(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return page_reply(request, Json::parse(std::get<storage::Response>(found).input, nullptr, false),
+    return page_reply(request, parse_json(std::get<storage::Response>(found).input),
                       storage::Order::descending);
 }
 

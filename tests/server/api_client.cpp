@@ -25,7 +25,7 @@ FakeAnswer send_as(FakeService& service, const std::string& key, const std::stri
 Json json_of(const FakeAnswer& answer, int status) {
     CAPTURE(answer.body);
     REQUIRE(answer.status == status);
-    return Json::parse(answer.body);
+    return etna::parse_json(answer.body);
 }
 
 Json post_json(FakeService& service, const std::string& path, const std::string& body) {
@@ -35,7 +35,7 @@ Json post_json(FakeService& service, const std::string& path, const std::string&
 Json error_of(const FakeAnswer& answer, int status) {
     CAPTURE(answer.body);
     CHECK(answer.status == status);
-    return Json::parse(answer.body).value("error", Json::object());
+    return etna::parse_json(answer.body).value("error", Json::object());
 }
 
 Json choice_of(const FakeAnswer& answer) {
@@ -59,7 +59,7 @@ std::vector<Json> chunks_of(const FakeAnswer& stream) {
     std::vector<Json> chunks;
     for (std::size_t at = stream.body.find("data: {"); at != std::string::npos;
          at = stream.body.find("data: {", at + 1))
-        chunks.push_back(Json::parse(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6)));
+        chunks.push_back(etna::parse_json(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6)));
     return chunks;
 }
 
@@ -73,7 +73,7 @@ std::vector<Json> pieces_of(const FakeAnswer& stream) {
 }
 
 std::string prompt_of(FakeService& service, const std::string& body) {
-    return Json::parse(service.post("/apply-template", body).body).value("prompt", "none");
+    return etna::parse_json(service.post("/apply-template", body).body).value("prompt", "none");
 }
 
 std::string response_body(const std::string& input, const std::string& more) {
@@ -98,7 +98,7 @@ std::vector<Json> events_of(const std::string& stream) {
          at = stream.find("event: ", at + 1)) {
         const std::string type = stream.substr(at + 7, stream.find('\n', at) - at - 7);
         const std::size_t data = stream.find("data: ", at) + 6;
-        events.push_back(Json::parse(stream.substr(data, stream.find('\n', data) - data)));
+        events.push_back(etna::parse_json(stream.substr(data, stream.find('\n', data) - data)));
         CHECK(events.back()["type"] == type);
     }
     return events;
@@ -120,11 +120,11 @@ std::size_t input_tokens(FakeService& service, const std::string& body) {
 }
 
 std::string new_conversation(FakeService& service) {
-    return Json::parse(service.post(conversations_path, "{}").body)["id"];
+    return etna::parse_json(service.post(conversations_path, "{}").body)["id"];
 }
 
 Json conversation_items(FakeService& service, const std::string& conversation) {
-    return Json::parse(
+    return etna::parse_json(
         service.get(std::string(conversations_path) + "/" + conversation + "/items").body)["data"];
 }
 

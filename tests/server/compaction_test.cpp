@@ -16,8 +16,8 @@ constexpr const char* compact_template =
     "</end>{% endfor %}<assistant>";
 
 std::string compact_body(const Json& input, const std::string& more = "") {
-    return R"({"model": "stories", "max_output_tokens": 60, "temperature": 0, "input": )" + input.dump() +
-           more + "}";
+    return R"({"model": "stories", "max_output_tokens": 60, "temperature": 0, "input": )" +
+           etna::dump_json(input) + more + "}";
 }
 
 /// The length of the prompt, which differs if its content does.
@@ -176,7 +176,9 @@ TEST_CASE("a conversation item can be referenced only with its owner's key") {
     const Json sealed = json_of(post_as("ann", compact, compact_body(long_conversation)))["output"][0];
     CHECK(post_as("ann", responses_path, compact_body(item_list({sealed}))).status == 200);
     CHECK(post_as("bob", responses_path, compact_body(item_list({sealed}))).status == 400);
-    CHECK(post_as("bob", "/v1/conversations", Json({{"items", item_list({sealed})}}).dump()).status == 400);
+    CHECK(
+        post_as("bob", "/v1/conversations", etna::dump_json(Json({{"items", item_list({sealed})}}))).status ==
+        400);
     CHECK(post_as("ann", responses_path, reference).status == 200);
     CHECK(post_as("bob", responses_path, reference).status == 404);
 }

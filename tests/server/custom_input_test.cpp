@@ -49,7 +49,7 @@ TEST_CASE("the input equals that of a JSON parser for any split of the arguments
         }
         json += round % 3 == 0 ? "\"}" : "\" }";
         CAPTURE(json);
-        const std::string expected = Json::parse(json)["input"];
+        const std::string expected = etna::parse_json(json)["input"];
         for (const std::size_t piece : {std::size_t{1}, std::size_t{2}, std::size_t{3}, json.size()})
             CHECK(push_in_pieces(json, piece) == expected);
     }

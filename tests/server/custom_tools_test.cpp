@@ -45,7 +45,7 @@ Json chat_with_tools(const Json& tools, const Json& more = Json::object()) {
 }
 
 FakeAnswer post_chat(FakeService& service, const Json& body) {
-    return service.post(chats_path, body.dump());
+    return service.post(chats_path, etna::dump_json(body));
 }
 
 /// The pieces of a stream's calls.
@@ -93,7 +93,7 @@ TEST_CASE("functions next to custom tools remain functions") {
         choice_of(post_chat(service, chat_with_tools(Json::array({function, custom_tool("other")}))));
     const Json& call = choice["message"]["tool_calls"][0];
     CHECK(call["type"] == "function");
-    CHECK(Json::parse(call["function"]["arguments"].get<std::string>())["input"] == patch_input);
+    CHECK(etna::parse_json(call["function"]["arguments"].get<std::string>())["input"] == patch_input);
 }
 
 TEST_CASE("the input of a custom tool of a chat is constrained by its grammar") {
@@ -103,7 +103,7 @@ TEST_CASE("the input of a custom tool of a chat is constrained by its grammar") 
             service, chat_with_tools(Json::array({custom_tool("count", format)}),
                                      {{"tool_choice", {{"type", "custom"}, {"custom", {{"name", "count"}}}}},
                                       {"parallel_tool_calls", false}})));
-        CAPTURE(choice.dump());
+        CAPTURE(etna::dump_json(choice));
         REQUIRE(choice["message"]["tool_calls"].size() == 1);
         return choice["message"]["tool_calls"][0]["custom"]["input"];
     };
@@ -116,9 +116,10 @@ TEST_CASE("tool_choice can select and allow custom tools") {
     FakeService service({.chat_template = tools_template});
     const Json tools = Json::array({custom_tool("one"), custom_tool("two")});
     const auto prompt = [&](const Json& choice) {
-        return Json::parse(
-                   service.post("/apply-template", chat_with_tools(tools, {{"tool_choice", choice}}).dump())
-                       .body)
+        return etna::parse_json(service
+                                    .post("/apply-template",
+                                          etna::dump_json(chat_with_tools(tools, {{"tool_choice", choice}})))
+                                    .body)
             .value("prompt", "none");
     };
     CHECK(prompt("auto").starts_with("(one)(two)<user>"));
@@ -139,10 +140,10 @@ TEST_CASE("messages can contain calls of custom tools") {
                                {{"messages", Json::array({user, assistant, result})}});
     };
     Json call = {{"id", "c"}, {"type", "custom"}, {"custom", {{"name", "patch"}, {"input", "a\n"}}}};
-    const auto answer = service.post("/apply-template", request_with(call).dump());
+    const auto answer = service.post("/apply-template", etna::dump_json(request_with(call)));
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    const std::string prompt = Json::parse(answer.body)["prompt"];
+    const std::string prompt = etna::parse_json(answer.body)["prompt"];
     CHECK(prompt.find("[patch ") != std::string::npos);
     CHECK(prompt.find(R"(a\)") != std::string::npos);
     CHECK(prompt.find("input") != std::string::npos);
@@ -250,7 +251,7 @@ TEST_CASE("a complete custom call is returned wherever a function call is") {
         const Json choice =
             choice_of(post_chat(service, chat_with_tools(Json::array({custom_tool("patch")}), more)));
         const Json calls = choice["message"].value("tool_calls", Json::array());
-        CAPTURE(tokens, choice.dump());
+        CAPTURE(tokens, etna::dump_json(choice));
         if (message(function, more).contains("tool_calls"))
             CHECK(calls.size() == 1);
         for (const Json& call : calls)
@@ -274,8 +275,8 @@ TEST_CASE("a stored streamed chat has a custom call whose JSON was cut after the
     CAPTURE(stream.body);
     const std::size_t at = stream.body.find("\"id\":\"") + 6;
     const std::string id = stream.body.substr(at, stream.body.find('"', at) - at);
-    const Json stored = Json::parse(service.get(std::string(chats_path) + "/" + id).body);
-    CAPTURE(stored.dump());
+    const Json stored = etna::parse_json(service.get(std::string(chats_path) + "/" + id).body);
+    CAPTURE(etna::dump_json(stored));
     const Json message = stored["choices"][0]["message"];
     REQUIRE(message.contains("tool_calls"));
     CHECK(message["tool_calls"][0]["custom"]["input"] == patch_input);
@@ -323,5 +324,6 @@ TEST_CASE("a request with too many long regular expressions is refused") {
                                            {"definition", tool["custom"]["format"]["grammar"]["definition"]}};
     }
     const Json body = {{"input", "Go"}, {"tools", response_tools}};
-    CHECK(error_of(service.post("/v1/responses", body.dump()))["param"] == "tools[19].format.definition");
+    CHECK(error_of(service.post("/v1/responses", etna::dump_json(body)))["param"] ==
+          "tools[19].format.definition");
 }

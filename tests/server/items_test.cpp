@@ -15,7 +15,7 @@ struct ReadItems {
 };
 
 ReadItems read_input(const std::string& input) {
-    const Json body = Json::parse(R"({"input": )" + input + "}");
+    const Json body = etna::parse_json(R"({"input": )" + input + "}");
     Fields fields(body);
     Json items = responses::read_items(fields, "input");
     return {std::move(items), fields.problem()};
@@ -34,7 +34,7 @@ std::string error_path(const std::string& input) {
 }
 
 Json json_from(const std::string& text) {
-    return Json::parse(text);
+    return etna::parse_json(text);
 }
 
 } // namespace

@@ -80,7 +80,7 @@ TEST_CASE("function_call selects whether a function is called, and which") {
     CHECK(forced["finish_reason"] == "function_call");
     const Json& call = forced["message"]["function_call"];
     CHECK(call["name"] == "wait");
-    CHECK(Json::parse(call["arguments"].get<std::string>()).is_object());
+    CHECK(etna::parse_json(call["arguments"].get<std::string>()).is_object());
     CHECK(forced["message"]["content"].is_null());
     CHECK(prompt_of(service, function_chat(with(R"("none")"))) == "<user>Go.");
     CHECK(prompt_of(service, function_chat(functions)) == "(look wait )<user>Go.");

@@ -145,10 +145,10 @@ TEST_CASE("a completion stopped at its first token has empty log-probabilities")
                            {"temperature", 0},
                            {"logprobs", top},
                            {"stop", Json::array({" a"})}};
-        const auto answer = service.post(completions_path, body.dump());
+        const auto answer = service.post(completions_path, etna::dump_json(body));
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        const Json choice = Json::parse(answer.body)["choices"][0];
+        const Json choice = etna::parse_json(answer.body)["choices"][0];
         CHECK(choice["text"] == "");
         Json no_logprobs = {
             {"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"text_offset", Json::array()}};
@@ -198,8 +198,8 @@ TEST_CASE("text offsets count the characters that start before a token") {
 TEST_CASE("an included stop token is among the tokens") {
     FakeService service({.chat_template = plain_template, .says = "there was a dog"});
     const Json all =
-        Json::parse(service.post("/tokenize", R"({"content": "there was a dog"})").body)["tokens"];
-    const std::string stop = "\"stop_token_ids\": [" + all[2].dump() + "]";
+        etna::parse_json(service.post("/tokenize", R"({"content": "there was a dog"})").body)["tokens"];
+    const std::string stop = "\"stop_token_ids\": [" + etna::dump_json(all[2]) + "]";
     const std::string included = stop + R"(, "include_stop_str_in_output": true)";
     for (const char* path : {completions_path, chats_path}) {
         CAPTURE(path);
@@ -214,12 +214,13 @@ TEST_CASE("an included stop token is among the tokens") {
         CHECK(tokens_with(service, path, included + R"(, "best_of": 2, "temperature": 0.5)") == with);
         CHECK(tokens_with(service, path, included + R"(, "best_of": 2, "use_beam_search": true)") == with);
     }
-    const Json chat = Json::parse(service
-                                      .post(chats_path, R"({"messages": [{"role": "user", "content": "a"}],
+    const Json chat =
+        etna::parse_json(service
+                             .post(chats_path, R"({"messages": [{"role": "user", "content": "a"}],
         "temperature": 0, "logprobs": true, "top_logprobs": 3, )" +
-                                                            included + "}")
-                                      .body)["choices"][0]["logprobs"]["content"]
-                          .back();
+                                                   included + "}")
+                             .body)["choices"][0]["logprobs"]["content"]
+            .back();
     CHECK(chat["top_logprobs"].size() == 3);
     CHECK(chat["top_logprobs"][0]["token"] == chat["token"]);
     CHECK(chat["logprob"].get<double>() > -0.01); // the script is nearly certain

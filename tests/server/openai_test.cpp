@@ -29,7 +29,7 @@ std::vector<Json> events_named(const FakeAnswer& answer, const std::string& name
     for (std::size_t at = answer.body.find(line); at != std::string::npos;
          at = answer.body.find(line, at + 1)) {
         const std::size_t begin = answer.body.find("data: ", at) + 6;
-        found.push_back(Json::parse(answer.body.substr(begin, answer.body.find('\n', begin) - begin)));
+        found.push_back(etna::parse_json(answer.body.substr(begin, answer.body.find('\n', begin) - begin)));
     }
     return found;
 }
@@ -70,7 +70,7 @@ TEST_CASE("annotations cover every prompt, with its index if there are several")
     const std::string annotations =
         R"(, "ignore_eos": true, "nvext": {"annotations": ["token_ids", "formatted_prompt"]})";
     const std::string two = R"({"prompt": ["Once", "One day"], "max_tokens": 2)" + annotations;
-    const Json complete = Json::parse(service.post(completions_path, two + "}").body)["nvext"];
+    const Json complete = etna::parse_json(service.post(completions_path, two + "}").body)["nvext"];
     REQUIRE(complete["formatted_prompt"].size() == 2);
     CHECK(complete["formatted_prompt"][1] == Json({{"index", 1}, {"formatted_prompt", "One day"}}));
     REQUIRE(complete["token_ids"].size() == 2);
@@ -83,7 +83,7 @@ TEST_CASE("annotations cover every prompt, with its index if there are several")
         REQUIRE(sent.size() == 2);
         CHECK(Json(sent) == complete[name]);
     }
-    const Json one = Json::parse(service.post(completions_path, one_prompt(annotations)).body)["nvext"];
+    const Json one = etna::parse_json(service.post(completions_path, one_prompt(annotations)).body)["nvext"];
     CHECK(one["formatted_prompt"] == "Once");
     CHECK(one["token_ids"] == complete["token_ids"][0]["token_ids"]);
 }
@@ -94,13 +94,15 @@ TEST_CASE("biases that ban every token are refused before the stream starts") {
     for (int token = 0; token < 512; ++token)
         bias[std::to_string(token)] = -100;
     for (const char* stream : {"true", "false"}) {
-        const FakeAnswer refused = service.post(
-            completions_path, one_prompt(", \"logit_bias\": " + bias.dump() + ", \"stream\": " + stream));
+        const FakeAnswer refused =
+            service.post(completions_path, one_prompt(", \"logit_bias\": " + etna::dump_json(bias) +
+                                                      ", \"stream\": " + stream));
         CHECK(refused.status == 400);
         CHECK(contains(refused, "logit_bias bans every token"));
     }
     bias.erase("300");
-    CHECK(service.post(completions_path, one_prompt(", \"logit_bias\": " + bias.dump())).status == 200);
+    CHECK(service.post(completions_path, one_prompt(", \"logit_bias\": " + etna::dump_json(bias))).status ==
+          200);
 }
 
 TEST_CASE("truncate_prompt_tokens -1 truncates to the context less one answer token") {
@@ -114,7 +116,7 @@ TEST_CASE("truncate_prompt_tokens -1 truncates to the context less one answer to
     };
     const FakeAnswer answer = shortened("-1");
     REQUIRE(answer.status == 200);
-    CHECK(Json::parse(answer.body)["usage"]["prompt_tokens"] == 511); // the context has 512
+    CHECK(etna::parse_json(answer.body)["usage"]["prompt_tokens"] == 511); // the context has 512
     for (const char* wrong : {"0", "-2"})
         CHECK(contains(shortened(wrong), R"("param":"truncate_prompt_tokens")"));
     const FakeAnswer refused = shortened("null");
@@ -170,7 +172,7 @@ TEST_CASE("best_of and beams follow each dialect") {
         CHECK(contains(few, R"("param":"best_of")"));
         const FakeAnswer all = post_with(path, R"("n": 2, "num_beams": 4, "num_beam_groups": 2)");
         REQUIRE(all.status == 200);
-        CHECK(Json::parse(all.body)["choices"].size() == 2);
+        CHECK(etna::parse_json(all.body)["choices"].size() == 2);
     }
 }
 
@@ -181,7 +183,7 @@ TEST_CASE("the operator's length limits apply to their paths") {
     FakeService service({.service = options});
     const auto tokens = [&](const std::string& path, const std::string& more) {
         const Json answer =
-            Json::parse(service.post(path, R"({"prompt": "Once", "temperature": 0)" + more + "}").body);
+            etna::parse_json(service.post(path, R"({"prompt": "Once", "temperature": 0)" + more + "}").body);
         return answer.contains("usage") ? answer["usage"]["completion_tokens"].get<int>() : -1;
     };
     CHECK(tokens("/v3/completions", R"(, "ignore_eos": true)") == 5); // the default, and the ceiling
@@ -203,7 +205,7 @@ TEST_CASE("cached prompts are shared only within an API key") {
         request.headers["authorization"] = std::string("Bearer ") + key;
         const FakeAnswer answer = service.ask(request);
         REQUIRE(answer.status == 200);
-        return Json::parse(answer.body)["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
+        return etna::parse_json(answer.body)["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
     };
     CHECK(cached("one") == 0);
     CHECK(cached("one") > 0);

@@ -18,7 +18,7 @@ std::string token_prompt(const std::string& more) {
 /// Checks a position by vLLM's documentation: at most `top + 1` tokens including the prompt's, and ranks
 /// count the more likely ones.
 void check_position(const Json& position, const std::string& token, std::size_t top) {
-    CAPTURE(position.dump());
+    CAPTURE(etna::dump_json(position));
     REQUIRE(position.contains(token));
     CHECK(position.size() >= std::max<std::size_t>(top, 1));
     CHECK(position.size() <= top + 1);
@@ -140,6 +140,6 @@ TEST_CASE("prompt_logprobs out of its range is refused") {
             service.post(completions_path, token_prompt(R"("prompt_logprobs": )" + std::string(wrong)));
         CAPTURE(answered.body);
         CHECK(answered.status == 400);
-        CHECK(Json::parse(answered.body)["error"]["param"] == "prompt_logprobs");
+        CHECK(etna::parse_json(answered.body)["error"]["param"] == "prompt_logprobs");
     }
 }

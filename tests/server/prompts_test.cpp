@@ -8,8 +8,8 @@
 
 using namespace etna;
 using namespace etna::test;
-using server::MemoryShare;
-using server::MemoryTotal;
+using server::MemoryBudget;
+using server::MemoryReservation;
 
 namespace {
 
@@ -35,9 +35,9 @@ Json chat_of_messages(int messages) {
 }
 
 /// Counts the memory of a request against a limit.
-std::shared_ptr<MemoryTotal> count_memory(server::HttpRequest& request, std::size_t bytes_max) {
-    const auto total = std::make_shared<MemoryTotal>(bytes_max);
-    request.memory = std::make_shared<MemoryShare>(total);
+std::shared_ptr<MemoryBudget> count_memory(server::HttpRequest& request, std::size_t bytes_max) {
+    const auto total = std::make_shared<MemoryBudget>(bytes_max);
+    request.memory = std::make_shared<MemoryReservation>(total);
     return total;
 }
 
@@ -50,17 +50,17 @@ TEST_CASE("a long text survives /tokenize and /detokenize, streamed byte for byt
     server::HttpReply reply = service.router().answer(request);
     CHECK(reply.stream != nullptr);
     CHECK(reply.body.empty());
-    const Json reply_json = Json::parse(service.ask(request).body);
+    const Json reply_json = etna::parse_json(service.ask(request).body);
     CHECK(reply_json["count"] == reply_json["tokens"].size());
     CHECK(reply_json["max_model_len"] > 0);
     Json ids = Json::array();
     for (const Json& token : reply_json["tokens"])
         ids.push_back(token["id"]);
-    const Json plain = Json::parse(service.post("/tokenize", server::text_of({{"content", text}})).body);
+    const Json plain = etna::parse_json(service.post("/tokenize", server::text_of({{"content", text}})).body);
     CHECK(plain["tokens"] == ids);
 
     const FakeAnswer back = service.post("/detokenize", server::text_of({{"tokens", ids}}));
-    const Json texts = Json::parse(back.body);
+    const Json texts = etna::parse_json(back.body);
     CHECK(texts["content"] == text);
     CHECK(texts["prompt"] == text);
     CHECK(service.post("/tokenize", R"({"content": ""})").body.starts_with(R"({"tokens":[],"count":0,)"));
@@ -74,7 +74,7 @@ TEST_CASE("a long templated conversation is streamed unchanged") {
         expected += "user: " + message["content"].get<std::string>() + "\n";
     server::HttpRequest request = json_request("/apply-template", body);
     CHECK(service.router().answer(request).stream != nullptr);
-    CHECK(Json::parse(service.ask(request).body)["prompt"] == expected);
+    CHECK(etna::parse_json(service.ask(request).body)["prompt"] == expected);
 }
 
 TEST_CASE("tokens and messages count as memory of their request until they are sent") {
@@ -87,7 +87,7 @@ TEST_CASE("tokens and messages count as memory of their request until they are s
         const auto all = count_memory(request, SIZE_MAX);
         server::HttpReply reply = service.router().answer(request);
         CHECK(reply.status == 200);
-        const std::size_t taken = all->held() + all->take_given_back();
+        const std::size_t taken = all->held() + all->take_freed();
         CHECK(taken > request.body.size() * 3);
         request = {.method = "POST", .path = request.path, .headers = request.headers, .body = request.body};
         if (reply.stream) {
@@ -98,7 +98,7 @@ TEST_CASE("tokens and messages count as memory of their request until they are s
         CHECK(all->held() == 0);
 
         const auto shared = count_memory(request, taken);
-        MemoryShare others(shared);
+        MemoryReservation others(shared);
         REQUIRE(others.grow_by(taken - 1));
         const FakeAnswer refused = service.ask(request);
         CHECK(refused.status == 503);
@@ -109,7 +109,7 @@ TEST_CASE("tokens and messages count as memory of their request until they are s
         const auto little = count_memory(request, taken / 2); // never enough, so that waiting is pointless
         const FakeAnswer too_large = service.ask(request);
         CHECK(too_large.status == 413);
-        CHECK(Json::parse(too_large.body)["error"]["code"] == "request_too_large");
+        CHECK(etna::parse_json(too_large.body)["error"]["code"] == "request_too_large");
         CHECK_FALSE(too_large.headers.contains("retry-after"));
         request.memory.reset();
         CHECK(little->held() == 0);

@@ -31,7 +31,7 @@ std::string string_list(int count) {
     Json list = Json::array();
     for (int i = 0; i < count; ++i)
         list.push_back(std::to_string(i));
-    return list.dump();
+    return etna::dump_json(list);
 }
 
 const std::vector<FieldBounds>& field_bounds() {
@@ -120,7 +120,7 @@ bool applies_to(const FieldBounds& row, std::string_view path) {
 }
 
 std::string bounds_body(const FieldBounds& row, std::string_view path, const std::string& value) {
-    Json body = Json::parse("{" + std::string(row.others) + "}");
+    Json body = etna::parse_json("{" + std::string(row.others) + "}");
     // Few tokens: the fields are read before generation.
     body.emplace("max_tokens", 3);
     body.emplace("temperature", 1);
@@ -129,8 +129,8 @@ std::string bounds_body(const FieldBounds& row, std::string_view path, const std
     } else {
         body["prompt"] = "Once";
     }
-    body[std::string(row.field)] = Json::parse(value);
-    return body.dump();
+    body[std::string(row.field)] = etna::parse_json(value);
+    return etna::dump_json(body);
 }
 
 } // namespace
@@ -154,7 +154,7 @@ TEST_CASE("fields are accepted within their bounds and refused by name outside, 
                 const FakeAnswer answer = service.post(path, bounds_body(row, path, value));
                 CAPTURE(path, row.field, value, answer.body);
                 CHECK(answer.status == 400);
-                CHECK(Json::parse(answer.body).at("error").value("param", Json()) == row.field);
+                CHECK(etna::parse_json(answer.body).at("error").value("param", Json()) == row.field);
                 ++values;
             }
         }
@@ -171,7 +171,7 @@ TEST_CASE("best_of and beams are bounded by the limits of choices and answers") 
         const FakeAnswer answer = service.post("/v1/completions", R"({"max_tokens": 2, )" + more + "}");
         CAPTURE(more, answer.body);
         CHECK(answer.status == 400);
-        const Json error = Json::parse(answer.body).value("error", Json::object());
+        const Json error = etna::parse_json(answer.body).value("error", Json::object());
         return error.value("param", "") + ": " + error.value("message", "");
     };
     const auto status = [&](const std::string& more) {

@@ -34,8 +34,8 @@ Json answer_with(FakeService& service, const std::string& path, const Json& more
         body["prompt"] = "Once";
     }
     body = merged(std::move(body), more);
-    CAPTURE(path, body.dump());
-    return json_of(service.post(path, body.dump()));
+    CAPTURE(path, etna::dump_json(body));
+    return json_of(service.post(path, etna::dump_json(body)));
 }
 
 using TokenIds = std::vector<TokenId>;

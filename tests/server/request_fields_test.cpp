@@ -38,8 +38,8 @@ std::string user_message(const std::string& content) {
 }
 
 std::string chat_prompt(FakeService& service, const std::string& messages, const std::string& more = "") {
-    const Json json = Json::parse(service.post("/apply-template", chat_body(messages, more)).body);
-    return json.value("prompt", json.dump());
+    const Json json = etna::parse_json(service.post("/apply-template", chat_body(messages, more)).body);
+    return json.value("prompt", etna::dump_json(json));
 }
 
 } // namespace
@@ -122,7 +122,7 @@ TEST_CASE("echo returns the truncated prompt, and offsets refer to that text") {
                 "truncate_prompt_tokens": )" +
                                      std::to_string(left) + R"(, "prompt": )" + prompt + "}";
             const Json choice = choice_of(service.post(completions_path, more));
-            CAPTURE(choice.dump());
+            CAPTURE(etna::dump_json(choice));
             const std::string text = choice["text"];
             const Json& logprobs = choice["logprobs"];
             CHECK(logprobs["text_offset"][0] == 0);
@@ -242,18 +242,18 @@ TEST_CASE("token ids instead of text are streamed one by one") {
 TEST_CASE("a stop token ends an answer, and is included if requested") {
     FakeService service({.says = "there was a dog"});
     const auto tokens = [&](const std::string& text) {
-        return Json::parse(service.post("/tokenize", R"({"content": ")" + text + "\"}").body)["tokens"];
+        return etna::parse_json(service.post("/tokenize", R"({"content": ")" + text + "\"}").body)["tokens"];
     };
     const Json all = tokens("there was a dog");
     const std::string stop =
-        R"("max_tokens": 30, "ignore_eos": false, "stop_token_ids": [)" + all[2].dump() + "]";
+        R"("max_tokens": 30, "ignore_eos": false, "stop_token_ids": [)" + etna::dump_json(all[2]) + "]";
     const Json plain = choice_of(service.post(completions_path, prompt_body(stop)));
     CHECK(plain["finish_reason"] == "stop");
     const Json with = choice_of(
         service.post(completions_path, prompt_body(stop + R"(, "include_stop_str_in_output": true)")));
     const std::string piece =
-        Json::parse(service.post("/tokenize", R"({"content": "there was a dog", "with_pieces": true})")
-                        .body)["tokens"][2]["piece"];
+        etna::parse_json(service.post("/tokenize", R"({"content": "there was a dog", "with_pieces": true})")
+                             .body)["tokens"][2]["piece"];
     CHECK(with["text"] == plain["text"].get<std::string>() + piece);
 
     const std::string end = // the model's end token, a control token

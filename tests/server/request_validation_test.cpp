@@ -30,8 +30,8 @@ TEST_CASE("seeds are signed 64-bit integers on every API, and different seeds di
                 seed + "}");
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        const Json json = Json::parse(answer.body);
-        CHECK((seed == "-1" || json["seed"].dump() == seed));
+        const Json json = etna::parse_json(answer.body);
+        CHECK((seed == "-1" || etna::dump_json(json["seed"]) == seed));
         return json["choices"][0]["text"].get<std::string>();
     };
     const std::vector<std::string> seeds = {
@@ -64,11 +64,11 @@ TEST_CASE("seeds are signed 64-bit integers on every API, and different seeds di
 TEST_CASE("choices of a request have consecutive seeds that wrap around") {
     FakeService service({});
     const auto texts = [&](const std::string& more) {
-        const Json json =
-            Json::parse(service
-                            .post(completions_path,
-                                  R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, )" + more + "}")
-                            .body);
+        const Json json = etna::parse_json(
+            service
+                .post(completions_path,
+                      R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, )" + more + "}")
+                .body);
         std::vector<std::string> all;
         for (const Json& choice : json["choices"])
             all.push_back(choice["text"]);
@@ -90,7 +90,7 @@ TEST_CASE("choices of a request have consecutive seeds that wrap around") {
 TEST_CASE("top_k above the vocabulary size is unlimited") {
     FakeService service({.chat_template = bos_template});
     const auto text = [&](const std::string& top_k) {
-        return Json::parse(
+        return etna::parse_json(
             service
                 .post(completions_path, R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, "seed": 3,
                                                   "top_k": )" +
@@ -121,12 +121,12 @@ TEST_CASE("chat_template_kwargs cannot replace the template's own variables") {
 
 TEST_CASE("the tokens of a chat are counted") {
     FakeService service({.chat_template = bos_template});
-    const Json chat = Json::parse(service.post(chats_path, random_chat("")).body);
+    const Json chat = etna::parse_json(service.post(chats_path, random_chat("")).body);
     for (const char* path : {"/v1/chat/completions/input_tokens", "/chat/completions/input_tokens",
                              "/v3/chat/completions/input_tokens"}) {
         const FakeAnswer counted = service.post(path, random_chat(R"(, "odd": 1)"));
         CHECK(counted.status == 200);
-        CHECK(Json::parse(counted.body) ==
+        CHECK(etna::parse_json(counted.body) ==
               Json({{"object", "response.input_tokens"}, {"input_tokens", chat["usage"]["prompt_tokens"]}}));
         CHECK(counted.headers.at("etna-ignored") == "odd");
     }

@@ -67,9 +67,11 @@ TEST_CASE("a cancelled answer adds nothing to its conversation") {
     const std::string conversation = new_conversation(service);
     const Json started = create_response(service, R"({"input": "x", "background": true, "conversation": ")" +
                                                       conversation + "\"" + long_answer_fields + "}");
-    CHECK(eventually(
-        [&] { return Json::parse(service.get(response_path(started)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.post(response_path(started) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(eventually([&] {
+        return etna::parse_json(service.get(response_path(started)).body)["status"] == "in_progress";
+    }));
+    CHECK(etna::parse_json(service.post(response_path(started) + "/cancel", "").body)["status"] ==
+          "cancelled");
     CHECK(conversation_items(service, conversation).empty());
 }
 
@@ -84,14 +86,16 @@ TEST_CASE("a background response is queued until its generation starts") {
     const Json first = create_response(service, body);
     const Json second = create_response(service, body);
     CHECK(eventually(
-        [&] { return Json::parse(service.get(response_path(first)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.get(response_path(second)).body)["status"] == "queued");
+        [&] { return etna::parse_json(service.get(response_path(first)).body)["status"] == "in_progress"; }));
+    CHECK(etna::parse_json(service.get(response_path(second)).body)["status"] == "queued");
     // Its items are available while it is queued.
-    CHECK(Json::parse(service.get(response_path(second) + "/input_items").body)["data"].size() == 1);
-    CHECK(Json::parse(service.post(response_path(first) + "/cancel", "").body)["status"] == "cancelled");
-    CHECK(eventually(
-        [&] { return Json::parse(service.get(response_path(second)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.post(response_path(second) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(etna::parse_json(service.get(response_path(second) + "/input_items").body)["data"].size() == 1);
+    CHECK(etna::parse_json(service.post(response_path(first) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(eventually([&] {
+        return etna::parse_json(service.get(response_path(second)).body)["status"] == "in_progress";
+    }));
+    CHECK(etna::parse_json(service.post(response_path(second) + "/cancel", "").body)["status"] ==
+          "cancelled");
 }
 
 TEST_CASE("a pending response is not evicted by finished ones") {
@@ -103,9 +107,10 @@ TEST_CASE("a pending response is not evicted by finished ones") {
         create_response(service, R"({"input": "x", "background": true)" + long_answer_fields + "}");
     for (int i = 0; i < 4; ++i)
         create_response(service, R"({"input": "x", "max_output_tokens": 2})");
-    CHECK(service.service().keeping->store->response("", started["id"]).value().has_value());
-    CHECK(eventually(
-        [&] { return Json::parse(service.get(response_path(started)).body)["status"] == "incomplete"; }));
+    CHECK(service.service().persistence->store->response("", started["id"]).value().has_value());
+    CHECK(eventually([&] {
+        return etna::parse_json(service.get(response_path(started)).body)["status"] == "incomplete";
+    }));
 }
 
 TEST_CASE("pagination of items ends with duplicate and empty ids") {
@@ -116,8 +121,8 @@ TEST_CASE("pagination of items ends with duplicate and empty ids") {
     std::string seen;
     std::string after;
     for (int page = 0; page < 10; ++page) {
-        const Json list =
-            Json::parse(service.get(response_path(response) + "/input_items?limit=1&order=asc" + after).body);
+        const Json list = etna::parse_json(
+            service.get(response_path(response) + "/input_items?limit=1&order=asc" + after).body);
         REQUIRE(list["data"].size() == 1);
         seen += list["data"][0]["content"][0]["text"].get<std::string>();
         CHECK(list["last_id"] != "");
@@ -189,12 +194,12 @@ TEST_CASE("results match the calls of a conversation, sealed or deleted") {
     FakeService service({.chat_template = marked_template, .says = "a dog"});
     const std::string call = R"({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"})";
     const std::string result = R"({"type": "function_call_output", "call_id": "a", "output": "x"})";
-    const Json sealed = Json::parse(service
-                                        .post("/v1/responses/compact", R"({"model": "stories", "input": [
+    const Json sealed = etna::parse_json(service
+                                             .post("/v1/responses/compact", R"({"model": "stories", "input": [
         {"role": "user", "content": "x"}, )" + call + "]}")
-                                        .body);
-    const std::string sealed_conversation =
-        Json::parse(service.post(conversations_path, Json({{"items", sealed["output"]}}).dump()).body)["id"];
+                                             .body);
+    const std::string sealed_conversation = etna::parse_json(
+        service.post(conversations_path, etna::dump_json(Json({{"items", sealed["output"]}}))).body)["id"];
     const std::string path = std::string(conversations_path) + "/" + sealed_conversation;
     CHECK(service.post(path + "/items", R"({"items": [)" + result + "]}").status == 200);
     CHECK(service.post(std::string(conversations_path) + "/nowhere/items", R"({"items": [)" + result + "]}")
@@ -202,8 +207,8 @@ TEST_CASE("results match the calls of a conversation, sealed or deleted") {
     // Deleting a call removes its result, too.
     const std::string other = new_conversation(service);
     const std::string item_path = std::string(conversations_path) + "/" + other;
-    const Json added =
-        Json::parse(service.post(item_path + "/items", R"({"items": [)" + call + "," + result + "]}").body);
+    const Json added = etna::parse_json(
+        service.post(item_path + "/items", R"({"items": [)" + call + "," + result + "]}").body);
     CHECK(service.remove(item_path + "/items/" + added["data"][0]["id"].get<std::string>()).status == 200);
     create_response(service, R"({"input": "x", "max_output_tokens": 4, "conversation": ")" + other + "\"}");
     // A referenced item of the conversation is not added again.
@@ -213,7 +218,7 @@ TEST_CASE("results match the calls of a conversation, sealed or deleted") {
                                  first["id"].get<std::string>() +
                                  R"("}, {"role": "user", "content": "x"}]})");
     CHECK(conversation_items(service, other).size() == 5);
-    const Json with_empty_id = Json::parse(
+    const Json with_empty_id = etna::parse_json(
         service.post(item_path + "/items", R"({"items": [{"role": "user", "content": "x", "id": ""}]})")
             .body);
     CHECK(with_empty_id["first_id"] != "");
@@ -266,16 +271,17 @@ TEST_CASE("null removes metadata") {
     FakeService service({.chat_template = marked_template, .says = "a dog"});
     const std::string path =
         std::string(conversations_path) + "/" +
-        Json::parse(service.post(conversations_path, R"({"metadata": {"a": "b"}})").body)["id"]
+        etna::parse_json(service.post(conversations_path, R"({"metadata": {"a": "b"}})").body)["id"]
             .get<std::string>();
-    CHECK(Json::parse(service.post(path, R"({"metadata": null})").body)["metadata"] == Json::object());
+    CHECK(etna::parse_json(service.post(path, R"({"metadata": null})").body)["metadata"] == Json::object());
     CHECK(error_of(service.post(path, "{}"))["code"] == "missing_required_parameter");
-    const Json chat = Json::parse(service
-                                      .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
+    const Json chat = etna::parse_json(service
+                                           .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
         "metadata": {"a": "b"}, "messages": [{"role": "user", "content": "x"}]})")
-                                      .body);
+                                           .body);
     const std::string item_path = "/v1/chat/completions/" + chat["id"].get<std::string>();
-    CHECK(Json::parse(service.post(item_path, R"({"metadata": null})").body)["metadata"] == Json::object());
+    CHECK(etna::parse_json(service.post(item_path, R"({"metadata": null})").body)["metadata"] ==
+          Json::object());
 }
 
 TEST_CASE("input_tokens counts requests without input") {

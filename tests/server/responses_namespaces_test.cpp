@@ -27,7 +27,7 @@ struct ReadTools {
 };
 
 ReadTools read_tools_of(const std::string& members) {
-    const Json body = Json::parse("{" + members + "}");
+    const Json body = etna::parse_json("{" + members + "}");
     Fields fields(body);
     server::responses::Tools tools = server::responses::read_tools(fields);
     return {std::move(tools), fields.problem()};
@@ -115,8 +115,8 @@ TEST_CASE("a call of a namespace member names its namespace, and its result is a
         {"type", "function_call_output"}, {"call_id", call["call_id"]}, {"output", "nothing"}};
     const Json input = Json::array({Json{{"role", "user"}, {"content", "Look!"}}, call, result});
     const Json body = {
-        {"input", input}, {"max_output_tokens", 200}, {"tools", Json::parse(namespaced_tools)}};
-    CHECK(create_response(service, body.dump())["status"] == "completed");
+        {"input", input}, {"max_output_tokens", 200}, {"tools", etna::parse_json(namespaced_tools)}};
+    CHECK(create_response(service, etna::dump_json(body))["status"] == "completed");
 
     // The model's names of the tools appear in its calls.
     const ReadTools all = read_tools_of(std::string(R"("tools": )") + namespaced_tools);
@@ -156,14 +156,14 @@ TEST_CASE("hosted tools are omitted and reported, unless a choice requires one")
     const FakeAnswer answer = service.post(responses_path, response_body("Go", tools));
     CHECK(answer.status == 200);
     CHECK(answer.headers.at("etna-ignored") == "tools.web_search, tools.image_generation, tools.mcp");
-    const Json tools_echoed = Json::parse(answer.body)["tools"];
+    const Json tools_echoed = etna::parse_json(answer.body)["tools"];
     CHECK((tools_echoed.size() == 1 && tools_echoed[0]["name"] == "look"));
     const auto choice = [&](const std::string& given) {
         const FakeAnswer chosen_function =
             service.post(responses_path, response_body("Go", tools + R"(, "tool_choice": )" + given));
         return chosen_function.status == 200
                    ? "taken"
-                   : Json::parse(chosen_function.body)["error"]["message"].get<std::string>();
+                   : etna::parse_json(chosen_function.body)["error"]["message"].get<std::string>();
     };
     CHECK(choice(R"({"type": "web_search"})") == "`tool_choice` requires web_search, which this server "
                                                  "cannot run; require a function or a custom tool");
@@ -208,13 +208,13 @@ TEST_CASE("a function without `strict` is strict if its schema is closed") {
                                                          closed + "}]"));
     const Json call = response["output"].back();
     REQUIRE(call["type"] == "function_call");
-    const Json city = Json::parse(call["arguments"].get<std::string>())["city"];
+    const Json city = etna::parse_json(call["arguments"].get<std::string>())["city"];
     CHECK((city == "Oslo" || city == "Rome"));
 }
 
 TEST_CASE("is_closed_schema() accepts the schemas of generators for strict functions") {
     const auto is_closed = [](const char* schema) {
-        return server::responses::is_closed_schema(Json::parse(schema));
+        return server::responses::is_closed_schema(etna::parse_json(schema));
     };
     CHECK(is_closed(R"({"type": "object", "properties": {}, "additionalProperties": false})"));
     CHECK(is_closed(R"({"$schema": "x", "title": "T", "type": "object", "properties": {

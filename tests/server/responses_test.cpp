@@ -72,7 +72,7 @@ TEST_CASE("a stream has all events in order, and its replay is identical") {
     CHECK(last["usage"]["output_tokens"] > 0);
     const std::string id = last["id"];
     const std::string path = std::string(responses_path) + "/" + id;
-    CHECK(Json::parse(service.get(path).body) == last);
+    CHECK(etna::parse_json(service.get(path).body) == last);
     CHECK(service.get(path + "?stream=true").body == stream);
     for (const std::size_t after : {0, 3, 5}) {
         const std::string rest =
@@ -109,7 +109,7 @@ TEST_CASE("errors have the types of Open Responses with etna-dialect") {
                          .path = path,
                          .headers = {{"host", "127.0.0.1"}, {"etna-dialect", "open-responses"}},
                          .body = body});
-        return Json::parse(answer.body)["error"]["type"].get<std::string>();
+        return etna::parse_json(answer.body)["error"]["type"].get<std::string>();
     };
     CHECK(type("POST", responses_path, "{}") == "invalid_request");
     CHECK(type("GET", std::string(responses_path) + "/resp_none", "") == "not_found");
@@ -124,7 +124,8 @@ TEST_CASE("seventeen concurrent responses are queued, and none is refused") {
     for (int i = 0; i < 17; ++i) {
         clients.emplace_back([&service, &answered] {
             const FakeAnswer answer = service.post(responses_path, response_body("Hello"));
-            answered += answer.status == 200 && Json::parse(answer.body)["output_text"] == "a dog" ? 1 : 0;
+            answered +=
+                answer.status == 200 && etna::parse_json(answer.body)["output_text"] == "a dog" ? 1 : 0;
         });
     }
     for (std::thread& client : clients)
@@ -148,7 +149,7 @@ TEST_CASE("a response continues another, which can then be deleted") {
     CHECK(second["previous_response_id"] == first["id"]);
     CHECK(second["usage"]["input_tokens_details"]["cached_tokens"].get<int>() >= 0);
     const std::string path = response_path(first);
-    CHECK(Json::parse(service.remove(path).body)["deleted"] == true);
+    CHECK(etna::parse_json(service.remove(path).body)["deleted"] == true);
     CHECK(service.get(path).status == 404);
     CHECK(service.remove(path).status == 404);
     CHECK(error_of(service.post(responses_path, response_body("Two", previous)))["code"] ==
@@ -178,7 +179,7 @@ TEST_CASE("the items of a request are paginated") {
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "3"}]}]})");
     const std::string path = response_path(response) + "/input_items";
     const auto texts = [&](const std::string& query) {
-        const Json list = Json::parse(service.get(path + query).body);
+        const Json list = etna::parse_json(service.get(path + query).body);
         std::string all;
         for (const Json& item : list["data"])
             all += item["content"][0]["text"].get<std::string>();
@@ -187,7 +188,7 @@ TEST_CASE("the items of a request are paginated") {
     CHECK(texts("") == "321");
     CHECK(texts("?order=asc") == "123");
     CHECK(texts("?order=asc&limit=2") == "12+");
-    const Json list = Json::parse(service.get(path + "?order=asc&limit=1").body);
+    const Json list = etna::parse_json(service.get(path + "?order=asc&limit=1").body);
     CHECK(list["object"] == "list");
     CHECK(list["first_id"] == list["last_id"]);
     CHECK(texts("?order=asc&after=" + list["last_id"].get<std::string>()) == "23");
@@ -205,12 +206,12 @@ TEST_CASE("a background response is found immediately, and complete later") {
     const std::string path = response_path(queued);
     std::string status;
     for (int i = 0; i < 1000 && status != "completed"; ++i) {
-        status = Json::parse(service.get(path).body)["status"];
+        status = etna::parse_json(service.get(path).body)["status"];
         CHECK((status == "queued" || status == "in_progress" || status == "completed"));
         std::this_thread::sleep_for(5ms);
     }
     CHECK(status == "completed");
-    CHECK(Json::parse(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
+    CHECK(etna::parse_json(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
     const std::string stream =
         service.post(responses_path, response_body("Hello", R"(, "background": true, "stream": true)")).body;
     const auto events = events_of(stream);
@@ -229,8 +230,8 @@ TEST_CASE("a background response can be cancelled") {
     const std::string path = response_path(queued);
     const FakeAnswer cancelled = service.post(path + "/cancel", "");
     CAPTURE(cancelled.body);
-    CHECK(Json::parse(cancelled.body)["status"] == "cancelled");
-    CHECK(Json::parse(service.get(path).body)["status"] == "cancelled");
+    CHECK(etna::parse_json(cancelled.body)["status"] == "cancelled");
+    CHECK(etna::parse_json(service.get(path).body)["status"] == "cancelled");
     CHECK(service.post(std::string(responses_path) + "/nowhere/cancel", "").status == 404);
 }
 
@@ -268,7 +269,8 @@ TEST_CASE("a response is visible only to its API key") {
                             .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}},
                             .body = body});
     };
-    const std::string id = Json::parse(ask("POST", responses_path, "one", response_body("Hello")).body)["id"];
+    const std::string id =
+        etna::parse_json(ask("POST", responses_path, "one", response_body("Hello")).body)["id"];
     const std::string path = std::string(responses_path) + "/" + id;
     CHECK(ask("GET", path, "one").status == 200);
     CHECK(ask("GET", path, "two").status == 404);
@@ -280,7 +282,7 @@ TEST_CASE("a response is visible only to its API key") {
 TEST_CASE("a conversation has the items of its responses and of clients") {
     FakeService service({.chat_template = marked_template, .says = "a dog"});
     const std::string root = "/v1/conversations";
-    const Json created = Json::parse(
+    const Json created = etna::parse_json(
         service.post(root, R"({"metadata": {"a": "b"}, "items": [{"role": "user", "content": "One"}]})")
             .body);
     CHECK((created["object"] == "conversation" && created["metadata"]["a"] == "b" &&
@@ -289,24 +291,24 @@ TEST_CASE("a conversation has the items of its responses and of clients") {
     const std::string in_conversation = R"(, "conversation": ")" + created["id"].get<std::string>() + "\"";
     const Json response = create_response(service, response_body("Two", in_conversation));
     CHECK(response["conversation"]["id"] == created["id"]);
-    const Json items = Json::parse(service.get(path + "/items?order=asc").body)["data"];
+    const Json items = etna::parse_json(service.get(path + "/items?order=asc").body)["data"];
     REQUIRE(items.size() == 3);
     CHECK(items[0]["content"][0]["text"] == "One");
     CHECK(items[1]["content"][0]["text"] == "Two");
     CHECK(items[2] == response["output"][0]);
     const std::string item = path + "/items/" + items[0]["id"].get<std::string>();
-    CHECK(Json::parse(service.get(item).body) == items[0]);
+    CHECK(etna::parse_json(service.get(item).body) == items[0]);
     const std::size_t before = input_tokens(service, response_body("Three", in_conversation));
-    CHECK(Json::parse(service.remove(item).body)["id"] == created["id"]);
+    CHECK(etna::parse_json(service.remove(item).body)["id"] == created["id"]);
     CHECK(service.get(item).status == 404);
     CHECK(input_tokens(service, response_body("Three", in_conversation)) < before);
-    const Json added = Json::parse(
+    const Json added = etna::parse_json(
         service.post(path + "/items", R"({"items": [{"role": "user", "content": "Four"}]})").body);
     CHECK(added["data"][0]["content"][0]["text"] == "Four");
-    CHECK(Json::parse(service.post(path, R"({"metadata": {"c": "d"}})").body)["metadata"] ==
+    CHECK(etna::parse_json(service.post(path, R"({"metadata": {"c": "d"}})").body)["metadata"] ==
           Json({{"c", "d"}}));
-    CHECK(Json::parse(service.get(path).body)["metadata"] == Json({{"c", "d"}}));
-    CHECK(Json::parse(service.remove(path).body)["object"] == "conversation.deleted");
+    CHECK(etna::parse_json(service.get(path).body)["metadata"] == Json({{"c", "d"}}));
+    CHECK(etna::parse_json(service.remove(path).body)["object"] == "conversation.deleted");
     CHECK(service.get(path).status == 404);
     CHECK(service.get(path + "/items").status == 404);
     CHECK(error_of(service.post(responses_path, response_body("x", in_conversation)), 404)["code"] ==
@@ -351,7 +353,7 @@ TEST_CASE("errors in requests name the field") {
         CAPTURE(body, answer.body);
         CHECK(answer.status >= 400);
         CHECK(answer.status < 500);
-        CHECK(Json::parse(answer.body)["error"].value("param", "none") == param);
+        CHECK(etna::parse_json(answer.body)["error"].value("param", "none") == param);
     }
 }
 
@@ -400,7 +402,7 @@ TEST_CASE("only streamed responses have events, while running and later") {
     CHECK(error_of(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(error_of(service.get(path + "?stream=true&starting_after=9223372036854775807"))["param"] ==
           "stream");
-    while (Json::parse(service.get(path).body)["status"] != "completed")
+    while (etna::parse_json(service.get(path).body)["status"] != "completed")
         std::this_thread::sleep_for(5ms);
     CHECK(error_of(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(service.post(path + "/cancel", "").status == 200);
@@ -419,10 +421,10 @@ TEST_CASE("a response whose client disconnected is not stored or added to its co
                                          .headers = {{"host", "127.0.0.1"}},
                                          .body = body,
                                          .is_client_gone = [calls = 0]() mutable { return ++calls > 20; }});
-    const std::string name = Json::parse(left.body).value("id", "none");
-    CHECK(Json::parse(left.body)["status"] == "cancelled");
+    const std::string name = etna::parse_json(left.body).value("id", "none");
+    CHECK(etna::parse_json(left.body)["status"] == "cancelled");
     CHECK(service.get(std::string(responses_path) + "/" + name).status == 404);
-    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
+    CHECK(etna::parse_json(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
 }
 
 TEST_CASE("a background response that cannot be stored fails with the reason") {
@@ -435,7 +437,7 @@ TEST_CASE("a background response that cannot be stored fails with the reason") {
     Json found = created;
     for (int i = 0; i < 1000 && (found["status"] == "queued" || found["status"] == "in_progress"); ++i) {
         std::this_thread::sleep_for(5ms);
-        found = Json::parse(service.get(path).body);
+        found = etna::parse_json(service.get(path).body);
     }
     CHECK(found["status"] == "failed");
     CHECK(found["error"]["message"].get<std::string>().find("cannot be used") != std::string::npos);
@@ -452,7 +454,7 @@ TEST_CASE("a conversation gets the items of responses that are not stored") {
     const std::string id = new_conversation(service);
     create_response(service, response_body("Hello", R"(, "conversation": ")" + id + "\""));
     create_response(service, response_body("Hello", R"(, "store": false, "conversation": ")" + id + "\""));
-    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].size() == 4);
+    CHECK(etna::parse_json(service.get("/v1/conversations/" + id + "/items").body)["data"].size() == 4);
     const std::string orphan_result =
         R"({"items": [{"type": "function_call_output", "call_id": "a", "output": "x"}]})";
     CHECK(error_of(service.post("/v1/conversations/" + id + "/items", orphan_result))["param"] == "items");
@@ -484,7 +486,8 @@ TEST_CASE("items with equal ids in a conversation are all stored") {
                                      R"(", "input": [{"role": "user", "id": "m", "content": ")" + word +
                                      R"("}, {"role": "user", "id": "m", "content": "again"}]})");
     }
-    const Json items = Json::parse(service.get("/v1/conversations/" + id + "/items?order=asc").body)["data"];
+    const Json items =
+        etna::parse_json(service.get("/v1/conversations/" + id + "/items?order=asc").body)["data"];
     std::vector<std::string> texts;
     for (const Json& item : items)
         texts.push_back(item["content"][0]["text"]);

@@ -31,7 +31,8 @@ std::string named_function(const std::string& name) {
 }
 
 std::string choice_prompt(FakeService& service, const std::string& choice) {
-    return Json::parse(service.post("/apply-template", three_tools(choice)).body).value("prompt", "none");
+    return etna::parse_json(service.post("/apply-template", three_tools(choice)).body)
+        .value("prompt", "none");
 }
 
 } // namespace
@@ -55,7 +56,7 @@ TEST_CASE("a call of an allowed tool can be required") {
         service.post(chats_path, three_tools(allowed_tools("required", named_function("two"))));
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    const Json message = Json::parse(answer.body)["choices"][0]["message"];
+    const Json message = etna::parse_json(answer.body)["choices"][0]["message"];
     REQUIRE(!message["tool_calls"].empty());
     for (const Json& call : message["tool_calls"])
         CHECK(call["function"]["name"] == "two");
@@ -96,7 +97,7 @@ Json answer_calls(FakeService& service, const std::string& more) {
     const auto answer = service.post(chats_path, body);
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+    return etna::parse_json(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
 }
 
 } // namespace
@@ -108,7 +109,7 @@ TEST_CASE("a tool that was not offered is never called") {
     for (const Json& call : calls) {
         const std::string name = call["function"]["name"];
         CHECK((name == "one" || name == "two" || name == "three"));
-        CHECK(Json::parse(call["function"]["arguments"].get<std::string>()).is_object());
+        CHECK(etna::parse_json(call["function"]["arguments"].get<std::string>()).is_object());
     }
     CHECK_FALSE(calls.empty());
 }
@@ -130,9 +131,9 @@ TEST_CASE("arguments fit the schema if the server makes all tools strict") {
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
         const Json calls =
-            Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+            etna::parse_json(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
         REQUIRE(calls.size() == 1);
-        return Json::parse(calls[0]["function"]["arguments"].get<std::string>());
+        return etna::parse_json(calls[0]["function"]["arguments"].get<std::string>());
     };
     CHECK(arguments(false) == Json({{"n", 5}, {"m", 1}}));
     CHECK(arguments(true) == Json({{"n", 7}}));
@@ -154,7 +155,7 @@ TEST_CASE("a tool required by name is called once") {
         const auto answer = service.post("/v1/responses", body + more + "}");
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        return Json::parse(answer.body)["output"].size();
+        return etna::parse_json(answer.body)["output"].size();
     };
     CHECK(calls("") == 2);
     CHECK(calls(R"(, "tool_choice": {"type": "function", "name": "two"})") == 1);

@@ -22,7 +22,7 @@ std::string greedy_completion(const std::string& more) {
 }
 
 Json prompt_tokens_of(FakeService& service, const std::string& prompt) {
-    return Json::parse(service.post("/tokenize", R"({"prompt": ")" + prompt + "\"}").body)["tokens"];
+    return etna::parse_json(service.post("/tokenize", R"({"prompt": ")" + prompt + "\"}").body)["tokens"];
 }
 
 /// The token ids of a stream with one choice, joined.
@@ -45,14 +45,15 @@ TEST_CASE("return_token_ids returns the ids of prompt and answer, streamed or no
         const bool is_chat = path == chats_path;
         const auto body = is_chat ? greedy_chat : greedy_completion;
         const std::string options = R"(, "return_token_ids": true)";
-        const Json complete = Json::parse(service.post(path, body(options)).body);
-        CAPTURE(path, complete.dump());
+        const Json complete = etna::parse_json(service.post(path, body(options)).body);
+        CAPTURE(path, etna::dump_json(complete));
         const Json& choice = complete["choices"][0];
         const Json prompt = is_chat ? complete["prompt_token_ids"] : choice["prompt_token_ids"];
         CHECK(prompt == prompt_tokens_of(service, is_chat ? "<user>Once" : "Once"));
         CHECK(choice["token_ids"].size() == complete["usage"]["completion_tokens"]);
-        const Json text = Json::parse(
-            service.post("/detokenize", Json({{"tokens", choice["token_ids"]}}).dump()).body)["content"];
+        const Json text = etna::parse_json(
+            service.post("/detokenize", etna::dump_json(Json({{"tokens", choice["token_ids"]}})))
+                .body)["content"];
         const std::string content = is_chat ? choice["message"]["content"] : choice["text"];
         CHECK(text.get<std::string>().ends_with("upon a time"));
         CHECK(content.ends_with("upon a time"));
@@ -63,7 +64,7 @@ TEST_CASE("return_token_ids returns the ids of prompt and answer, streamed or no
               prompt);
         int prompts_sent = 0;
         for (const Json& chunk : stream)
-            prompts_sent += chunk.dump().find("prompt_token_ids") != std::string::npos ? 1 : 0;
+            prompts_sent += etna::dump_json(chunk).find("prompt_token_ids") != std::string::npos ? 1 : 0;
         CHECK(prompts_sent == 1);
         CHECK(service.post(path, body("")).body.find("token_ids") == std::string::npos);
     }
@@ -71,12 +72,12 @@ TEST_CASE("return_token_ids returns the ids of prompt and answer, streamed or no
 
 TEST_CASE("return_token_ids covers every prompt and answer") {
     FakeService service({});
-    const Json complete =
-        Json::parse(service
-                        .post(completions_path,
-                              R"({"prompt": ["Once", "One day"], "n": 2, "max_tokens": 3, "ignore_eos": true,
+    const Json complete = etna::parse_json(
+        service
+            .post(completions_path,
+                  R"({"prompt": ["Once", "One day"], "n": 2, "max_tokens": 3, "ignore_eos": true,
                                       "return_token_ids": true})")
-                        .body);
+            .body);
     REQUIRE(complete["choices"].size() == 4);
     for (std::size_t i = 0; i < 4; ++i) {
         CHECK(complete["choices"][i]["prompt_token_ids"] ==
@@ -89,22 +90,22 @@ TEST_CASE("return_tokens_as_token_ids names tokens by id") {
     FakeService service({.chat_template = roles_template});
     const std::string options =
         R"(, "ignore_eos": true, "return_tokens_as_token_ids": true, "return_token_ids": true)";
-    const Json text = Json::parse(
+    const Json text = etna::parse_json(
         service.post(completions_path, greedy_completion(options + R"(, "logprobs": 2)")).body)["choices"][0];
     const Json& names = text["logprobs"]["tokens"];
     REQUIRE(names.size() == 6);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        CHECK(names[i] == "token_id:" + text["token_ids"][i].dump());
+        CHECK(names[i] == "token_id:" + etna::dump_json(text["token_ids"][i]));
         CHECK(text["logprobs"]["top_logprobs"][i].contains(names[i].get<std::string>()));
         for (const auto& [name, value] : text["logprobs"]["top_logprobs"][i].items())
             CHECK(name.starts_with("token_id:"));
     }
-    const Json chat = Json::parse(
+    const Json chat = etna::parse_json(
         service.post(chats_path, greedy_chat(options + R"(, "logprobs": true, "top_logprobs": 1)"))
             .body)["choices"][0];
     for (std::size_t i = 0; i < chat["token_ids"].size(); ++i) {
         const Json& token = chat["logprobs"]["content"][i];
-        CHECK(token["token"] == "token_id:" + chat["token_ids"][i].dump());
+        CHECK(token["token"] == "token_id:" + etna::dump_json(chat["token_ids"][i]));
         CHECK(token["top_logprobs"][0]["token"].get<std::string>().starts_with("token_id:"));
     }
 }
@@ -141,19 +142,22 @@ TEST_CASE("continuous_usage_stats counts tokens in every chunk") {
 
 TEST_CASE("the maximum numbers of log-probabilities and stop strings are accepted") {
     FakeService service({.says = "upon a time"});
-    const Json top = Json::parse(
+    const Json top = etna::parse_json(
         service.post(completions_path, greedy_completion(R"(, "logprobs": 20)")).body)["choices"][0];
     CHECK(top["logprobs"]["top_logprobs"][0].size() > 5);
     Json stops = Json::array();
     for (int i = 0; i < 31; ++i)
         stops.push_back("no such text " + std::to_string(i));
     stops.push_back(" time");
-    const Json stopped = Json::parse(
-        service.post(completions_path, greedy_completion(R"(, "stop": )" + stops.dump())).body)["choices"][0];
+    const Json stopped = etna::parse_json(
+        service.post(completions_path, greedy_completion(R"(, "stop": )" + etna::dump_json(stops)))
+            .body)["choices"][0];
     CHECK(stopped["text"].get<std::string>().ends_with("upon a"));
     CHECK(stopped["finish_reason"] == "stop");
     stops.push_back("one more");
-    CHECK(service.post(completions_path, greedy_completion(R"(, "stop": )" + stops.dump())).status == 400);
+    CHECK(
+        service.post(completions_path, greedy_completion(R"(, "stop": )" + etna::dump_json(stops))).status ==
+        400);
 }
 
 TEST_CASE("unknown roles are passed to the template, and a message that it omits is refused") {
@@ -162,7 +166,7 @@ TEST_CASE("unknown roles are passed to the template, and a message that it omits
                                       R"(", "content": "b"}], "max_tokens": 1})");
     };
     FakeService any({.chat_template = roles_template});
-    CHECK(Json::parse(ask(any, "critic", "/apply-template").body)["prompt"] == "<user>a<critic>b");
+    CHECK(etna::parse_json(ask(any, "critic", "/apply-template").body)["prompt"] == "<user>a<critic>b");
     CHECK(ask(any, "critic", chats_path).status == 200);
     for (const char* known :
          {"{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
@@ -184,13 +188,13 @@ TEST_CASE("truncate_prompt_tokens keeps the last tokens on every path") {
     FakeService service({.chat_template = roles_template});
     const std::string words = "dog dog dog dog dog dog dog dog dog dog";
     const std::string truncation = R"(, "truncate_prompt_tokens": 4, "max_tokens": 1)";
-    const Json text =
-        Json::parse(service.post(completions_path, R"({"prompt": ")" + words + "\"" + truncation + "}").body);
+    const Json text = etna::parse_json(
+        service.post(completions_path, R"({"prompt": ")" + words + "\"" + truncation + "}").body);
     const std::string messages =
         R"({"messages": [{"role": "user", "content": ")" + words + R"("}])" + truncation + "}";
-    const Json chat = Json::parse(service.post(chats_path, messages).body);
-    const Json counted = Json::parse(service.post("/v1/chat/completions/input_tokens", messages).body);
-    const Json response = Json::parse(
+    const Json chat = etna::parse_json(service.post(chats_path, messages).body);
+    const Json counted = etna::parse_json(service.post("/v1/chat/completions/input_tokens", messages).body);
+    const Json response = etna::parse_json(
         service
             .post("/v1/responses",
                   R"({"input": ")" + words + R"(", "truncate_prompt_tokens": 4, "max_output_tokens": 1})")
