@@ -49,8 +49,7 @@ void convert_arguments(Json& function, ArgumentsForm form) {
     if (arguments == function.end())
         return;
     if (form == ArgumentsForm::object && arguments->is_string()) {
-        Json parsed =
-            parse_json(arguments->get_ref<const std::string&>());
+        Json parsed = parse_json(arguments->get_ref<const std::string&>());
         if (parsed.is_object())
             *arguments = std::move(parsed);
     } else if (form == ArgumentsForm::text && !arguments->is_string()) {

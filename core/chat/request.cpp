@@ -117,7 +117,7 @@ Result<Json> parse_request(std::string_view json) {
     if (is_too_deep(json))
         return invalid_request(
             fmt::format("the request is nested more than {} levels deep", request_nesting_max));
-    Json request = parse_json(json.begin(), json.end());
+    Json request = parse_json(json);
     if (request.is_discarded())
         return invalid_request("the request is not JSON", std::string(example));
     if (!request.is_object())

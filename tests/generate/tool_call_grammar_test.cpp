@@ -197,7 +197,8 @@ TEST_CASE("the grammar of every family accepts its sample outputs") {
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens vocabulary(syntax, Markers::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
-        const Json cases = etna::parse_json(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
+        const Json cases =
+            etna::parse_json(read_file(folder / (std::string(syntax.name) + ".json")))["cases"];
         int allowed = 0;
         for (const Json& one : cases) {
             if (!one.contains("calls") || one.contains("broken"))

@@ -63,8 +63,9 @@ Case case_of(const json& one, const Syntax& syntax) {
                              .broken = one.value("broken", std::vector<std::string>())},
                 .unopened = one.value("unopened", false)};
     for (const auto& call : one.value("calls", json::array())) {
-        result.expected.calls.push_back(
-            {.name = call["name"], .id = call.value("id", ""), .arguments = etna::dump_json(call["arguments"])});
+        result.expected.calls.push_back({.name = call["name"],
+                                         .id = call.value("id", ""),
+                                         .arguments = etna::dump_json(call["arguments"])});
     }
     if (result.unopened || one.value("reasons", false))
         result.syntax.reasoning.front().expected = true;
@@ -89,7 +90,8 @@ std::vector<Case> all_cases() {
 Output normalized(Output output) {
     for (auto& call : output.calls) {
         const json arguments = json::parse(call.arguments, nullptr, false);
-        call.arguments = arguments.is_discarded() ? "not JSON: " + call.arguments : etna::dump_json(arguments);
+        call.arguments =
+            arguments.is_discarded() ? "not JSON: " + call.arguments : etna::dump_json(arguments);
     }
     return output;
 }
