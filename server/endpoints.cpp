@@ -2,7 +2,6 @@
 
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/stored_chats.hpp"
 #include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
 

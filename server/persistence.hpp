@@ -2,7 +2,7 @@
 
 #include "server/access.hpp"
 #include "server/api_error.hpp"
-#include "server/responses/run.hpp"
+#include "server/responses/response_stream.hpp"
 #include "server/seal.hpp"
 #include "server/storage/store.hpp"
 
@@ -28,7 +28,7 @@ struct Persistence {
     Seal seal;
     std::filesystem::path file = {}; ///< the store's file; empty: in memory
     bool is_memory_fallback = false; ///< in memory because the file could not be opened
-    responses::Runs runs = {};
+    responses::RunningResponses runs = {};
 
     [[nodiscard]] storage::Store::StoredKinds stored_kinds() const {
         return store ? store->stored_kinds() : storage::Store::StoredKinds{};

@@ -88,7 +88,7 @@ HttpReply Router::answer(const HttpRequest& request) const {
     Call call = {.request_id = request_id_of(request), .path_values = {}};
     const Entry entry(*service_, request, call.request_id);
     Notes notes;
-    HttpReply reply = responses::in_wording(responses::wording_of(request), route(request, call, notes));
+    HttpReply reply = responses::convert_error(responses::standard_of(request), route(request, call, notes));
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
         service_->metrics.refuse(notes.metric_name, reply.status);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/http/http.hpp"
-#include "server/openai/generation_fields.hpp"
+#include "server/openai/sampling_fields.hpp"
 #include "server/service.hpp"
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models/models.hpp"
-#include "server/openai/generation_fields.hpp"
+#include "server/openai/sampling_fields.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -161,15 +161,15 @@ class Completions(Serve):
 
     def test_refusals(self):
         for body, status, part, param in (
-                ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "none of them empty", "prompt"),
-                ({"prompt": [[]]}, 400, "none of them empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
+                ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "non-empty", "prompt"),
+                ({"prompt": [[]]}, 400, "non-empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
                 ({"prompt": ["a", 1]}, 400, "must be", "prompt"), ({"prompt": ""}, 400, "empty", "prompt"),
                 ({"prompt": ["a"] * 100, "n": 2}, 400, "at most 128", "prompt"),
                 ({"prompt": "a", "best_of": 21}, 400, "from 1 to 20", "best_of"),
                 ({"prompt": "a", "n": 2, "best_of": 1}, 400, "at least n", "best_of"),
                 ({"prompt": "a", "length_penalty": 2.0}, 400, "beam search", "length_penalty"),
                 ({"prompt": "a", "num_assistant_tokens": 33}, 400, "from 0 to 32", "num_assistant_tokens"),
-                ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
+                ({"prompt": "a", "suffix": "b"}, 400, "trained for infilling", "suffix"),
                 ({"prompt": "a", "logprobs": 21}, 400, "", "logprobs"),
                 ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
                 ({"prompt": "dog " * 3000}, 400, "the context holds 2048", "prompt")):

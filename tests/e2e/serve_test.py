@@ -222,7 +222,7 @@ class Refusals(Serve):
     def test_wrong_members_are_named(self):
         self.assertEqual(self.refused(400, "`temperature` must be from 0 to 2", temperature=3)["param"], "temperature")
         self.assertEqual(self.refused(400, "`messages[0].role`", messages=[{"role": "", "content": ""}])["param"], "messages[0].role")
-        self.assertEqual(self.refused(400, "is for `stream`", stream_options={"include_usage": True})["param"], "stream_options.include_usage")
+        self.assertEqual(self.refused(400, "requires `stream`", stream_options={"include_usage": True})["param"], "stream_options.include_usage")
         self.assertEqual(self.refused(400, "the context holds", messages=[{"role": "user", "content": "dog " * 9000}])["code"],
                          "context_length_exceeded")
         self.refused(400, "is empty", messages=[])

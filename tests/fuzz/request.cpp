@@ -3,8 +3,7 @@
 
 #include "server/responses/request.hpp"
 
-#include "server/openai/chat_request.hpp"
-#include "server/openai/completion_request.hpp"
+#include "server/openai/generation_call.hpp"
 #include "server/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
@@ -32,7 +31,7 @@ void check_refusal(const ApiError& error) {
 
 /// Checks the guarantees of an accepted request to the core.
 void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits, bool is_chat) {
-    require(!call.requests.empty() && call.writer && call.whole);
+    require(!call.requests.empty() && call.make_stream && call.make_aggregator);
     uint64_t answers = 0;
     for (const generate::Request& request : call.requests) {
         require(request.choices >= 1 && request.choices <= limits.choices_max);
@@ -45,13 +44,13 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
         answers += request.beams ? request.beams->width : request.best_of.value_or(request.choices);
     }
     require(answers <= limits.answers_max);
-    auto writer = call.writer(0, {});
-    auto whole = call.whole();
-    if (const auto piece = writer->begin())
-        whole->add(*piece);
-    if (const auto piece = writer->take(generate::Finished{}))
-        whole->add(*piece);
-    require(!text_of(whole->result()).empty());
+    auto stream = call.make_stream(0, {});
+    auto aggregator = call.make_aggregator();
+    if (const auto piece = stream->begin())
+        aggregator->add(*piece);
+    if (const auto piece = stream->take(generate::Finished{}))
+        aggregator->add(*piece);
+    require(!text_of(aggregator->result()).empty());
 }
 
 /// Returns the chat completion that generates a response.
@@ -60,7 +59,7 @@ std::variant<Json, ApiError> as_chat(const Json& body) {
     if (auto* error = std::get_if<ApiError>(&read))
         return std::move(*error);
     auto& request = std::get<responses::Request>(read);
-    require(request.told.is_object() && request.input.is_array());
+    require(request.echoed.is_object() && request.input.is_array());
     request.chat["messages"] = responses::messages_of(request.input, request.tool_names);
     return std::move(request.chat);
 }

@@ -78,7 +78,7 @@ Result<server::Models::Handle> FakeService::load_plain(const store::ModelSource&
 
 Result<server::Models::Handle> FakeService::load_model(const store::ModelSource& source,
                                                        const Options& options, int number) {
-    bool is_draft = options.draft_says.has_value(); // which comes first
+    bool is_draft = options.draft_says.has_value(); // loaded first
     const auto factory = [&](const gguf::File& file,
                              const runtime::ExecutorOptions&) -> Result<runtime::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));

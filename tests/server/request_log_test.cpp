@@ -1,7 +1,8 @@
 // Request log lines of answers and refusals.
 #include "server/json.hpp"
 #include "server/log_line.hpp"
-#include "tests/server/fake_responses.hpp"
+#include "tests/server/api_client.hpp"
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <mutex>
@@ -52,7 +53,7 @@ private:
 };
 
 FakeService::Options talker() {
-    return {.chat_template = turns, .says = "a dog"};
+    return {.chat_template = marked_template, .says = "a dog"};
 }
 
 constexpr const char* chats = "/v1/chat/completions";
@@ -79,7 +80,7 @@ TEST_CASE("the log has the model and token counts of every answer, equal to its 
     CHECK(lines.last()["model"] == "stories");
     CHECK(lines.last()["completion_tokens"] == 3);
     for (const char* more : {"", R"(, "stream": true)"}) {
-        service.post(responses, asked("Hello", more));
+        service.post(responses_path, response_body("Hello", more));
         CAPTURE(more, etna::dump_json(lines.last()));
         CHECK(lines.last()["model"] == "stories");
         CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
@@ -93,8 +94,8 @@ TEST_CASE("the log has the model and token counts of every answer, equal to its 
 TEST_CASE("the log has the token counts of a background response when it ends") {
     FakeService service(talker());
     Lines lines(service);
-    const Json made =
-        etna::parse_json(service.post(responses, asked("Hello", R"(, "background": true)")).body);
+    const Json made = etna::parse_json(
+        service.post(responses_path, response_body("Hello", R"(, "background": true)")).body);
     REQUIRE(made["status"] == "queued");
     const Json line = lines.of_background();
     REQUIRE(line.is_object());
@@ -124,9 +125,9 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     check(400, "decimal_above_max_value", "temperature");
     CHECK(lines.last()["model"] == "stories");
     CHECK(!lines.last().contains("prompt_tokens"));
-    service.post(responses, asked("Hello", R"(, "temperature": 3)"));
+    service.post(responses_path, response_body("Hello", R"(, "temperature": 3)"));
     check(400, "decimal_above_max_value", "temperature");
-    service.post(responses, R"({"input": 3})");
+    service.post(responses_path, R"({"input": 3})");
     check(400, "invalid_type", "input");
     service.get("/v1/responses/resp_none");
     CHECK(lines.last()["status"] == 404);
